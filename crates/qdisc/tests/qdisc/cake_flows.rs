@@ -1,9 +1,9 @@
 //! What CAKE does with its flows: the lists on which they are, who pays when it is full, and who serves in place of a
 //! packet that was dropped (spec/queues-and-signalling section 10).
 
-use windtunnel_qdisc::{AckFilter, CakeParams, DropReason, Limit, QueueSpec};
-use windtunnel_units::{Bytes, Duration, Seq};
-use windtunnel_wire::{FlowId, Packet, TcpFlags};
+use windtunnel_qdisc::{AckFilter, CakeParams, Diffserv, DropReason, Limit, QueueSpec};
+use windtunnel_units::{Bytes, Duration, Rate, Seq};
+use windtunnel_wire::{Dscp, FlowId, Packet, TcpFlags};
 
 use crate::bench::{Bench, Kind};
 
@@ -135,8 +135,57 @@ fn replaced_by_whose_turn_it_is() {
     assert_eq!(run(true, 2), ([0, 1, 0], vec![]));
 }
 
-/// The memory of what is left out, dropped by COBALT or by the limit, and served is free again; the tin counts none
-/// of it.
+/// The times in us at which a shaped queue gives its packets, asked when it says so, and the flows.
+fn departures(bench: &mut Bench, from: u64, packets: usize) -> (Vec<u64>, Vec<u32>) {
+    let (mut at, mut left) = (from, Vec::new());
+    while left.len() < packets {
+        match bench.dequeue(at) {
+            Some(packet) => left.push(((at - from) / 1_000, packet.flow)),
+            None => at = bench.next_ready(at).expect("packets wait for their time"),
+        }
+    }
+    left.into_iter().unzip()
+}
+
+/// In ingress mode packets that a full queue drops use the bandwidth, too, by hand at a packet per millisecond: two
+/// that were dropped move the clock on by 2 ms, and the second clock, of 1.5 ms for each that leaves, lets the others
+/// through.
+#[test]
+fn dropped_packets_use_the_bandwidth() {
+    for (ingress, times) in [(false, [0, 1_000, 2_000]), (true, [0, 1_500, 3_000])] {
+        let params = CakeParams { bandwidth: Some(Rate::from_mbps(12)), ingress, ..CakeParams::default() };
+        let mut queue = bench(params, Limit::Packets(3));
+        arrive(&mut queue, 0, 0, 5);
+        assert_eq!(queue.stats().lost, 2);
+        assert_eq!(departures(&mut queue, 0, 3).0, times, "{ingress}");
+    }
+}
+
+/// A tin that is empty saves no credit, also after a drop: its clock is set to now with the next packet. By hand at
+/// 16 Mbit/s, 0.75 ms for each packet: voice, within a quarter of that, sends one packet in four of the link's.
+#[test]
+fn an_empty_tin_saves_nothing() {
+    let params = CakeParams {
+        bandwidth: Some(Rate::from_mbps(16)),
+        diffserv: Diffserv::Diffserv4,
+        ..CakeParams::default()
+    };
+    let mut queue = bench(params, Limit::Packets(20));
+    let voice = |queue: &mut Bench, at, packets| {
+        for _ in 0..packets {
+            let mut packet = queue.packet(1, 1_500, Kind::NotEct);
+            packet.dscp = Dscp::new(46);
+            queue.enqueue(at, packet);
+        }
+    };
+    voice(&mut queue, 0, 21);
+    assert_eq!((departures(&mut queue, 0, 20).1, queue.stats().lost), (vec![1; 20], 1));
+    voice(&mut queue, 1_000 * MS, 8);
+    arrive(&mut queue, 1_000 * MS, 0, 8);
+    assert_eq!(departures(&mut queue, 1_000 * MS, 8).1, [1, 0, 0, 0, 1, 0, 0, 0]);
+}
+
+/// The memory of what is left out, dropped by COBALT or by the limit, and served is free again.
 #[test]
 fn memory_is_free_again() {
     let params = CakeParams {

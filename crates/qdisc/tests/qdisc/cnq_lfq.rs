@@ -1,8 +1,8 @@
 //! CNQ and LFQ: spec/queues-and-signalling section 11. No packet overtakes another of its flow: `invariants`.
 
 use windtunnel_qdisc::{
-    AqmInstances, BrickWallParams, CnqParams, CodelParams, FlowHash, LfqParams, Limit, PieParams,
-    QueueParams, QueueSpec,
+    AqmInstances, BrickWallParams, CnqParams, CobaltParams, CobaltVariant, CodelParams, FlowHash, LfqParams,
+    Limit, PieParams, QueueParams, QueueSpec,
 };
 use windtunnel_units::{Bytes, Duration};
 
@@ -258,6 +258,62 @@ fn the_last_packet_of_a_flow_is_not_dropped() {
             assert_eq!(found, left);
             assert_eq!((bench.stats().drops_aqm, bench.stats().ce), (6 - left.len() as u64, marked));
         }
+    }
+}
+
+/// The COBALT of CNQ and LFQ has no schedule of SCE. One for all flows hears when the queue is empty, of LFQ as of
+/// CNQ: BLUE, which a full queue has raised by 1/256, falls by 1/4096 (spec/queues-and-signalling section 9).
+#[test]
+fn one_cobalt_for_all() {
+    let one = || LfqParams { aqm_instances: AqmInstances::One, ..LfqParams::default() };
+    for spec in [QueueSpec::new(CnqParams::default()), QueueSpec::new(one())] {
+        let bench = Bench::new(&spec, Limit::Unlimited);
+        assert!(bench.numbers_of_band(1).contains(&"sce_count NaN".to_owned()), "{spec:?}");
+    }
+    // CAKE's form does not look itself whether a packet was the last.
+    let cobalt = || CobaltParams { variant: CobaltVariant::Cake, ..CobaltParams::default() };
+    for spec in [QueueSpec::new(CnqParams::default()), QueueSpec::new(one())] {
+        let mut bench = Bench::new(&spec.with("aqm", cobalt()), Limit::Packets(1));
+        (0..2).for_each(|_| bench.arrive(10 * MS, Kind::Ect0));
+        let p = |bench: &Bench| bench.probed_band(1, "p_drop").map(|p| p * 4_096.0);
+        assert_eq!(p(&bench), Some(16.0), "with loss-free endpoints the second is delivered all the same");
+        (0..2).for_each(|_| assert!(bench.dequeue(20 * MS).is_some()));
+        assert_eq!((p(&bench), bench.choose(20 * MS), p(&bench)), (Some(16.0), None, Some(15.0)));
+        assert!(bench.dequeue(30 * MS).is_none());
+        assert_eq!(p(&bench), Some(14.0));
+    }
+}
+
+/// LFQ looks at one idle flow per departure, in turn, and tells its AQM that it is empty (spec/queues-and-signalling
+/// section 11). 64 packets of flow 1 that meet a full queue raise its BLUE to a quarter; 1024 times, at 12 ms each,
+/// bring it back to nothing, and without them it drops packets.
+#[test]
+fn idle_flows_decay() {
+    for (departures, is_calm) in [(10, false), (2_100, true)] {
+        let mut bench = Bench::new(&QueueSpec::new(LfqParams::default()), Limit::Bytes(Bytes::new(1_500)));
+        let arrive = |bench: &mut Bench, at: u64, flow, size| {
+            let packet = bench.packet(flow, size, Kind::NotEct);
+            bench.enqueue(at, packet);
+        };
+        assert!(bench.dequeue(0).is_none(), "no flow has been met");
+        arrive(&mut bench, 0, 0, 1_500);
+        assert!(bench.dequeue(0).is_some());
+        for n in 1..=64 {
+            (0..2).for_each(|_| arrive(&mut bench, n * 6 * MS, 1, 1_500));
+            (0..2).for_each(|_| assert!(bench.dequeue(n * 6 * MS).is_some()));
+        }
+        for n in 100..100 + departures {
+            arrive(&mut bench, n * 6 * MS, 0, 1_500);
+            assert!(bench.dequeue(n * 6 * MS).is_some());
+        }
+        let before = bench.stats().drops_aqm;
+        let end = 20_000 * MS;
+        // All of these fit.
+        for _ in 0..37 {
+            arrive(&mut bench, end, 1, 40);
+        }
+        while bench.dequeue(end).is_some() {}
+        assert_eq!(bench.stats().drops_aqm == before, is_calm, "{departures}");
     }
 }
 

@@ -161,6 +161,20 @@ fn who_pays_and_who_hears() {
     assert_eq!(left, [0, 1, 2, 3, 4, 5, 6, 7, 9, 10]);
 }
 
+/// The ends of the ranges are within them.
+#[test]
+fn ends_of_the_ranges() {
+    let plain = DualSparseParams::default;
+    let second = Duration::SECOND;
+    for params in [
+        DualSparseParams { dscp: 63, ..plain() },
+        DualSparseParams { dscp: 0, ..plain() },
+        DualSparseParams { ll_depth: second, ll_limit: second, ..plain() },
+    ] {
+        assert_eq!(QueueSpec::new(params.clone()).check(), Ok(()), "{params:?}");
+    }
+}
+
 /// Parameters that mean nothing are refused, with key and value.
 #[test]
 fn refusals() {

@@ -90,7 +90,10 @@ fn new_flows_and_old_flows() {
     arrive(&mut bench, 0, 0, 1_500, 6);
     arrive(&mut bench, 0, 1, 1_500, 6);
     assert_eq!(next(&mut bench, 1, 5), [0, 1, 0, 1, 0]);
+    let lists = |bench: &Bench| (bench.probe("new_flows"), bench.probe("old_flows"));
+    assert_eq!(lists(&bench), (0, 2));
     arrive(&mut bench, 2, 2, 700, 1);
+    assert_eq!(lists(&bench), (1, 2));
     // Flow 2 is new and goes first. Of its quantum, 800 bytes are left.
     assert_eq!(next(&mut bench, 2, 1), [2]);
     arrive(&mut bench, 2, 2, 700, 1);

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use windtunnel_qdisc::{
-    BrickWallParams, CobaltParams, CobaltVariant, DelticMdsParams, DropReason, Exceed, Limit, PoliceParams,
-    QueueSpec, RampPoliceParams, TbfParams, VqPoliceParams,
+    BrickWallParams, CobaltParams, CobaltVariant, DelticMdsParams, DropReason, Exceed, Limit, Pi2Params,
+    PoliceParams, QueueSpec, RampPoliceParams, TbfParams, VqPoliceParams,
 };
 use windtunnel_units::{Bytes, Duration, Probability, Rate};
 
@@ -141,6 +141,22 @@ fn default_law() {
     assert!(default.iter().any(|(_, ce)| *ce > 0));
     assert_eq!(default, marks(Some(burst / 2)));
     assert_ne!(default, marks(Some(burst)));
+}
+
+/// A law that runs by the clock reads how long the virtual queue is: PI2's probability rises where 40 ms wait, and
+/// stays 0 where nothing does.
+#[test]
+fn law_with_a_timer() {
+    for (packets, rises) in [(40, true), (0, false)] {
+        let params = VqPoliceParams { rate: Some(Rate::from_mbps(12)), burst: Duration::from_millis(100) };
+        let mut bench = bench(&QueueSpec::new(params).with("aqm", Pi2Params::default()));
+        (0..packets).for_each(|_| bench.arrive(0, Kind::Ect0));
+        // A packet per millisecond leaves the length as it is.
+        for ms in 1..=200 {
+            arrive(&mut bench, ms * MS, Kind::Ect0);
+        }
+        assert_eq!(bench.probed("p").map(|p| p > 0.0), Some(rises), "{packets}");
+    }
 }
 
 /// The AQM of a virtual queue hears once of each time that it is empty, and whenever it is full: COBALT's BLUE rises
