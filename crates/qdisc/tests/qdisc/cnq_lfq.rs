@@ -174,6 +174,13 @@ fn the_oldest_pays() {
         assert_eq!(lost(&bench), [1, 2], "the second bulk packet, then flow 1's: flow 0's is chosen");
         let flows: Vec<u32> = std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.flow).collect();
         assert_eq!(flows, [0, 2, 3, 4], "{queue:?}");
+
+        // Without a choice and a bulk packet, the oldest sparse packet goes.
+        let mut bench = Bench::new(&queue, Limit::Packets(2));
+        bench.deliver_drops = false;
+        (0..3).for_each(|flow| arrive(&mut bench, flow));
+        let flows: Vec<u32> = std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.flow).collect();
+        assert_eq!(flows, [1, 2], "{queue:?}");
     }
 }
 
