@@ -302,3 +302,48 @@ impl<'a> QueueCx<'a> {
         self.departure
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(n: u64) -> QueueStats {
+        QueueStats {
+            arrived: 100 * n,
+            departed: 11 * n,
+            departed_bytes: Bytes::new(12 * n),
+            waited: Duration::from_nanos(13 * n),
+            lost: 14 * n,
+            sce: 15 * n,
+            ce: 16 * n,
+            drops_full: 17 * n,
+            drops_overlimit: 18 * n,
+            drops_aqm: 19 * n,
+            drops_policed: 20 * n,
+            drops_filtered: 21 * n,
+        }
+    }
+
+    /// What has been counted since a time is the difference of each of the counts.
+    #[test]
+    fn differences() {
+        assert_eq!(count(7).since(&count(3)), count(4));
+        assert_eq!(count(7).since(&QueueStats::default()), count(7));
+        assert_eq!(count(1).queued(), 100 - 11 - 14);
+        assert_eq!(count(1).drops(), 17 + 18 + 19 + 20 + 21);
+    }
+
+    /// A departure says whether it left the queue empty: the last of two packets does.
+    #[test]
+    fn emptied() {
+        let (mut accounts, mut incidents) = (Accounts::default(), Vec::new());
+        let mut cx = QueueCx::new(Time::ZERO, Rate::from_mbps(1), false, &mut accounts, &mut incidents);
+        let packet = Packet::new(FlowId::new(0), Bytes::new(1_500), Bytes::ZERO);
+        (0..2).for_each(|_| cx.arrived());
+        let emptied = [0, 1].map(|_| {
+            cx.departed(&packet, Outcome::Passed, Duration::ZERO);
+            cx.departure().emptied
+        });
+        assert_eq!(emptied, [false, true]);
+    }
+}

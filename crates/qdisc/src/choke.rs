@@ -337,3 +337,47 @@ impl QueueDiscipline for Choke {
         out("matched", self.matched as f64);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// tc's defaults (spec/queues-and-signalling section 3.1): `max` is a quarter of a limit in packets, `min` a
+    /// third of `max`, and `burst` is `(2 min + max) / 3`. Its example of 20 and 60 packets has a burst of 33 and the
+    /// weight 1/16: 33 + 1 - 20 = 14, at most (1 - (15/16)^33) * 16 = 14.1, but not (1 - (7/8)^33) * 8 = 7.9.
+    #[test]
+    fn derived() {
+        let plain = ChokeParams::default();
+        for (limit, thresholds) in [
+            (Limit::Packets(400), (33, 100)),
+            (Limit::Packets(1_000), (83, 250)),
+            (Limit::Packets(8), (2, 6)),
+            (Limit::Unlimited, (83, 250)),
+            (Limit::Bytes(Bytes::new(400)), (83, 250)),
+        ] {
+            assert_eq!(plain.thresholds(limit), thresholds, "{limit:?}");
+        }
+        assert_eq!(plain.weight((20, 60)), Some(1.0 / 16.0));
+        for thresholds in [(20, 60), (10, 100), (50, 60), (83, 250), (2, 6)] {
+            let burst = [(20, 33), (10, 40), (50, 53), (83, 138), (2, 3)];
+            let burst = burst.into_iter().find_map(|(min, burst)| (min == thresholds.0).then_some(burst));
+            let set = ChokeParams { burst, ..ChokeParams::default() };
+            assert_eq!(plain.weight(thresholds), set.weight(thresholds), "{thresholds:?}");
+        }
+    }
+
+    /// The ends of the ranges that are named in refusals are within them, and nothing beyond them is.
+    #[test]
+    fn ends_of_the_ranges() {
+        let plain = ChokeParams::default;
+        for params in [
+            ChokeParams { max: Some(131_071), ..plain() },
+            ChokeParams { max: Some(6), ..plain() },
+            ChokeParams { min: Some(2), ..plain() },
+            ChokeParams { avpkt: Bytes::new(65_536), ..plain() },
+        ] {
+            assert_eq!(params.check(), Ok(()), "{params:?}");
+        }
+        assert!(ChokeParams { avpkt: Bytes::new(65_537), ..plain() }.check().is_err());
+    }
+}

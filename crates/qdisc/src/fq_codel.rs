@@ -431,3 +431,32 @@ impl<A: Aqm> QueueDiscipline for FqCodel<A> {
         self.flows.probe_band(band, out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of the parameters of CoDel reaches the CoDel of a band.
+    #[test]
+    fn codel_of_a_band() {
+        let ms = Duration::from_millis;
+        let selector = DsSelector::new(1, 3);
+        let params = FqCodelParams {
+            target: ms(2),
+            interval: ms(30),
+            ecn: false,
+            ce_threshold: Some(ms(1)),
+            ce_threshold_selector: selector,
+            ..FqCodelParams::default()
+        };
+        let expected = CodelParams {
+            target: ms(2),
+            interval: ms(30),
+            ecn: false,
+            ce_threshold: Some(ms(1)),
+            ce_threshold_selector: selector,
+            ..CodelParams::default()
+        };
+        assert_eq!(params.codel(), expected);
+    }
+}

@@ -124,3 +124,47 @@ impl QueueParams for FqPieParams {
         Box::new(FqCodel::new(&self.scheduler(), init, factory).refusing())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of the parameters of PIE reaches the PIE of a band, and the others the scheduler.
+    #[test]
+    fn pie_of_a_band() {
+        let ms = Duration::from_millis;
+        let params = FqPieParams {
+            hash: FlowHash::Jenkins,
+            flows: 3,
+            quantum: Bytes::new(300),
+            memory_limit: Bytes::new(4_000),
+            target: ms(5),
+            tupdate: ms(6),
+            alpha: 7.0,
+            beta: 8.0,
+            ecn: true,
+            ecn_prob: Probability::clamped(0.9),
+            bytemode: true,
+            dq_rate_estimator: true,
+        };
+        let pie = PieParams {
+            target: ms(5),
+            tupdate: ms(6),
+            alpha: 7.0,
+            beta: 8.0,
+            ecn: true,
+            ecn_prob: Probability::clamped(0.9),
+            bytemode: true,
+            dq_rate_estimator: true,
+            ..PieParams::default()
+        };
+        let scheduler = FqCodelParams {
+            hash: FlowHash::Jenkins,
+            flows: 3,
+            quantum: Bytes::new(300),
+            memory_limit: Bytes::new(4_000),
+            ..FqCodelParams::default()
+        };
+        assert_eq!((params.pie(), params.scheduler()), (pie, scheduler));
+    }
+}

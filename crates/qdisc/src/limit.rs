@@ -67,3 +67,21 @@ impl Room {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A length of a queue is a limit of the same kind.
+    #[test]
+    fn of_a_length() {
+        let (bytes, time) = (Bytes::new(1_500), Duration::SECOND);
+        for (length, limit) in [
+            (QueueLength::Packets(5), Limit::Packets(5)),
+            (QueueLength::Bytes(bytes), Limit::Bytes(bytes)),
+            (QueueLength::Time(time), Limit::Time(time)),
+        ] {
+            assert_eq!(Limit::from(length), limit);
+        }
+    }
+}

@@ -220,4 +220,16 @@ mod tests {
         let duplicate = || [sacking(30, &[(10, 20)]), sacking(30, &[(10, 20)])];
         assert_eq!(filtered(&duplicate(), &sacking(31, &[(10, 20)])), [None, None]);
     }
+
+    /// What counts is how many bytes the blocks cover together: of duplicate ACKs, one block over a gap between two
+    /// covers more than both, and blocks that end later cover more although they start at the same byte.
+    #[test]
+    fn covered_bytes() {
+        for (old, new) in [(&[(10, 20), (30, 40)][..], &[(10, 40)][..]), (&[(10, 20)], &[(10, 29)])] {
+            let older = [sacking(1, old), sacking(1, old)];
+            assert_eq!(filtered(&older, &sacking(1, new)), [Some(0), Some(0)], "{old:?} {new:?}");
+            let fewer = [sacking(1, new), sacking(1, new)];
+            assert_eq!(filtered(&fewer, &sacking(1, old)), [None, None], "{new:?} {old:?}");
+        }
+    }
 }

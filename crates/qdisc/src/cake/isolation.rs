@@ -139,3 +139,31 @@ fn entry(loads: &mut Vec<u32>, host: u32) -> &mut u32 {
     }
     &mut loads[host]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Host isolation counts the bulk flows of each end that it is told of, and forgets those that end; a quantum is
+    /// divided by the larger count, and by 1 at least (spec/queues-and-signalling section 10).
+    #[test]
+    fn loads() {
+        let pair = |source, destination| HostPair { source, destination };
+        for (mode, loads) in [
+            (FlowMode::Flows, [1, 1, 1]),
+            (FlowMode::DualSrchost, [3, 1, 1]),
+            (FlowMode::DualDsthost, [2, 2, 1]),
+            (FlowMode::TripleIsolate, [3, 2, 1]),
+        ] {
+            let mut load = HostLoad::new(mode);
+            for hosts in [pair(0, 9), pair(0, 9), pair(0, 8), pair(1, 8)] {
+                load.add(hosts);
+            }
+            assert_eq!([pair(0, 9), pair(1, 9), pair(2, 7)].map(|hosts| load.of(hosts)), loads, "{mode:?}");
+            load.remove(pair(0, 9));
+            load.remove(pair(0, 8));
+            let left = [pair(0, 9), pair(1, 8)].map(|hosts| load.of(hosts));
+            assert_eq!(left, [1, 1], "{mode:?}");
+        }
+    }
+}

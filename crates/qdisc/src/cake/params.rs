@@ -249,4 +249,41 @@ mod tests {
         let set = CakeParams { memlimit: Some(Bytes::new(9)), ..CakeParams::default() };
         assert_eq!(set.memory_limit().get(), 9);
     }
+
+    /// tc's three ramps (spec/queues-and-signalling section 15.2): `sce` has its knee at 1, `sce-thresh N` at 1/N,
+    /// and `sce-single` at 0, which an N above 1024 is, too.
+    #[test]
+    fn knees() {
+        let plain = CakeParams::default;
+        for (params, knee) in [
+            (plain(), None),
+            (CakeParams { sce: true, ..plain() }, Some(1.0)),
+            (CakeParams { sce_thresh: Some(1), ..plain() }, Some(1.0)),
+            (CakeParams { sce_thresh: Some(20), ..plain() }, Some(0.05)),
+            (CakeParams { sce_thresh: Some(1_024), ..plain() }, Some(1.0 / 1_024.0)),
+            (CakeParams { sce_thresh: Some(1_025), ..plain() }, Some(0.0)),
+            (CakeParams { sce_single: true, ..plain() }, Some(0.0)),
+        ] {
+            assert_eq!(params.knee(), knee, "{params:?}");
+        }
+    }
+
+    /// The ends of the ranges that are named in refusals are within them.
+    #[test]
+    fn ends_of_the_ranges() {
+        let plain = CakeParams::default;
+        for params in [
+            CakeParams { bandwidth: Some(Rate::from_bits_per_sec(512)), ..plain() },
+            CakeParams { flows: 8, ..plain() },
+            CakeParams { flows: 65_536, ..plain() },
+            CakeParams { rtt: Duration::from_secs(1_000), ..plain() },
+            CakeParams { overhead: Bytes::new(256), mpu: Bytes::new(256), ..plain() },
+            CakeParams { mtu: Bytes::new(300), ..plain() },
+            CakeParams { mtu: Bytes::new(65_535), ..plain() },
+        ] {
+            assert_eq!(params.check(), Ok(()), "{params:?}");
+        }
+        let longer = CakeParams { mtu: Bytes::new(65_537), ..plain() };
+        assert!(longer.check().is_err(), "no IP packet is longer");
+    }
 }

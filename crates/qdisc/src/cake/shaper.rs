@@ -113,3 +113,34 @@ impl Threshold {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The clock of a tin, by hand (spec/queues-and-signalling section 10), 1500 B at 12 Mbit/s in a millisecond: one
+    /// in the past moves on by a packet's time; any other moves to a packet's time from now, or stays if it is
+    /// further ahead. A packet in an empty tin sets one in the past to now. Without a rate there is no clock.
+    #[test]
+    fn clock_of_a_tin() {
+        let at = |us: u64| Time::from_nanos(us * 1_000);
+        let size = Bytes::new(1_500);
+        let mut tin = Threshold::new(Some(Rate::from_mbps(12)));
+        let mut clocks = Vec::new();
+        for now in [5_000, 5_000, 1_500, 500] {
+            tin.charge(size, at(now));
+            clocks.push(tin.next());
+        }
+        assert_eq!(clocks, [1_000, 2_000, 2_500, 2_500].map(at));
+        tin.charge(size, at(2_500));
+        assert_eq!(tin.next(), at(3_500));
+        tin.wake(at(2_000));
+        assert_eq!(tin.next(), at(3_500));
+        tin.wake(at(9_000));
+        assert_eq!(tin.next(), at(9_000));
+
+        let mut free = Threshold::new(None);
+        free.charge(size, at(7_000));
+        assert_eq!(free.next(), Time::ZERO);
+    }
+}

@@ -98,3 +98,61 @@ impl Filters {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::Bytes;
+    use windtunnel_wire::{Dscp, FlowId};
+
+    use super::*;
+
+    /// A filter selects packets that meet all of its conditions: one of its code points, one of its ECN fields, and
+    /// one of its flows. What it does not name is free.
+    #[test]
+    fn all_conditions() {
+        let packet = |dscp, ecn, flow| {
+            let mut packet = Packet::new(FlowId::new(flow), Bytes::new(100), Bytes::ZERO);
+            (packet.dscp, packet.ecn) = (Dscp::new(dscp), ecn);
+            packet
+        };
+        let filter = |dscp: &[u8], ecn: &[EcnField], flows: &[u32]| Filter {
+            band: 0,
+            dscp: dscp.to_vec(),
+            ecn: ecn.to_vec(),
+            flows: flows.to_vec(),
+        };
+        let seen = [
+            packet(46, Ecn::Ect1, 1),
+            packet(46, Ecn::Ect1, 2),
+            packet(46, Ecn::Ect0, 1),
+            packet(0, Ecn::Ect1, 1),
+            packet(0, Ecn::Ce, 2),
+            packet(0, Ecn::NotEct, 3),
+        ];
+        let [yes, no] = [true, false];
+        for (filter, selected) in [
+            (filter(&[46, 8], &[EcnField::Ect1, EcnField::Ce], &[1, 9]), [yes, no, no, no, no, no]),
+            (filter(&[46], &[], &[]), [yes, yes, yes, no, no, no]),
+            (filter(&[], &[EcnField::Ect1, EcnField::Ce], &[]), [yes, yes, no, yes, yes, no]),
+            (filter(&[], &[EcnField::Ect0, EcnField::NotEct], &[]), [no, no, yes, no, no, yes]),
+            (filter(&[], &[], &[1]), [yes, no, yes, yes, no, no]),
+            (filter(&[0], &[], &[2, 3]), [no, no, no, no, yes, yes]),
+        ] {
+            assert_eq!(seen.each_ref().map(|packet| filter.selects(packet)), selected, "{filter:?}");
+        }
+    }
+
+    /// A filter with any one condition is one, and every band that there is can be named.
+    #[test]
+    fn one_condition_suffices() {
+        let last = || Filter { band: 2, ..Filter::default() };
+        for filter in [
+            Filter { dscp: vec![63], ..last() },
+            Filter { ecn: vec![EcnField::Ce], ..last() },
+            Filter { flows: vec![0], ..last() },
+        ] {
+            assert_eq!(Filters::check(&[filter], 2, 3), Ok(()));
+        }
+        assert!(Filters::check(&[last()], 0, 3).is_err());
+    }
+}

@@ -76,3 +76,32 @@ impl Level {
 const fn tokens(size: Bytes) -> i128 {
     size.get() as i128 * BYTE
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tokens that came in at one rate stay when the rate changes: an empty bucket of 3000 B has 1500 B after a
+    /// millisecond at 12 Mbit/s, and the other 1500 B after two more at 6 Mbit/s. It never holds more than its depth,
+    /// or anything new at a rate of zero.
+    #[test]
+    fn rates_change() {
+        let at = |us: u64| Time::from_nanos(us * 1_000);
+        let [half, full, more] = [1_500, 3_000, 3_001].map(Bytes::new);
+        let mut bucket = TokenBucket::new(Rate::from_mbps(12), full);
+        bucket.take(full, at(0));
+        bucket.set_rate(Rate::from_mbps(6), at(1_000));
+        bucket.set_rate(Rate::from_mbps(6), at(1_500));
+        assert!((bucket.level(at(1_000 + 500)).bytes() - 1_875.0).abs() < 1e-9);
+        assert_eq!(
+            [half, full, more].map(|size| bucket.holds_at(size, at(1_000 + 500))),
+            [at(1_500), at(3_000), Time::NEVER]
+        );
+        bucket.take(full, at(3_000));
+        bucket.set_rate(Rate::ZERO, at(3_000));
+        assert_eq!(
+            [Bytes::ZERO, half].map(|size| bucket.holds_at(size, at(4_000))),
+            [at(4_000), Time::NEVER]
+        );
+    }
+}

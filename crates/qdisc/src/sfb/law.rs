@@ -252,3 +252,86 @@ impl Law {
 fn word(random: &mut RandomStream) -> u32 {
     (random.uniform() * 4_294_967_296.0) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limit::Limit;
+
+    /// Salts and hashes use all 32 bits: of 4000 words each bit is set in a half, within four standard deviations of
+    /// 32, and so is each bit of the hashes of 4000 flows, which choose the bins of eight levels.
+    #[test]
+    fn words_and_hashes() {
+        let mut random = RandomStream::new(1);
+        let set = Set { salt: word(&mut random), bins: Default::default() };
+        let words: Vec<u32> = (0..4_000).map(|_| word(&mut random)).collect();
+        let hashes: Vec<u32> = (0..4_000).map(|flow| set.hash(FlowId::new(flow))).collect();
+        for bit in 0..32 {
+            for numbers in [&words, &hashes] {
+                let ones = numbers.iter().filter(|number| **number >> bit & 1 == 1).count();
+                assert!(ones.abs_diff(2_000) <= 128, "bit {bit}: {ones}");
+            }
+        }
+    }
+
+    /// Both sets of bins take turns, each with a new salt when it is given up; the other one learns in the last `db`
+    /// before each change, and never where `rehash` or `db` is 0 s (spec/queues-and-signalling section 9.1, steps 2
+    /// and 5).
+    #[test]
+    fn sets_take_turns() {
+        let second = Duration::SECOND;
+        let law = |rehash, db| {
+            let init = QueueInit { age: Duration::ZERO, ..QueueInit::new(Limit::Unlimited, 1) };
+            Law::new(&SfbParams { rehash, db, ..SfbParams::default() }, &init)
+        };
+        let mut turns = law(second * 10, second * 2);
+        let at = |seconds: u64| Time::ZERO + second * seconds;
+        let mut used = Vec::new();
+        for now in [5, 7, 9, 11, 18, 20, 22, 33] {
+            let salts = turns.sets.each_ref().map(|set| set.salt);
+            let before = turns.used;
+            turns.change_bins(at(now));
+            used.push((turns.used, turns.warms_up(at(now))));
+            let changed = turns.used != before;
+            assert_eq!(turns.sets[before].salt != salts[before], changed, "{now} s");
+            assert_eq!(turns.sets[before ^ 1].salt, salts[before ^ 1], "{now} s");
+        }
+        let [early, late] = [false, true];
+        assert_eq!(
+            used,
+            // Changes are at 11, 22 and 33 s: each is 10 s after the one before at least.
+            [(0, early), (0, early), (0, late), (1, early), (1, early), (1, late), (0, early), (1, early)]
+        );
+        for (rehash, db) in [(Duration::ZERO, second), (second, Duration::ZERO)] {
+            assert!(!law(rehash, db).warms_up(at(5)), "{rehash} {db}");
+        }
+    }
+
+    /// A packet of a flow that does not respond counts in both sets in the last `db` before a change, whichever is in
+    /// use, and before that in one of them.
+    #[test]
+    fn counted_in_both_sets() {
+        let params = SfbParams {
+            target: Some(1),
+            max: Some(9),
+            increment: Probability::ONE,
+            rehash: Duration::SECOND * 10,
+            db: Duration::SECOND * 2,
+            ..SfbParams::default()
+        };
+        let init = QueueInit { age: Duration::ZERO, ..QueueInit::new(Limit::Unlimited, 1) };
+        let mut law = Law::new(&params, &init);
+        let flow = FlowId::new(3);
+        for (set, start) in [(0, 1), (1, 11), (0, 22)] {
+            let at = |seconds: u64| Time::ZERO + Duration::SECOND * (start + seconds);
+            // The second packet finds the first in all of its bins.
+            let (_, hashes) = law.decide(flow, true, at(0));
+            law.stored(hashes);
+            for (seconds, both) in [(1, false), (7, false), (9, true)] {
+                let (_, hashes) = law.decide(flow, true, at(seconds));
+                assert_ne!(hashes[set], 0);
+                assert_eq!(hashes[set ^ 1] != 0, both, "set {set} after {seconds} s");
+            }
+        }
+    }
+}

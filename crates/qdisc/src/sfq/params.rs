@@ -145,3 +145,40 @@ impl SfqParams {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of the keys of RED reaches the RED of a flow; what is left out has tc's default.
+    #[test]
+    fn red_of_a_flow() {
+        let [limit, min, max, avpkt] = [20_000, 2_000, 6_000, 500].map(|size| Some(Bytes::new(size)));
+        let probability = Probability::clamped(0.5);
+        let params = SfqParams {
+            redflowlimit: limit,
+            min,
+            max,
+            avpkt,
+            burst: Some(9),
+            probability: Some(probability),
+            ecn: true,
+            harddrop: true,
+            ..SfqParams::default()
+        };
+        let red = RedParams {
+            min,
+            max,
+            avpkt: Bytes::new(500),
+            burst: Some(9),
+            probability,
+            ecn: true,
+            harddrop: true,
+            ..RedParams::default()
+        };
+        assert_eq!(params.flow_red(), Some((red, Bytes::new(20_000))));
+        let plain = SfqParams { redflowlimit: limit, ..SfqParams::default() };
+        assert_eq!(plain.flow_red(), Some((RedParams::default(), Bytes::new(20_000))));
+        assert_eq!(SfqParams::default().flow_red(), None);
+    }
+}

@@ -145,4 +145,13 @@ mod tests {
         assert_eq!([0, 0, 0, 1_499, 1_500, 1_501].map(&mut asks), [true, true, false, false, true, false]);
         assert_eq!([1_000_000, 1_000_000, 1_000_000].map(asks), [true, true, false]);
     }
+
+    /// One per cent of a link of 8 Mbit/s is 10 kB/s, and so is 80 kbit/s, whatever the link.
+    #[test]
+    fn shares_in_bytes() {
+        let link = Rate::from_mbps(8);
+        for share in [Share::OfLink(0.01), Share::Fixed(Rate::from_bits_per_sec(80_000))] {
+            assert!((share.bytes(link) - 1e4).abs() < 1e-9, "{share:?}");
+        }
+    }
 }

@@ -169,6 +169,7 @@ impl SparseRule for DeficitRule {
 mod tests {
     use super::*;
     use crate::flows::{Buckets, FlowHash};
+    use crate::sparse::SPARSE;
 
     /// By hand, with an MTU of 1500: a packet of 600 overdraws an empty account, and leaves 900 after it. The sweep ends
     /// the skipping; the next packet leaves 300 and no skipping, and the next sweep settles the account of a flow without
@@ -194,5 +195,49 @@ mod tests {
         assert!(!deficits.is_sparse(flow));
         deficits.left(flow, Bytes::new(600), false);
         assert!(deficits.is_sparse(flow));
+    }
+
+    /// A flow that has sent exactly what it may has not overdrawn: it is not skipped, and its account is settled with
+    /// the next sweep (spec/queues-and-signalling section 11: `deficit < 0`). What a sweep looks at is what happened
+    /// since the last.
+    #[test]
+    fn an_mtu_exactly() {
+        let classifier = Classifier::new(FlowHash::Perfect, Buckets::Scaled(1), 1);
+        let mut deficits = Deficits::new(classifier, Bytes::new(1_500));
+        let flow = deficits.of(FlowId::new(7));
+        assert_eq!((deficits.len(), deficits.dirty()), (1, 0));
+        for (size, deficit, skips) in [(600, 900, true), (900, 0, false)] {
+            (0..2).for_each(|_| deficits.arrived(flow));
+            assert_eq!(deficits.dirty(), 1, "once, however often");
+            deficits.left(flow, Bytes::new(size), true);
+            deficits.left(flow, Bytes::new(size), false);
+            assert_eq!((deficits.accounts[flow].deficit, deficits.skips(flow)), (deficit, skips));
+            deficits.sweep();
+            assert_eq!(deficits.dirty(), 0);
+        }
+        deficits.of(FlowId::new(3));
+        assert_eq!(deficits.len(), 2);
+    }
+
+    /// In front of a FIFO, a sweep comes when all packets have left that were in it at the sweep before. Only packets
+    /// of the bulk band count.
+    #[test]
+    fn sweeps_of_a_fifo() {
+        let classifier = Classifier::new(FlowHash::Perfect, Buckets::Scaled(1), 1);
+        let mut rule = DeficitRule::new(Deficits::new(classifier, Bytes::new(1_500)));
+        let gone = |flow, band| Gone { flow: FlowId::new(flow), size: Bytes::new(600), band, served: true };
+        rule.stored(FlowId::new(0), BULK);
+        rule.stored(FlowId::new(0), BULK);
+        rule.stored(FlowId::new(1), SPARSE);
+        rule.bulk_turn();
+        assert_eq!((rule.entered, rule.left, rule.sweep_at), (2, 0, 2));
+        let mut dirty = Vec::new();
+        for (flow, band) in [(1, SPARSE), (0, BULK), (0, BULK)] {
+            rule.left(gone(flow, band));
+            rule.bulk_turn();
+            dirty.push(rule.deficits.dirty());
+        }
+        // Flow 1 is looked at together with flow 0, when both of its packets have left.
+        assert_eq!((rule.left, dirty), (2, vec![1, 2, 0]));
     }
 }

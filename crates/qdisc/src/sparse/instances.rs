@@ -135,3 +135,28 @@ impl Aqm for LastOfFlow<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::BrickWallParams;
+    use crate::limit::Limit;
+
+    /// What an AQM manages is what has entered and not left, of its flow or of all.
+    #[test]
+    fn held() {
+        let backlog = |packets, bytes| Backlog { packets, bytes: Bytes::new(bytes) };
+        for (per_flow, expected) in
+            [(true, [backlog(1, 1_500), backlog(1, 100)]), (false, [backlog(2, 1_600), backlog(2, 1_600)])]
+        {
+            let init = QueueInit::new(Limit::Unlimited, 1);
+            let mut aqms = BulkAqms::new(Arc::new(BrickWallParams::default()), per_flow, &init);
+            (0..2).for_each(|flow| aqms.meet(flow, Time::ZERO));
+            for (flow, size) in [(0, 500), (1, 100), (0, 1_500)] {
+                aqms.entered(flow, Bytes::new(size));
+            }
+            let left = aqms.left(0, Bytes::new(500)).1;
+            assert_eq!((left, [0, 1].map(|flow| aqms.held(flow))), (expected[0], expected));
+        }
+    }
+}

@@ -194,6 +194,20 @@ impl Bench {
             .collect()
     }
 
+    /// The internal numbers of the queue as text, each with its name.
+    pub(crate) fn numbers(&self) -> Vec<String> {
+        let mut numbers = Vec::new();
+        self.queue.probe(&mut |name, value| numbers.push(format!("{name} {value}")));
+        numbers
+    }
+
+    /// The same of a band.
+    pub(crate) fn numbers_of_band(&self, band: usize) -> Vec<String> {
+        let mut numbers = Vec::new();
+        self.queue.probe_band(band, &mut |name, value| numbers.push(format!("{name} {value}")));
+        numbers
+    }
+
     /// When to ask a queue again that gave no packet.
     pub(crate) fn next_ready(&self, at_ns: u64) -> Option<u64> {
         self.queue.next_ready(Time::from_nanos(at_ns)).map(Time::as_nanos)

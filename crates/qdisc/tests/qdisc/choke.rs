@@ -120,6 +120,27 @@ fn signals_of_red() {
     }
 }
 
+/// Above `max` every packet is signalled, however small the probability is at `max` itself (step 4 of
+/// spec/queues-and-signalling section 3.1): here the ramp would reach 3 % at 40 packets.
+#[test]
+fn every_packet_above_max() {
+    let params =
+        ChokeParams { min: Some(10), max: Some(30), burst: Some(10), ecn: true, ..ChokeParams::default() };
+    let mut bench = bench(params, 1_000);
+    for flow in 0..400 {
+        arrive(&mut bench, MS, flow, Kind::Ect0);
+        if bench.backlog().packets > 40 {
+            bench.dequeue(MS);
+        }
+    }
+    let before = bench.stats().ce;
+    for flow in 400..500 {
+        arrive(&mut bench, MS, flow, Kind::Ect0);
+        bench.dequeue(MS);
+    }
+    assert_eq!((bench.stats().ce - before, bench.probe("matched")), (100, 0));
+}
+
 /// The limit holds for packets that are not matched.
 #[test]
 fn limit() {

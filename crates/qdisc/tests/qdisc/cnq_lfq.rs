@@ -1,8 +1,8 @@
 //! CNQ and LFQ: spec/queues-and-signalling section 11. No packet overtakes another of its flow: `invariants`.
 
 use windtunnel_qdisc::{
-    AqmInstances, BrickWallParams, CnqParams, CodelParams, FlowHash, LfqParams, Limit, PieParams,
-    QueueParams, QueueSpec,
+    AqmInstances, BrickWallParams, CnqParams, CobaltParams, CobaltVariant, CodelParams, FlowHash, LfqParams,
+    Limit, PieParams, QueueParams, QueueSpec,
 };
 use windtunnel_units::{Bytes, Duration};
 
@@ -174,6 +174,13 @@ fn the_oldest_pays() {
         assert_eq!(lost(&bench), [1, 2], "the second bulk packet, then flow 1's: flow 0's is chosen");
         let flows: Vec<u32> = std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.flow).collect();
         assert_eq!(flows, [0, 2, 3, 4], "{queue:?}");
+
+        // Without a choice and a bulk packet, the oldest sparse packet goes.
+        let mut bench = Bench::new(&queue, Limit::Packets(2));
+        bench.deliver_drops = false;
+        (0..3).for_each(|flow| arrive(&mut bench, flow));
+        let flows: Vec<u32> = std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.flow).collect();
+        assert_eq!(flows, [1, 2], "{queue:?}");
     }
 }
 
@@ -232,23 +239,88 @@ fn instances_of_the_aqm() {
     }
 }
 
-/// The last packet of a flow is marked, but not dropped: a brick wall of 1 ms drops all others.
+/// The last packet of a flow is marked, but not dropped, whether the AQM drops or marks what does not understand
+/// marks: a brick wall of 1 ms takes all others.
 #[test]
 fn the_last_packet_of_a_flow_is_not_dropped() {
-    let wall = BrickWallParams { drop_threshold: Duration::from_millis(1), ..BrickWallParams::default() };
-    for aqm_instances in [AqmInstances::Flow, AqmInstances::One] {
-        let params = LfqParams { aqm_instances, ..LfqParams::default() };
-        let mut bench = Bench::new(&QueueSpec::new(params).with("aqm", wall.clone()), Limit::Unlimited);
-        bench.deliver_drops = false;
-        for flow in [0, 0, 0, 1, 1, 1] {
-            let packet = bench.packet(flow, 1_500, Kind::Ect0);
-            bench.enqueue(0, packet);
+    let ms = Duration::from_millis(1);
+    let drops = || BrickWallParams { drop_threshold: ms, ..BrickWallParams::default() };
+    let marks = || BrickWallParams { ce_threshold: ms, ..BrickWallParams::default() };
+    for (wall, kind, left, marked) in [
+        (drops(), Kind::Ect0, vec![(0, 0), (1, 3), (0, 2), (1, 5)], 0),
+        (marks(), Kind::NotEct, vec![(0, 0), (1, 3), (0, 2), (1, 5)], 0),
+        (marks(), Kind::Ect0, vec![(0, 0), (1, 3), (0, 1), (1, 4), (0, 2), (1, 5)], 4),
+    ] {
+        for aqm_instances in [AqmInstances::Flow, AqmInstances::One] {
+            let params = LfqParams { aqm_instances, ..LfqParams::default() };
+            let mut bench = Bench::new(&QueueSpec::new(params).with("aqm", wall.clone()), Limit::Unlimited);
+            bench.deliver_drops = false;
+            for flow in [0, 0, 0, 1, 1, 1] {
+                let packet = bench.packet(flow, 1_500, kind);
+                bench.enqueue(0, packet);
+            }
+            let found: Vec<(u32, u64)> =
+                std::iter::from_fn(|| bench.dequeue(2 * MS)).map(|left| (left.flow, left.seq)).collect();
+            // The first packets are sparse; of the others, those are left that were last of their flows.
+            assert_eq!(found, left);
+            assert_eq!((bench.stats().drops_aqm, bench.stats().ce), (6 - left.len() as u64, marked));
         }
-        let left: Vec<(u32, u64)> =
-            std::iter::from_fn(|| bench.dequeue(2 * MS)).map(|left| (left.flow, left.seq)).collect();
-        // The first packets are sparse; of the others, those are left that were last of their flows.
-        assert_eq!(left, [(0, 0), (1, 3), (0, 2), (1, 5)]);
-        assert_eq!(bench.stats().drops_aqm, 2);
+    }
+}
+
+/// The COBALT of CNQ and LFQ has no schedule of SCE. One for all flows hears when the queue is empty, of LFQ as of
+/// CNQ: BLUE, which a full queue has raised by 1/256, falls by 1/4096 (spec/queues-and-signalling section 9).
+#[test]
+fn one_cobalt_for_all() {
+    let one = || LfqParams { aqm_instances: AqmInstances::One, ..LfqParams::default() };
+    for spec in [QueueSpec::new(CnqParams::default()), QueueSpec::new(one())] {
+        let bench = Bench::new(&spec, Limit::Unlimited);
+        assert!(bench.numbers_of_band(1).contains(&"sce_count NaN".to_owned()), "{spec:?}");
+    }
+    // CAKE's form does not look itself whether a packet was the last.
+    let cobalt = || CobaltParams { variant: CobaltVariant::Cake, ..CobaltParams::default() };
+    for spec in [QueueSpec::new(CnqParams::default()), QueueSpec::new(one())] {
+        let mut bench = Bench::new(&spec.with("aqm", cobalt()), Limit::Packets(1));
+        (0..2).for_each(|_| bench.arrive(10 * MS, Kind::Ect0));
+        let p = |bench: &Bench| bench.probed_band(1, "p_drop").map(|p| p * 4_096.0);
+        assert_eq!(p(&bench), Some(16.0), "with loss-free endpoints the second is delivered all the same");
+        (0..2).for_each(|_| assert!(bench.dequeue(20 * MS).is_some()));
+        assert_eq!((p(&bench), bench.choose(20 * MS), p(&bench)), (Some(16.0), None, Some(15.0)));
+        assert!(bench.dequeue(30 * MS).is_none());
+        assert_eq!(p(&bench), Some(14.0));
+    }
+}
+
+/// LFQ looks at one idle flow per departure, in turn, and tells its AQM that it is empty (spec/queues-and-signalling
+/// section 11). 64 packets of flow 1 that meet a full queue raise its BLUE to a quarter; 1024 times, at 12 ms each,
+/// bring it back to nothing, and without them it drops packets.
+#[test]
+fn idle_flows_decay() {
+    for (departures, is_calm) in [(10, false), (2_100, true)] {
+        let mut bench = Bench::new(&QueueSpec::new(LfqParams::default()), Limit::Bytes(Bytes::new(1_500)));
+        let arrive = |bench: &mut Bench, at: u64, flow, size| {
+            let packet = bench.packet(flow, size, Kind::NotEct);
+            bench.enqueue(at, packet);
+        };
+        assert!(bench.dequeue(0).is_none(), "no flow has been met");
+        arrive(&mut bench, 0, 0, 1_500);
+        assert!(bench.dequeue(0).is_some());
+        for n in 1..=64 {
+            (0..2).for_each(|_| arrive(&mut bench, n * 6 * MS, 1, 1_500));
+            (0..2).for_each(|_| assert!(bench.dequeue(n * 6 * MS).is_some()));
+        }
+        for n in 100..100 + departures {
+            arrive(&mut bench, n * 6 * MS, 0, 1_500);
+            assert!(bench.dequeue(n * 6 * MS).is_some());
+        }
+        let before = bench.stats().drops_aqm;
+        let end = 20_000 * MS;
+        // All of these fit.
+        for _ in 0..37 {
+            arrive(&mut bench, end, 1, 40);
+        }
+        while bench.dequeue(end).is_some() {}
+        assert_eq!(bench.stats().drops_aqm == before, is_calm, "{departures}");
     }
 }
 

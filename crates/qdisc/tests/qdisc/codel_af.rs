@@ -165,6 +165,74 @@ fn classes_share_by_flows() {
     assert!(left.iter().all(|&packets| packets.abs_diff(1_000) <= 3), "{left:?}");
 }
 
+/// A full Twin-AF loses the oldest packets of the class that holds more bytes, as many as the arriving packet needs;
+/// the one that has been chosen stays, and then the other class pays (spec/queues-and-signalling section 11). With
+/// loss-free endpoints none is lost.
+#[test]
+fn the_larger_class_pays() {
+    let (low, other) = (Kind::Mds, Kind::Ect0);
+    let many = [(other, 1_000), (other, 1_000), (low, 500), (low, 500), (low, 500)];
+    for (limit, packets, is_chosen, left) in [
+        (Limit::Packets(5), [&many[..], &[(low, 500)]].concat(), false, vec![1, 2, 3, 4, 5]),
+        (Limit::Packets(5), [&many[..], &[(low, 600), (low, 600)]].concat(), false, vec![1, 3, 4, 5, 6]),
+        (Limit::Bytes(Bytes::new(3_500)), [&many[..], &[(low, 1_500)]].concat(), false, vec![1, 3, 4, 5]),
+        (Limit::Packets(2), vec![(other, 1_000), (low, 500), (low, 500)], true, vec![0, 2]),
+        (Limit::Packets(2), vec![(low, 1_000), (other, 500), (other, 500)], true, vec![0, 2]),
+    ] {
+        for deliver_drops in [false, true] {
+            let params = TwinAfParams { dscp: Dscp::MDS.get(), ..TwinAfParams::default() };
+            let mut bench = Bench::new(&QueueSpec::new(params), limit);
+            bench.deliver_drops = deliver_drops;
+            for (n, (kind, size)) in packets.iter().enumerate() {
+                let packet = bench.packet(n as u32, *size, *kind);
+                bench.enqueue(0, packet);
+                if is_chosen {
+                    assert_eq!(bench.choose(0), Some(Bytes::new(1_000)));
+                }
+            }
+            let mut found: Vec<u64> = std::iter::from_fn(|| bench.dequeue(0)).map(|left| left.seq).collect();
+            found.sort_unstable();
+            if deliver_drops {
+                assert_eq!(found.len(), packets.len(), "{limit:?}");
+            } else {
+                assert_eq!(found, left, "{limit:?}");
+            }
+        }
+    }
+}
+
+/// Debts of the classes by hand (spec/queues-and-signalling section 11): each turn costs a class as many as the other
+/// has flows that want to send, packets in the sparse band among them, and the smaller debt is taken off both.
+#[test]
+fn debts() {
+    let params = TwinAfParams { dscp: Dscp::MDS.get(), ..TwinAfParams::default() };
+    let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
+    for (flow, kind) in [(0, Kind::Ect0), (1, Kind::Ect0), (2, Kind::Mds), (3, Kind::Mds), (4, Kind::Mds)] {
+        arrive(&mut bench, 0, flow, kind);
+    }
+    let turns = [(); 5].map(|()| {
+        let flow = bench.dequeue(0).expect("a packet").flow;
+        (flow, bench.probe("debt"), bench.probe("low_delay_debt"))
+    });
+    // Of equal debts, the low-delay class goes. It owes 2 then, for flows 0 and 1; default's turn costs 2, for flows
+    // 3 and 4.
+    assert_eq!(turns, [(2, 0, 2), (0, 0, 0), (3, 0, 1), (1, 0, 0), (4, 0, 0)]);
+}
+
+/// After each turn dummies at the head of the bulk band vanish, in both classes: a flow whose packet has left is
+/// sparse again, and not active, although its class has not been asked since.
+#[test]
+fn dummies_vanish_after_a_turn() {
+    let params = TwinAfParams { dscp: Dscp::MDS.get(), ..TwinAfParams::default() };
+    let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
+    for (at, kind) in [(0, Kind::Ect0), (MS, Kind::Ect0), (2 * MS, Kind::Mds), (3 * MS, Kind::Mds)] {
+        arrive(&mut bench, at, 7, kind);
+        let band = usize::from(kind == Kind::Mds);
+        assert_eq!(bench.probed_band(band, "active_flows"), Some(0.0), "{at}");
+        assert!(bench.dequeue(at).is_some());
+    }
+}
+
 /// The times of the low-delay class are a fifth: CE comes 20 ms after the first packet that waited for more than 1 ms, and
 /// SCE 5 ms after the first that waited for more than 0.5 ms; in the other class CE comes 100 ms after one of 5 ms.
 #[test]

@@ -1,6 +1,6 @@
 //! The sparse-flow dual queue: spec/queues-and-signalling section 12. What it is for: `scenario/tests/scenario/sparse`.
 
-use windtunnel_qdisc::{DualSparseParams, Limit, QueueSpec, SparseClassifier};
+use windtunnel_qdisc::{CobaltParams, DualSparseParams, Limit, QueueSpec, SparseClassifier};
 use windtunnel_units::{Duration, Probability, Rate};
 use windtunnel_wire::Dscp;
 
@@ -134,6 +134,45 @@ fn limits() {
         arrive(&mut bench, 0, 0, 300);
     }
     assert_eq!((held(&bench), bench.stats().drops_full), ([8, 12], 10));
+}
+
+/// The arriving packet is the one that is lost. The AQM of the main queue hears where that is full, and not of the
+/// low-latency queue: COBALT's BLUE rises by 1/256.
+#[test]
+fn who_pays_and_who_hears() {
+    let params = DualSparseParams {
+        ll_share: Probability::clamped(1.0),
+        ll_limit: Duration::from_millis(2),
+        ..DualSparseParams::default()
+    };
+    let spec = QueueSpec::new(params).with("aqm", CobaltParams::default());
+    let mut bench = Bench::new(&spec, Limit::Packets(10));
+    bench.deliver_drops = false;
+    let p = |bench: &Bench| bench.probed_band(1, "p_drop").map(|p| p * 256.0);
+    for flow in 0..9 {
+        arrive(&mut bench, 10 * MS, flow, 300);
+    }
+    assert_eq!((held(&bench), bench.stats().drops_full, p(&bench)), ([8, 0], 1, Some(0.0)));
+    for _ in 0..3 {
+        arrive(&mut bench, 10 * MS, 0, 300);
+    }
+    assert_eq!((held(&bench), bench.stats().drops_full, p(&bench)), ([8, 2], 2, Some(1.0)));
+    let left: Vec<u64> = std::iter::from_fn(|| bench.dequeue(10 * MS)).map(|left| left.seq).collect();
+    assert_eq!(left, [0, 1, 2, 3, 4, 5, 6, 7, 9, 10]);
+}
+
+/// The ends of the ranges are within them.
+#[test]
+fn ends_of_the_ranges() {
+    let plain = DualSparseParams::default;
+    let second = Duration::SECOND;
+    for params in [
+        DualSparseParams { dscp: 63, ..plain() },
+        DualSparseParams { dscp: 0, ..plain() },
+        DualSparseParams { ll_depth: second, ll_limit: second, ..plain() },
+    ] {
+        assert_eq!(QueueSpec::new(params.clone()).check(), Ok(()), "{params:?}");
+    }
 }
 
 /// Parameters that mean nothing are refused, with key and value.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use windtunnel_qdisc::{
-    CodelParams, DropReason, FlowHash, FqCodelParams, FqParams, Limit, PieParams, QueueInit, QueueSpec,
+    CobaltParams, CobaltVariant, CodelParams, DropReason, FlowHash, FqCodelParams, FqParams, Limit,
+    PieParams, QueueInit, QueueSpec, SfqParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate};
 
@@ -89,7 +90,10 @@ fn new_flows_and_old_flows() {
     arrive(&mut bench, 0, 0, 1_500, 6);
     arrive(&mut bench, 0, 1, 1_500, 6);
     assert_eq!(next(&mut bench, 1, 5), [0, 1, 0, 1, 0]);
+    let lists = |bench: &Bench| (bench.probe("new_flows"), bench.probe("old_flows"));
+    assert_eq!(lists(&bench), (0, 2));
     arrive(&mut bench, 2, 2, 700, 1);
+    assert_eq!(lists(&bench), (1, 2));
     // Flow 2 is new and goes first. Of its quantum, 800 bytes are left.
     assert_eq!(next(&mut bench, 2, 1), [2]);
     arrive(&mut bench, 2, 2, 700, 1);
@@ -181,6 +185,51 @@ fn perturb() {
     arrive(&mut bench, 10 * MS, 0, 1_500, 1);
     let backlogs: Vec<usize> = bench.bands().iter().map(|(_, backlog)| backlog.packets).collect();
     assert_eq!(backlogs, [3, 1]);
+}
+
+/// `perturb` has a timer of its own, from its first interval on; those of AQMs in bands do not change the salt, and 0
+/// s never does.
+#[test]
+fn timer_of_perturb() {
+    let params = |ms| FqCodelParams {
+        hash: FlowHash::Jenkins,
+        flows: 65_536,
+        perturb: Duration::from_millis(ms),
+        ..FqCodelParams::default()
+    };
+    let mut bench = fq_codel(params(10), Limit::Unlimited);
+    for ms in [10, 20, 30] {
+        assert_eq!(bench.next_timer().map(|at| at.as_nanos()), Some(ms * MS));
+        bench.run_timers(ms * MS);
+    }
+    for (ms, bands) in [(0, 1), (1_000, 1), (10, 2)] {
+        let spec = QueueSpec::new(params(ms)).with("aqm", PieParams::default());
+        let mut bench = Bench::of(spec.build(&QueueInit::new(Limit::Unlimited, 1)));
+        arrive(&mut bench, 0, 0, 1_500, 1);
+        // PIE's have been called every 15 ms.
+        arrive(&mut bench, 40 * MS, 0, 1_500, 1);
+        assert_eq!(bench.bands().len(), bands, "{ms} ms");
+    }
+}
+
+/// The AQM of a flow hears when its turn comes and it is empty: BLUE, which has risen by 1/256 where a packet met
+/// `flow_limit` or a longer queue, falls by 1/4096 (spec/queues-and-signalling section 9).
+#[test]
+fn an_empty_flow() {
+    // CAKE's COBALT does not look itself whether a packet was the last.
+    let cobalt = || CobaltParams { variant: CobaltVariant::Cake, ..CobaltParams::default() };
+    let limited = FqParams { flow_limit: 1, ..FqParams::default() };
+    for spec in [QueueSpec::new(limited), QueueSpec::new(SfqParams { depth: 1, ..SfqParams::default() })] {
+        let mut bench = Bench::new(&spec.with("aqm", cobalt()), Limit::Packets(10));
+        bench.deliver_drops = false;
+        arrive(&mut bench, 10 * MS, 0, 1_500, 2);
+        let p = |bench: &Bench| bench.probed_band(0, "p_drop").map(|p| p * 4_096.0);
+        assert_eq!((bench.stats().drops_full, p(&bench)), (1, Some(16.0)));
+        // sfq looks at once whether the flow has more, and fq when its turn comes.
+        assert_eq!(next(&mut bench, 20 * MS, 1), [0]);
+        assert!(next(&mut bench, 30 * MS, 1).is_empty());
+        assert_eq!(p(&bench), Some(15.0));
+    }
 }
 
 /// CoDel in one band does not know about the others: a flow that overloads the link gets signals, and a flow that sends
@@ -282,7 +331,30 @@ fn pacing_of_fq() {
     }
 }
 
-/// `ce_threshold` of fq marks what can be marked and drops nothing.
+/// A paced flow makes up for lateness, but for no more than half of a wait (`fq_dequeue`). By hand, at 0.5 Mbit/s 24
+/// ms for each packet: 6 ms late, the next wait is 18 ms; 52 ms late, it is 12 ms. At 12 Mbit/s nothing waits before
+/// the credit of 15,000 B is used up, and then for as long as a quantum of 3000 B takes.
+#[test]
+fn lateness_of_fq() {
+    let paced = |kbit: u64| {
+        let maxrate = Some(Rate::from_bits_per_sec(kbit * 1_000));
+        let mut bench = fq(FqParams { maxrate, ..FqParams::default() });
+        arrive(&mut bench, 0, 0, 1_500, 20);
+        bench
+    };
+    let mut slow = paced(500);
+    for (asked, leaves, ready) in
+        [(0, 1, 24), (23, 0, 24), (30, 1, 48), (100, 1, 112), (111, 0, 112), (112, 1, 136)]
+    {
+        assert_eq!(next(&mut slow, asked * MS, 2).len(), leaves, "{asked} ms");
+        assert_eq!(slow.next_ready(asked * MS), Some(ready * MS), "{asked} ms");
+    }
+    let mut fast = paced(12_000);
+    assert_eq!(next(&mut fast, 0, 20).len(), 10);
+    assert_eq!(fast.next_ready(0), Some(2 * MS));
+}
+
+/// `ce_threshold` of fq marks what can be marked and has waited longer, and drops nothing.
 #[test]
 fn threshold_of_fq() {
     let params = FqParams { ce_threshold: Some(Duration::from_millis(1)), ..FqParams::default() };
@@ -292,7 +364,7 @@ fn threshold_of_fq() {
             let packet = bench.packet(0, 1_500, kind);
             bench.enqueue(0, packet);
         }
-        bench.dequeue(MS);
+        assert_eq!(bench.outcome(MS), windtunnel_qdisc::ecn::Outcome::Passed);
         bench.dequeue(MS + 1);
         assert_eq!((bench.stats().ce, bench.stats().lost), (marks, 0), "{kind:?}");
     }
@@ -317,11 +389,17 @@ fn refusals() {
     for (params, fault) in [
         (FqParams { flow_limit: 0, ..fq() }, "flow_limit = 0"),
         (FqParams { quantum: Bytes::new(1), ..fq() }, "quantum = 1 B"),
+        (FqParams { quantum: Bytes::new(2 << 20), ..fq() }, "quantum = "),
         (FqParams { initial_quantum: Bytes::new(2 << 20), ..fq() }, "initial_quantum = "),
         (FqParams { maxrate: Some(Rate::ZERO), ..fq() }, "maxrate = 0 bit/s"),
     ] {
         assert!(refused(QueueSpec::new(params)).starts_with(fault), "{fault}");
     }
+    // The ends of the ranges are within them.
+    let most = Bytes::new(1 << 20);
+    assert!(QueueSpec::new(FqParams { quantum: most, initial_quantum: most, ..fq() }).check().is_ok());
+    let least = FqCodelParams { quantum: Bytes::new(256), flows: 65_536, ..fq_codel() };
+    assert!(QueueSpec::new(least).check().is_ok());
     let codel = CodelParams { interval: Duration::ZERO, ..CodelParams::default() };
     assert!(refused(QueueSpec::new(codel.clone())).starts_with("interval = 0 s"));
     assert!(refused(QueueSpec::new(fq_codel()).with("aqm", codel)).starts_with("interval = 0 s"));

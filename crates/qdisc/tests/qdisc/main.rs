@@ -2,6 +2,7 @@
 
 mod bench;
 mod cake;
+mod cake_flows;
 mod choke;
 mod cnq_lfq;
 mod cobalt;
@@ -25,6 +26,7 @@ mod lfqsim;
 mod mds;
 mod nested;
 mod nth;
+mod numbers;
 mod oscillators;
 mod overload;
 mod pi2;
@@ -41,3 +43,4 @@ mod sfb;
 mod step;
 mod tbf;
 mod threshold;
+mod timers;

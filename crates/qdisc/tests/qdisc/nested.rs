@@ -44,6 +44,39 @@ fn strict_priority() {
     assert_eq!(bench.dequeue(4).map(|left| left.flow), Some(0));
 }
 
+/// A queue with a shaper inside says when that wants to be asked again, and the other band has the link meanwhile.
+#[test]
+fn a_shaped_band() {
+    let rate = Some(Rate::from_mbps(12));
+    let shaper = QueueSpec::new(TbfParams { rate, burst: Bytes::new(1_500), ..TbfParams::default() });
+    let mut bench = Bench::new(&prio([shaper, fifo()]), Limit::Unlimited);
+    assert_eq!(bench.next_ready(0), None);
+    send(&mut bench, 0, [0, 0, 1]);
+    let left: Vec<u32> = std::iter::from_fn(|| bench.dequeue(0)).map(|left| left.flow).collect();
+    assert_eq!((left, bench.next_ready(0)), (vec![0, 1], Some(MS)));
+    assert_eq!(bench.dequeue(MS).map(|left| left.flow), Some(0));
+}
+
+/// Descriptions are equal if the disciplines, their parameters, and all that is nested in them are.
+#[test]
+fn equal_descriptions() {
+    let fq = || QueueSpec::new(FqCodelParams::default());
+    let short = CodelParams { target: Duration::from_millis(1), ..CodelParams::default() };
+    let different = [
+        fq(),
+        QueueSpec::new(FqCodelParams { drop_batch: 1, ..FqCodelParams::default() }),
+        fq().with("aqm", CodelParams::default()),
+        fq().with("aqm", short),
+        fq().with("aqm", PieParams::default()),
+        prio([fifo(), fifo()]),
+        prio([fifo(), fq()]),
+    ];
+    for (n, one) in different.iter().enumerate() {
+        assert_eq!(one, &one.clone());
+        assert!(different[n + 1..].iter().all(|other| one != other), "{one:?}");
+    }
+}
+
 /// What happens in a queue inside counts once: for its band, and for the whole. A fair queue's own bands are not told
 /// apart there. Under a shaper they are: it has one queue inside.
 #[test]

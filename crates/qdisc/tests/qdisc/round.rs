@@ -1,8 +1,8 @@
 //! Schedulers in turns: Shreedhar and Varghese 1995, tc-drr(8), tc-sfq(8), spec/queues-and-signalling section 13.
 
 use windtunnel_qdisc::{
-    CodelParams, DropReason, DrrParams, FifoParams, Filter, FqPieParams, Limit, QueueSpec, SfqParams,
-    TbfParams, WrrParams,
+    CodelParams, DropReason, DrrParams, FifoParams, Filter, FlowHash, FqPieParams, Limit, QueueSpec,
+    SfqParams, TbfParams, WrrParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate};
 
@@ -128,6 +128,49 @@ fn what_sfq_loses() {
     );
 }
 
+/// `divisor` is the number of buckets that a hash has to choose from.
+#[test]
+fn buckets_of_sfq() {
+    for (divisor, names) in [(1, vec!["bucket 0"]), (2, vec!["bucket 0", "bucket 1"])] {
+        let params = SfqParams { hash: FlowHash::Jenkins, divisor, ..SfqParams::default() };
+        let mut bench = bench(&QueueSpec::new(params), Limit::Packets(127));
+        (0..40).for_each(|flow| send(&mut bench, 0, flow, 100, 1));
+        let mut found: Vec<String> = bench.bands().into_iter().map(|(name, _)| name).collect();
+        found.sort();
+        assert_eq!(found, names);
+    }
+}
+
+/// A packet that has been chosen stays. With `headdrop`, a flow that has `depth` packets loses its oldest other one
+/// for the new one, and if it has no other, the new one is lost. Over the limit, a flow of which only the chosen
+/// packet is left has nothing to lose; else its chosen packet counts as its others do, and of equal flows the
+/// arriving one pays.
+#[test]
+fn the_chosen_packet_of_sfq() {
+    for (headdrop, depth, limit, before, after, left) in [
+        (true, 2, 127, vec![0, 0], vec![0], vec![0, 2]),
+        (true, 1, 127, vec![0], vec![0], vec![0]),
+        (false, 127, 1, vec![0], vec![1], vec![0]),
+        (false, 127, 3, vec![0, 0, 0], vec![1], vec![0, 3, 1]),
+        (true, 127, 3, vec![0, 0, 0], vec![1], vec![0, 3, 2]),
+        (false, 127, 3, vec![0, 1, 1], vec![0], vec![0, 1, 2]),
+        (false, 127, 2, vec![0, 1], vec![2], vec![0, 1]),
+    ] {
+        let params = SfqParams { headdrop, depth, ..SfqParams::default() };
+        let mut bench = bench(&QueueSpec::new(params), Limit::Packets(limit));
+        before.iter().for_each(|flow| send(&mut bench, 0, *flow, 1_500, 1));
+        assert_eq!(bench.choose(0), Some(Bytes::new(1_500)));
+        after.iter().for_each(|flow| send(&mut bench, 0, *flow, 1_500, 1));
+        let found: Vec<u64> = std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.seq).collect();
+        assert_eq!(found, left, "{headdrop} {depth} {limit} {before:?} {after:?}");
+    }
+    // Nothing has been chosen: the oldest goes.
+    let params = SfqParams { headdrop: true, depth: 2, ..SfqParams::default() };
+    let mut bench = bench(&QueueSpec::new(params), Limit::Packets(127));
+    send(&mut bench, 0, 0, 1_500, 3);
+    assert_eq!(std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.seq).collect::<Vec<_>>(), [1, 2]);
+}
+
 /// sfq's RED, by hand: with thresholds of 2 and 3 kB and a burst of 2 packets, each packet has the weight 1/2. The packet
 /// that makes a flow active is not looked at; the averages that the next ones find are 500, 1250, 2125 (in the band, a gap
 /// starts), 3062 and 4031 B, so that the fifth and the sixth of 1000 B are signalled for certain. With `headdrop` the
@@ -221,8 +264,24 @@ fn refused() {
             QueueSpec::new(DrrParams::default()).around("children", [QueueSpec::new(CodelParams::default())]),
             "quanta = a list of 2 is out of range: as many as",
         ),
+        (
+            QueueSpec::new(WrrParams::default()).around("children", [QueueSpec::new(CodelParams::default())]),
+            "weights = a list of 2 is out of range: as many as",
+        ),
+        (
+            QueueSpec::new(SfqParams { divisor: 131_072, ..SfqParams::default() }),
+            "divisor = 131072 is out of range: a power of two, at most 65536",
+        ),
     ] {
         let error = refused(spec);
         assert!(error.starts_with(fault), "{error}");
+    }
+    // The ends of the ranges are within them.
+    for spec in [
+        QueueSpec::new(drr(&[64, 64])),
+        QueueSpec::new(SfqParams { divisor: 65_536, ..SfqParams::default() }),
+        QueueSpec::new(with_red(9_000, 9_000)),
+    ] {
+        assert_eq!(spec.check(), Ok(()), "{spec:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! SFB's rules one by one: spec/queues-and-signalling section 9.1; Feng et al. 2001; tc-sfb(8); Linux `sch_sfb`.
 
-use windtunnel_qdisc::{BrickWallParams, Limit, QueueSpec, SfbParams};
+use windtunnel_qdisc::{BrickWallParams, CobaltParams, Limit, QueueSpec, SfbParams};
 use windtunnel_units::{Duration, Probability};
 
 use crate::bench::{Bench, Kind};
@@ -60,7 +60,7 @@ fn a_bin() {
 #[test]
 fn max_and_target() {
     for (max, target, room, rises) in
-        [(None, Some(8), 10, 9), (Some(10), None, 10, 9), (Some(4), Some(2), 4, 3)]
+        [(None, Some(8), 10, 9), (None, Some(3), 4, 4), (Some(10), None, 10, 9), (Some(4), Some(2), 4, 3)]
     {
         let mut bench = bench(SfbParams { max, target, ..SfbParams::default() });
         let mut first = None;
@@ -107,6 +107,10 @@ fn signals() {
             ce.abs_diff(marks) <= 200 && lost.abs_diff(drops) <= 200,
             "{p} {kind:?}: {ce} marks, {lost} drops"
         );
+        // Each is counted as what it was.
+        let count = |name| bench.probe(name).cast_unsigned();
+        assert_eq!(count("marked"), bench.stats().ce, "{p} {kind:?}");
+        assert_eq!(count("early_drops") + count("bucket_drops"), bench.stats().lost, "{p} {kind:?}");
     }
 }
 
@@ -174,8 +178,42 @@ fn the_queue_inside() {
     bench.deliver_drops = false;
     arrive(&mut bench, 0, 0, 12);
     assert_eq!((bench.stats().drops_full, bench.probe("bins_packets")), (2, 10));
+    assert_eq!(bench.probe("queue_drops"), 2);
     assert!(bench.dequeue(2 * MS).is_none());
     assert_eq!((bench.stats().drops_aqm, bench.probe("bins_packets")), (10, 0));
+}
+
+/// The AQM inside hears of a full queue, also where the packet is delivered all the same: COBALT's BLUE rises by
+/// 1/256. It hears when the queue is empty, too, and BLUE falls by 1/4096.
+#[test]
+fn the_aqm_inside_hears() {
+    for deliver_drops in [false, true] {
+        let spec = QueueSpec::new(SfbParams::default()).with("aqm", CobaltParams::default());
+        let mut bench = Bench::new(&spec, Limit::Packets(3));
+        bench.deliver_drops = deliver_drops;
+        arrive(&mut bench, 10 * MS, 0, 4);
+        assert_eq!(bench.probed("p_drop").map(|p| p * 4_096.0), Some(16.0), "{deliver_drops}");
+        drain(&mut bench, 10 * MS);
+        assert_eq!(bench.choose(20 * MS), None);
+        assert_eq!(bench.probed("p_drop").map(|p| p * 4_096.0), Some(15.0), "{deliver_drops}");
+    }
+}
+
+/// The ends of the ranges are within them: probabilities are multiples of 2^-16, bins count up to 65535, and the next
+/// bins may learn all the time.
+#[test]
+fn ends_of_the_ranges() {
+    let plain = SfbParams::default;
+    for params in [
+        SfbParams { max: Some(65_535), ..plain() },
+        SfbParams { target: Some(52_428), ..plain() },
+        SfbParams { max: Some(10), target: Some(10), ..plain() },
+        SfbParams { decrement: Probability::clamped(1e-5), ..plain() },
+        SfbParams { db: Duration::from_secs(600), ..plain() },
+        SfbParams { rehash: Duration::ZERO, ..plain() },
+    ] {
+        assert_eq!(QueueSpec::new(params.clone()).check(), Ok(()), "{params:?}");
+    }
 }
 
 /// Parameters that mean nothing are refused, with key and value.

@@ -1,0 +1,79 @@
+//! Timers of AQMs, wherever they are: each is called when it is due, and the queue always names the first.
+
+use windtunnel_qdisc::{
+    AqmInstances, CodelParams, DrrParams, FifoParams, FqCodelParams, FqParams, FqPieParams, LfqParams, Limit,
+    PieParams, PoliceParams, PrioParams, QueueSpec, SfbParams, SfqParams, TbfParams, VqPoliceParams,
+};
+use windtunnel_units::Duration;
+
+use crate::bench::{Bench, Kind};
+
+const MS: u64 = 1_000_000;
+
+fn pie(ms: u64) -> PieParams {
+    PieParams { tupdate: Duration::from_millis(ms), ..PieParams::default() }
+}
+
+fn fair(ms: u64) -> QueueSpec {
+    QueueSpec::new(FqCodelParams::default()).with("aqm", pie(ms))
+}
+
+/// The times in ms of the queue's timers up to `until_ms`, each of which is run.
+fn times(bench: &mut Bench, until_ms: u64) -> Vec<u64> {
+    let mut times = Vec::new();
+    while let Some(at) = bench.next_timer().map(|at| at.as_nanos()).filter(|at| *at <= until_ms * MS) {
+        assert_eq!(at % MS, 0);
+        times.push(at / MS);
+        bench.run_timers(at);
+    }
+    times
+}
+
+/// Linux's PIE is called half a second after it was created, and then every `tupdate`. Queues with several PIEs call
+/// each at its own times.
+#[test]
+fn each_is_called_when_it_is_due() {
+    let fifo = || QueueSpec::new(FifoParams::default());
+    let two = PrioParams { bands: 2, default_band: 0, ..PrioParams::default() };
+    let virtual_queue = || QueueSpec::new(VqPoliceParams::default());
+    for (spec, expected) in [
+        (QueueSpec::new(pie(20)), vec![500, 520, 540]),
+        (QueueSpec::new(FqParams::default()).with("aqm", pie(20)), vec![500, 520, 540]),
+        (fair(20), vec![500, 520, 540]),
+        (QueueSpec::new(SfqParams::default()).with("aqm", pie(20)), vec![500, 520, 540]),
+        (QueueSpec::new(SfbParams::default()).with("aqm", pie(20)), vec![500, 520, 540]),
+        (QueueSpec::new(two).around("children", [fifo(), fair(20)]), vec![500, 520, 540]),
+        (QueueSpec::new(DrrParams::default()).around("children", [fair(20), fifo()]), vec![500, 520, 540]),
+        (QueueSpec::new(TbfParams::default()).around("child", [fair(20)]), vec![500, 520, 540]),
+        (QueueSpec::new(PoliceParams::default()).around("child", [fair(20)]), vec![500, 520, 540]),
+        (virtual_queue().with("aqm", pie(20)), vec![500, 520, 540]),
+        (
+            virtual_queue().with("aqm", CodelParams::default()).around("child", [fair(20)]),
+            vec![500, 520, 540],
+        ),
+        (virtual_queue().with("aqm", pie(20)).around("child", [fair(30)]), vec![500, 520, 530, 540]),
+        (virtual_queue().with("aqm", pie(30)).around("child", [fair(20)]), vec![500, 520, 530, 540]),
+    ] {
+        let mut bench = Bench::new(&spec, Limit::Unlimited);
+        assert_eq!(times(&mut bench, 550), expected, "{spec:?}");
+    }
+}
+
+/// The PIE of a flow that is met later is as old as the queue: all are called at once (`fq_pie_timer`), from 500 ms
+/// on every 15 ms.
+#[test]
+fn flows_share_the_times() {
+    let per_flow = LfqParams { aqm_instances: AqmInstances::Flow, ..LfqParams::default() };
+    for spec in
+        [QueueSpec::new(FqPieParams::default()), fair(15), QueueSpec::new(per_flow).with("aqm", pie(15))]
+    {
+        let mut bench = Bench::new(&spec, Limit::Unlimited);
+        for (flow, ms) in [(0, 7), (1, 702), (2, 1_201)] {
+            let packet = bench.packet(flow, 1_500, Kind::NotEct);
+            bench.enqueue(ms * MS, packet);
+        }
+        let all = times(&mut bench, 2_500);
+        assert_eq!(all.len(), 87, "from 1205 to 2495 ms: {spec:?}");
+        assert!(all.iter().all(|ms| (ms - 500) % 15 == 0), "{spec:?}: {all:?}");
+    }
+}
