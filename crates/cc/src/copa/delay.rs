@@ -74,3 +74,58 @@ impl Delays {
         now.since(self.emptied) > srtt * EMPTY_ROUNDS
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::{Bytes, Seq};
+
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    /// Section 2.2 of the paper: the queue is nearly empty up to a tenth of the largest delay, here of 100 ms; and,
+    /// here, while it holds less than a segment: 20 ms at 5 segments in 120 ms, but not at 6.
+    #[test]
+    fn nearly_empty() {
+        for (standing, cwnd, empty) in [
+            (110, 1000.0, true),
+            (111, 1000.0, false),
+            (120, 5.0, true),
+            (120, 6.0, false),
+            (180, 2.0, true),
+            (180, 3.0, false),
+        ] {
+            let sample = |ms| Extreme::new(at(0), Reverse(Duration::from_millis(ms)));
+            let delays = Delays {
+                least: sample(100),
+                standing: sample(standing),
+                largest: Extreme::new(at(0), Duration::from_millis(200)),
+                emptied: at(0),
+            };
+            assert_eq!(delays.is_nearly_empty(cwnd), empty, "{standing} ms, {cwnd} segments");
+        }
+    }
+
+    /// Section 2.2: the largest round trip is that of the last four.
+    #[test]
+    fn the_largest_is_remembered_for_four_round_trips() {
+        let mut delays = Delays::new(at(0), RTT);
+        for (ms, rtt, largest) in [(10, 200, 200), (210, 100, 200), (410, 100, 200), (411, 100, 100)] {
+            let path = PathView {
+                now: at(ms),
+                mss: Bytes::new(1000),
+                srtt: RTT,
+                min_rtt: RTT,
+                in_flight: Bytes::ZERO,
+                una: Seq::FIRST_DATA,
+                nxt: Seq::FIRST_DATA,
+            };
+            delays.update(&path, Duration::from_millis(rtt), 10.0, Duration::from_secs(10));
+            assert_eq!(delays.largest.get(), Duration::from_millis(largest), "{ms} ms");
+        }
+    }
+}

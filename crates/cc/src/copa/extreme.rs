@@ -78,4 +78,25 @@ mod tests {
         least.update(at(13), Reverse(3), WINDOW);
         assert_eq!(least.get(), Reverse(3));
     }
+
+    /// Linux `lib/win_minmax.c`, with a window of 10 ms: after a quarter of it any sample becomes the second best,
+    /// and after half of it the third. The samples that are too old make room, two at once if need be.
+    #[test]
+    fn subwindows_keep_samples_apart() {
+        let mut largest = Extreme::new(at(0), 100);
+        for (ms, value, best) in [
+            (2, 50, [(0, 100); 3]),
+            (3, 40, [(0, 100), (3, 40), (3, 40)]),
+            (4, 30, [(0, 100), (3, 40), (3, 40)]),
+            (6, 20, [(0, 100), (3, 40), (6, 20)]),
+            (7, 30, [(0, 100), (3, 40), (7, 30)]),
+            (10, 10, [(0, 100), (3, 40), (7, 30)]),
+            (11, 10, [(3, 40), (7, 30), (11, 10)]),
+            (15, 5, [(7, 30), (11, 10), (15, 5)]),
+            (22, 1, [(15, 5), (22, 1), (22, 1)]),
+        ] {
+            largest.update(at(ms), value, WINDOW);
+            assert_eq!(largest.best, best.map(|(ms, value)| (at(ms), value)), "{ms} ms");
+        }
+    }
 }

@@ -46,3 +46,21 @@ impl Velocity {
         self.reference = cwnd;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With delta 0.5 and a window that falls in each round trip: the velocity is 1 for three of them and then
+    /// doubles, up to half of the window, because a round trip moves the window by v/delta; and never below 1.
+    #[test]
+    fn no_round_trip_moves_the_window_by_more_than_itself() {
+        let mut velocity = Velocity::new(10.0);
+        for (cwnd, expected) in
+            [(9.0, 1.0), (8.0, 1.0), (7.0, 1.0), (6.0, 2.0), (5.0, 2.5), (4.0, 2.0), (3.0, 1.5), (1.5, 1.0)]
+        {
+            velocity.end_round(cwnd, 0.5);
+            assert!((velocity.get() - expected).abs() < 1e-12, "{cwnd}: {}", velocity.get());
+        }
+    }
+}

@@ -157,4 +157,60 @@ mod tests {
         rounds(&mut target, 201, 50, 0.0);
         assert!((target.target() - 0.06).abs() < 1e-12);
     }
+
+    /// Rule 10 of spec/congestion-control section 3.27, in units of 60 ms. Half the delays 2 and half 2.8: mean 2.4,
+    /// deviation 0.4, and 0.16 is steady. Half 0 and half 2, with losses: 1.5 * (1 + 1). A hundred of 5 and fifty of
+    /// 3, with losses: the mean is that of the last fifty, the variance 8/9 that of all.
+    #[test]
+    fn targets_by_hand() {
+        let low = 0.06;
+        for (delays, lossy, target) in [
+            ([[2.0, 2.8]; 75], false, 2.4 + 0.4),
+            ([[0.0, 2.0]; 75], true, 1.5 * 2.0),
+            (std::array::from_fn(|pair| if pair < 50 { [5.0; 2] } else { [3.0; 2] }), true, {
+                1.5 * (3.0 + libm::sqrt(8.0 / 9.0))
+            }),
+        ] {
+            let mut competing = competing();
+            for (round, delay) in (0..).zip(delays.concat()) {
+                if lossy {
+                    competing.on_loss();
+                }
+                rounds(&mut competing, round, 1, delay * low);
+            }
+            assert!(
+                (competing.target() - target * low).abs() < 1e-9,
+                "{} {target}",
+                competing.target() / low
+            );
+        }
+    }
+
+    /// The loss event rate of one loss, 0.01, is no more than 0.002 after 161 round trips, because 0.99^160 > 0.2 >
+    /// 0.99^161.
+    #[test]
+    fn losses_are_forgotten() {
+        let mut steady = competing();
+        steady.on_loss();
+        rounds(&mut steady, 0, 161, 0.18);
+        assert!((steady.target() - 0.27).abs() < 1e-9);
+        rounds(&mut steady, 161, 1, 0.18);
+        assert!((steady.target() - 0.18).abs() < 1e-9);
+    }
+
+    /// A target far too high halves where the delay varies but is short, and is a tenth less where it is not so
+    /// short: 75 delays of 2 and 75 of 0 are followed by 50 of 0 or of 1.
+    #[test]
+    fn a_high_target_halves_or_falls_by_a_tenth() {
+        for (last, factor) in [(0.0, 0.5), (0.06, 0.9)] {
+            let mut competing = competing();
+            for round in 0..150 {
+                rounds(&mut competing, round, 1, if round % 2 == 0 { 0.12 } else { 0.0 });
+            }
+            rounds(&mut competing, 150, 49, last);
+            competing.target = 0.4;
+            rounds(&mut competing, 199, 1, last);
+            assert!((competing.target() - 0.4 * factor).abs() < 1e-9, "{}", competing.target());
+        }
+    }
 }

@@ -54,4 +54,20 @@ mod tests {
         jitter.update();
         assert!((jitter.scale() - (1.0 - 0.052_734_375 / 32.0 / 0.01)).abs() < 1e-12, "{}", jitter.scale());
     }
+
+    /// Rule 6 of spec/congestion-control section 3.27 twice, with a delay of 60 ms: the largest is 56.25 ms each
+    /// time, the least 56.25/16 and then 15/16 of that more.
+    #[test]
+    fn two_updates_by_hand() {
+        let mut jitter = Jitter::new(0.06);
+        for _ in 0..2 {
+            jitter.sample(0.06, 0.06);
+            jitter.update();
+        }
+        let (largest, first) = (0.05625, 0.05625 / 16.0);
+        let second = first + (largest - first) / 16.0;
+        let deviation = (largest - first) / 32.0;
+        let deviation = deviation + (largest - second - deviation) / 32.0;
+        assert!((jitter.scale() - (1.0 - deviation / 0.01)).abs() < 1e-12, "{}", jitter.scale());
+    }
 }

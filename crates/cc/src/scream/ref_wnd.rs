@@ -193,3 +193,98 @@ fn round_trips(params: &ScreamParams, m: &Measured) -> f64 {
 fn is_long_ago(last: Time, params: &ScreamParams, m: &Measured) -> bool {
     m.now.since(last) > params.virtual_rtt.max(m.srtt) * LONG_AGO
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::Bytes;
+
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    /// An update without delay at this time and with this round trip.
+    fn measured(now: Time, srtt_us: u64) -> Measured {
+        Measured {
+            now,
+            srtt: Duration::from_micros(srtt_us),
+            qdelay: 0.0,
+            qdelay_avg: 0.0,
+            qdelay_target: 0.06,
+            l4s_alpha: 0.0,
+            delay_scale: 1.0,
+            max_in_flight: 1e6,
+            max_in_flight_prev: 1e6,
+        }
+    }
+
+    fn assert_near(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-6, "{value}, not {expected}");
+    }
+
+    /// Rule 5 of spec/congestion-control section 3.27 with all its factors: 2000 bytes at a window of 6000, half a
+    /// virtual round trip, a distance and a scale of one half add 2000/6 * 1/2 * 1/2 * 1/2 * (1 + 0.02 * 6 * 1/2).
+    /// The distance counts as a quarter at least in front, the scale as a tenth.
+    #[test]
+    fn growth_by_hand() {
+        let params = ScreamParams::default();
+        for (distance, scale, increment) in
+            [(0.5, 0.5, 2000.0 / 6.0 / 8.0 * 1.06), (0.1, 0.0, 2000.0 / 6.0 / 80.0 * 1.012)]
+        {
+            let mut wnd = RefWnd { wnd: 6000.0, distance, ..RefWnd::new(3000.0, 1000.0) };
+            wnd.increase(&params, &Measured { delay_scale: scale, ..measured(at(0), 12_500) }, 2000.0);
+            assert_near(wnd.get(), 6000.0 + increment);
+        }
+    }
+
+    /// Rule 4 in L4S mode: alpha/2 of 0.4, divided by the two virtual round trips of 50 ms. With less than a quarter
+    /// of the target's delay also by the distance, (8 * 3/32)^2 = 0.5625, and the scale, which counts as a quarter at
+    /// least.
+    #[test]
+    fn answers_by_hand() {
+        let params = ScreamParams { is_l4s: true, ..ScreamParams::default() };
+        for (qdelay, delay_scale, answer) in
+            [(0.0, 0.5, 0.2 * 0.5625 * 0.5), (0.0, 0.1, 0.2 * 0.5625 * 0.25), (0.0625, 0.5, 0.2)]
+        {
+            let mut wnd = RefWnd { wnd: 35_000.0, inflection: 32_000.0, ..RefWnd::new(3000.0, 1000.0) };
+            let m = Measured {
+                qdelay,
+                qdelay_target: 0.25,
+                l4s_alpha: 0.8,
+                delay_scale,
+                ..measured(at(0), 50_000)
+            };
+            wnd.on_mark();
+            assert!(wnd.reduce(&params, &m));
+            assert_near(wnd.get(), 35_000.0 * (1.0 - answer));
+        }
+    }
+
+    /// Rule 4 in L4S mode: if the last answer is more than 100 max(R, 25 ms) ago, the window first becomes what was
+    /// in flight.
+    #[test]
+    fn a_late_answer_starts_from_what_was_in_flight() {
+        let params = ScreamParams { is_l4s: true, ..ScreamParams::default() };
+        for (srtt_us, ms) in [(50_000, 5000), (10_000, 2500)] {
+            for (late, cut) in [(Duration::ZERO, false), (Duration::from_nanos(1), true)] {
+                let mut wnd = RefWnd { wnd: 35_000.0, reacted: Some(at(0)), ..RefWnd::new(3000.0, 1000.0) };
+                let m = Measured { max_in_flight_prev: 20_000.0, ..measured(at(ms) + late, srtt_us) };
+                wnd.on_mark();
+                assert!(wnd.reduce(&params, &m));
+                assert_near(wnd.get(), if cut { 20_000.0 } else { 35_000.0 });
+            }
+        }
+    }
+
+    /// Rule 4: a mean delay of just half the target is no congestion.
+    #[test]
+    fn half_the_target_is_allowed() {
+        let params = ScreamParams { min_ref_wnd: Bytes::new(1000), ..ScreamParams::default() };
+        for (qdelay_avg, reduced) in [(0.125, false), (0.126, true)] {
+            let mut wnd = RefWnd { wnd: 35_000.0, ..RefWnd::new(3000.0, 1000.0) };
+            let m = Measured { qdelay_avg, qdelay_target: 0.25, ..measured(at(0), 50_000) };
+            assert_eq!(wnd.reduce(&params, &m), reduced);
+        }
+    }
+}

@@ -281,4 +281,27 @@ mod tests {
         while rate.on_silence(at(9000), true) {}
         assert!(rate.received() < INITIAL && rate.get() >= INITIAL / 2.0, "{}", rate.get() / INITIAL);
     }
+
+    /// Section 4.3 for an application that sends little: a p that rises halves what is remembered, though no event is
+    /// new; while p falls, the limit stays twice that, above the equation's rate.
+    #[test]
+    fn data_limited_with_another_p() {
+        for (p, limited) in [(0.02, true), (0.004, false)] {
+            let (mut rate, x) = steady();
+            assert_eq!(rate.received(), x);
+            rate.on_feedback(&Report { data_limited: true, ..report(1000, p, x / 10.0) });
+            let expected = if limited { 0.5 * x } else { EQUATION.rate(RTT, p) };
+            assert!((rate.get() / expected - 1.0).abs() < 1e-12, "{p}: {}", rate.get() / x);
+        }
+    }
+
+    /// Section 4.4: a silence halves the equation's rate where that is the limit: where 0.7 of it arrived, twice that
+    /// is more.
+    #[test]
+    fn silence_halves_the_rate_of_the_equation() {
+        let (mut rate, x) = steady();
+        rate.on_feedback(&report(2000, 0.01, 0.7 * x));
+        assert!(rate.on_silence(at(2400), false));
+        assert!((rate.get() / (0.5 * x) - 1.0).abs() < 1e-12, "{}", rate.get() / x);
+    }
 }

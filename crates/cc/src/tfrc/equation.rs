@@ -97,4 +97,22 @@ mod tests {
         let p = EQUATION.loss_event_rate(RTT, 1460.0 / 0.2);
         assert!((p - 0.2064).abs() < 1e-4, "{p}");
     }
+
+    /// spec/congestion-control section 4, the short PFTK formula with a timeout of a second, ten round trips:
+    /// segments per second for b = 1 and b = 2.
+    #[test]
+    fn delayed_acks_lower_the_rate() {
+        for (b, p, segments) in [
+            (1.0, 1e-4, 1222.0),
+            (1.0, 1e-3, 378.8),
+            (1.0, 1e-2, 99.9),
+            (2.0, 1e-4, 864.1),
+            (2.0, 1e-3, 267.8),
+            (2.0, 1e-2, 70.7),
+        ] {
+            let equation = Equation { b, t_rto_factor: 10.0, ..EQUATION };
+            let rate = equation.rate(RTT, p) / EQUATION.segment.as_f64();
+            assert!((rate - segments).abs() < 0.06, "b {b}, p {p}: {rate}");
+        }
+    }
 }

@@ -252,4 +252,15 @@ mod tests {
         let expected = (800.0 + newer * 400.0 + older * 400.0) / (1.0 + newer + older * 4.0);
         assert_near(mean(&history, 1), expected);
     }
+
+    /// Section 5.5: an interval of 40 after three of 10 halves the weight of those, also once it has closed: the mean
+    /// is then (40 + 3 * 5)/2.5 = 22. With 40 packets in the open one, less than twice that, it is (40 + 40 + 5 +
+    /// 5)/(1 + 1 + 0.5 + 0.5) = 30.
+    #[test]
+    fn closed_intervals_stay_discounted() {
+        let mut history = history(8, true, &[10, 10, 10]);
+        assert!(history.congested(packet(10_000, 40), RTT, || unreachable!("only before the first")));
+        assert_near(1.0 / history.event_rate(40.0), 22.0);
+        assert_near(1.0 / history.event_rate(40.0 + 39.0), 30.0);
+    }
 }

@@ -124,4 +124,15 @@ mod tests {
         close(step(50.0), (5.0, 0.11));
         close(step(-50.0), (-5.0, 0.11));
     }
+
+    /// A cut step of 17 % leaves a boundary of 23 %. A step of 15 % then needs 5 % and two increments of 6 %.
+    #[test]
+    fn the_boundary_narrows_to_what_holds_the_step() {
+        let mut ascent = Ascent::new(1.0, 0.05, 0.06);
+        for _ in 0..3 {
+            ascent.step(50.0, 100.0);
+        }
+        assert!((ascent.step(15.0 / 4.0, 100.0) - 15.0).abs() < 1e-9);
+        assert!((ascent.boundary() - 0.17).abs() < 1e-9, "{}", ascent.boundary());
+    }
 }

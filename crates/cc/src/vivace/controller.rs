@@ -314,3 +314,178 @@ impl CongestionControl for Vivace {
         out("boundary", self.ascent.boundary());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::Seq;
+
+    use super::*;
+    use crate::sample::{Departure, LossFinder, Trigger};
+    use crate::vivace::VivaceUtility;
+
+    const MSS: Bytes = Bytes::new(1000);
+    const RTT: Duration = Duration::from_millis(50);
+
+    fn path(now: Time) -> PathView {
+        let (una, nxt) = (Seq::FIRST_DATA, Seq::FIRST_DATA);
+        PathView { now, mss: MSS, srtt: RTT, min_rtt: RTT, in_flight: Bytes::ZERO, una, nxt }
+    }
+
+    fn vivace(params: VivaceParams) -> Vivace {
+        Vivace::new(params, FlowInit::new(MSS))
+    }
+
+    /// What one interval of an experiment meets: its share of losses in percent, and the slope of its round trips.
+    #[derive(Clone, Copy, Default)]
+    struct Met {
+        lost: u64,
+        slope: f64,
+    }
+
+    /// An experiment with 100 packets of 1000 bytes in each interval. The packets leave at this part of the rate, in
+    /// Mbit/s.
+    fn experiment(part: f64, tried: &[(f64, Met)]) -> Experiment {
+        let gap = |rate: f64| Duration::from_secs_f64(0.008 / (rate * part));
+        let trial = |index: usize| {
+            let rate = tried[index].0;
+            Trial { rate, length: gap(rate) * 100 - Duration::from_nanos(50) }
+        };
+        let mut experiment = if tried.len() == 1 {
+            Experiment::single(trial(0))
+        } else {
+            Experiment::pair(trial(0), trial(1))
+        };
+        let segment = SentSegment { seq: Seq::FIRST_DATA, payload: MSS, retransmission: false };
+        let mut now = Time::ZERO + RTT;
+        for (rate, met) in tried {
+            let start = now;
+            for packet in 0..100 {
+                experiment.on_sent(&segment, &path(now));
+                if packet < met.lost {
+                    let zero = Bytes::ZERO;
+                    let departure = Departure {
+                        sent: now,
+                        in_flight: zero,
+                        delivered: zero,
+                        lost: zero,
+                        app_limited: false,
+                    };
+                    let (seq, payload, found_by) = (segment.seq, MSS, LossFinder::Ack);
+                    experiment.on_lost(&LostSegment { seq, payload, departure, lost: MSS, found_by });
+                }
+                let rtt = 0.1 + met.slope * now.since(start).as_secs_f64();
+                experiment.on_rtt(now, Duration::from_secs_f64(rtt));
+                now += gap(*rate);
+            }
+        }
+        experiment.on_sent(&segment, &path(now));
+        experiment
+    }
+
+    /// Losses are doubted if they are 5 % of both intervals and the slower one lost more than two packets more.
+    #[test]
+    fn fewer_losses_at_the_higher_rate_are_doubted() {
+        let interval = |lost: u64| {
+            let mut interval = MonitorInterval::new(Time::ZERO, RTT);
+            (0..100).for_each(|_| interval.on_sent(MSS));
+            (0..lost).for_each(|_| interval.on_lost(MSS));
+            interval
+        };
+        for (slow, fast, doubted) in
+            [(10, 0, true), (9, 0, false), (10, 8, false), (11, 8, true), (0, 30, false), (2, 0, false)]
+        {
+            assert_eq!(lost_less(&interval(slow), &interval(fast)), doubted, "{slow} {fast}");
+        }
+    }
+
+    /// A surprising pair is checked once, and the mean of both gradients then counts; any other moves the rate at
+    /// once. A round trip that grows less at the higher rate surprises only where it enters the utility.
+    #[test]
+    fn surprising_gradients_are_checked() {
+        let met = |lost, slope| Met { lost, slope };
+        for (utility, slow, fast, surprises) in [
+            (VivaceUtility::Latency, met(0, 0.0), met(0, 0.0), false),
+            (VivaceUtility::Latency, met(0, 0.1), met(0, 0.0), true),
+            (VivaceUtility::Latency, met(0, 0.0), met(0, 0.1), false),
+            (VivaceUtility::Latency, met(20, 0.0), met(0, 0.0), true),
+            (VivaceUtility::Loss, met(0, 0.1), met(0, 0.0), false),
+            (VivaceUtility::Loss, met(20, 0.0), met(0, 0.0), true),
+        ] {
+            let mut vivace = vivace(VivaceParams { utility, ..VivaceParams::default() });
+            vivace.search = Search::Probing { doubtful: None };
+            vivace.rate = 10.0;
+            vivace.climb(&experiment(1.0, &[(9.5, slow), (10.5, fast)]), None);
+            let Search::Probing { doubtful } = vivace.search else { panic!("it still probes") };
+            let moved = (vivace.rate - 10.0).abs() > 1e-9;
+            assert_eq!((doubtful.is_some(), moved), (surprises, !surprises), "{utility:?}");
+            if let Some(first) = doubtful {
+                let again = experiment(1.0, &[(9.5, Met::default()), (10.5, Met::default())]);
+                vivace.climb(&again, doubtful);
+                // Without losses and delays: (10.5^0.9 - 9.5^0.9)/1.
+                let second = libm::pow(10.5, 0.9) - libm::pow(9.5, 0.9);
+                assert!((vivace.gradient - f64::midpoint(first, second)).abs() < 1e-3, "{}", vivace.gradient);
+                assert!(vivace.rate > 10.0);
+            }
+        }
+    }
+
+    /// A sender that sends less than 0.975 of what is tried tells nothing; with losses, the rate becomes what it
+    /// sent.
+    #[test]
+    fn less_than_the_rate_says_nothing() {
+        for (part, lost, short, rate) in
+            [(0.98, 10, false, 10.0), (0.97, 0, true, 10.0), (0.97, 10, true, 9.7), (1.1, 10, false, 10.0)]
+        {
+            let mut vivace = vivace(VivaceParams::default());
+            vivace.rate = 10.0;
+            let experiment = experiment(part, &[(10.0, Met { lost, slope: 0.0 })]);
+            assert_eq!(vivace.fell_short(&experiment), short, "{part}");
+            assert!((vivace.rate - rate).abs() < 1e-3, "{part}: {}", vivace.rate);
+        }
+    }
+
+    /// The start does not count a slope of the round trip below 0.2, either way. A slope of 0.21 costs 900 * 0.21
+    /// times the rate, and the start ends at half the rate.
+    #[test]
+    fn the_start_forgives_small_slopes() {
+        for (slope, rate) in [(0.19, 20.0), (-0.19, 20.0), (0.21, 5.0)] {
+            let mut vivace = vivace(VivaceParams::default());
+            vivace.rate = 10.0;
+            vivace.double(&experiment(1.0, &[(10.0, Met { lost: 0, slope })]), 0.0, 0);
+            assert!((vivace.rate - rate).abs() < 1e-9, "{slope}: {}", vivace.rate);
+            if slope.abs() < 0.2 {
+                assert!((vivace.utility - libm::pow(10.0, 0.9)).abs() < 1e-3, "{slope}: {}", vivace.utility);
+            }
+        }
+    }
+
+    /// An interval lasts from a round trip to 1.1 of it. The rate is at most what a window of 2^20 segments allows in
+    /// two round trips. Its pace ends with the first packet behind the interval. Congestion signals change nothing
+    /// and need no answer.
+    #[test]
+    fn plans() {
+        let mut vivace = vivace(VivaceParams::default());
+        let start = Time::ZERO + RTT;
+        let lengths: Vec<f64> = (0..100).map(|_| vivace.trial(1.0, &path(start)).length.ratio(RTT)).collect();
+        assert!(lengths.iter().all(|length| (1.0..=1.1).contains(length)), "{lengths:?}");
+        assert!(lengths.iter().any(|length| *length > 1.08) && lengths.iter().any(|length| *length < 1.02));
+
+        vivace.rate = 1e9;
+        vivace.plan(&path(start));
+        let largest = 524_288.0 * 8e-3 / 0.05;
+        assert!((vivace.rate - largest).abs() < 1e-6 * largest, "{}", vivace.rate);
+
+        vivace.rate = 10.0;
+        vivace.plan(&path(start));
+        let segment = SentSegment { seq: Seq::FIRST_DATA, payload: MSS, retransmission: false };
+        for _ in 0..10 {
+            assert_eq!(vivace.pace, Rate::from_mbps(10));
+            vivace.on_sent(&segment, &path(start));
+        }
+        vivace.on_sent(&segment, &path(start + RTT * 2));
+        assert_eq!(vivace.pace, Rate::from_mbps(5));
+        assert_eq!(vivace.control().send_quantum, Some(MSS));
+        let event = CongestionEvent { trigger: Trigger::Loss, window: vivace.cwnd, lost: MSS, rtt: None };
+        assert!(!vivace.on_congestion(&event, &path(start)));
+    }
+}

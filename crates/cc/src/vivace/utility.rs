@@ -99,4 +99,18 @@ mod tests {
         assert!(grows(100.0, 0.0499) && !grows(100.0, 0.0501));
         assert!(grows(40.0, 0.0547) && !grows(40.0, 0.0549));
     }
+
+    /// Only Vivace-Latency has a term of the round trip, and with b = 0 it has none either (section 3.1).
+    #[test]
+    fn the_round_trip_counts_for_latency_alone() {
+        for (utility, b, counts) in [
+            (VivaceUtility::Latency, 900.0, true),
+            (VivaceUtility::Latency, 0.0, false),
+            (VivaceUtility::Loss, 900.0, false),
+            (VivaceUtility::Allegro, 900.0, false),
+        ] {
+            let params = VivaceParams { utility, b, ..VivaceParams::default() };
+            assert_eq!(params.counts_delay(), counts, "{utility:?} {b}");
+        }
+    }
 }

@@ -33,3 +33,19 @@ impl Fraction {
         whole
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The whole bytes of 1.75 and 1.5 are 1 and 2; the windows that are ahead have 0.75 and 0.25 more than those in
+    /// whole bytes.
+    #[test]
+    fn fractions_are_carried() {
+        let mut fraction = Fraction::default();
+        for (amount, whole, ahead) in [(1.75, 1, 10.75), (1.5, 2, 10.25)] {
+            assert_eq!(fraction.whole(amount), Bytes::new(whole));
+            assert!((fraction.ahead(Bytes::new(10)) - ahead).abs() < 1e-12);
+        }
+    }
+}

@@ -51,3 +51,16 @@ impl Clock {
         self.hz / 32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 250 ticks a second, as in Linux with HZ = 250: 500 of them are two seconds.
+    #[test]
+    fn ticks_in_seconds() {
+        let clock = Clock::new(Duration::from_millis(4));
+        assert_eq!(clock.hz(), 250);
+        assert!((clock.seconds(500) - 2.0).abs() < 1e-12);
+    }
+}

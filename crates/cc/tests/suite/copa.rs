@@ -1,6 +1,6 @@
 //! Copa's rules, as section 2 of the paper (NSDI 2018) and spec/congestion-control section 3.24 have them.
 
-use windtunnel_cc::{ControllerParams, CopaParams, ExitReason, FlowInit, Pacing};
+use windtunnel_cc::{AckSample, ControllerParams, CopaParams, ExitReason, FlowInit, Pacing};
 use windtunnel_units::{Bytes, Duration, Rate};
 
 use crate::driver::{CLEAN, Driver, MSS};
@@ -121,6 +121,36 @@ fn competes_where_the_queue_does_not_empty() {
         driver.round(1);
     }
     assert_eq!((probe(&driver, "competing"), probe(&driver, "delta")), (0.0, 0.5));
+}
+
+/// The velocity multiplies the step of a segment. What an application limits does not grow.
+#[test]
+fn velocity_multiplies_the_step() {
+    let mut driver = steady(&CopaParams::default());
+    driver.rtt = BASE;
+    while probe(&driver, "velocity") < 4.0 {
+        driver.round(1);
+    }
+    let (before, velocity) = (probe(&driver, "cwnd_packets"), probe(&driver, "velocity"));
+    driver.ack(Duration::from_millis(1), 1, CLEAN);
+    let step = probe(&driver, "cwnd_packets") - before;
+    assert!((step - velocity / (0.5 * before)).abs() < 1e-9, "{step}");
+    let before = probe(&driver, "cwnd_packets");
+    let ack = AckSample { newly_delivered: MSS, app_limited: true, ..AckSample::default() };
+    let path = driver.path();
+    driver.cc.on_ack(&ack, &path);
+    assert_near(probe(&driver, "cwnd_packets"), before);
+}
+
+/// The competitive mode starts with the delta of the default mode.
+#[test]
+fn the_competitive_mode_starts_with_the_same_delta() {
+    let mut driver = steady(&CopaParams { delta: 0.25, ..CopaParams::default() });
+    while probe(&driver, "competing") == 0.0 {
+        driver.ack(Duration::from_millis(1), 1, CLEAN);
+    }
+    // A round trip that ends with the same ACK has raised 1/delta by one.
+    assert!((0.2..=0.25).contains(&probe(&driver, "delta")), "{}", probe(&driver, "delta"));
 }
 
 /// A timeout leaves two segments and a new slow start.

@@ -3,6 +3,7 @@
 mod bbr;
 mod bbr3;
 mod bbr_ecn;
+mod chirping;
 mod copa;
 #[expect(dead_code, reason = "the tests of the senders read what it heard")]
 mod cruise;
@@ -17,12 +18,14 @@ mod model_based;
 mod parts;
 mod prague;
 mod properties;
+mod refusals;
 mod replay;
 mod response_functions;
 mod responses;
 mod rounds;
 mod schema;
 mod scream;
+mod slow_start_exits;
 mod slow_starts;
 mod steering;
 mod tfrc;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use windtunnel_cc::{
-    AnyParams, CongestionControl, ControllerParams, EsspParams, Feedback, FlowInit, MdsParams, Needs,
-    PacingNeed, WindowedConfig,
+    AnyParams, CongestionControl, ControllerParams, CopaParams, EsspParams, Feedback, FlowInit, MdsParams,
+    Needs, PacedChirpingParams, PacingNeed, ScreamParams, TfrcParams, VivaceParams, WindowedConfig,
 };
 use windtunnel_units::Bytes;
 
@@ -41,6 +41,37 @@ fn needs_of_a_composition() {
     let (slow_start, response) = (Arc::new(EsspParams::default()), Arc::new(MdsParams::default()));
     let needs = WindowedConfig { slow_start, response, ..plain }.needs();
     assert_eq!((needs.pacing, needs.own_window, needs.feedback), (PacingNeed::Usual, false, Feedback::Sce));
+}
+
+/// Controllers whose rate or window alone decides what leaves: their sender paces, and leaves cwnd alone in recovery.
+/// Vivace's intervals, TFRC's loss intervals and SCReAM's window are made of single departures and losses; SCReAM
+/// counts what each report delivers and measures the way there, and TFRC takes a mark for a loss (RFC 5348 section
+/// 5.1) and a new rate at once (section 4.6).
+#[test]
+fn needs_of_rate_based_controllers() {
+    let own = Needs { pacing: PacingNeed::Always, own_window: true, ..Needs::default() };
+    let each = Needs { departures: true, loss_reports: true, ..own };
+    assert_eq!(CopaParams::default().needs(), Needs { feedback: Feedback::None, ..own });
+    assert_eq!(
+        VivaceParams::default().needs(),
+        Needs { paces_first: true, feedback: Feedback::None, ..each }
+    );
+    assert_eq!(
+        TfrcParams::default().needs(),
+        Needs { paces_first: true, repaces: true, feedback: Feedback::Classic, ..each }
+    );
+    let reports = Needs { delivery_reports: true, one_way: true, loss_after_ce: true, media: true, ..each };
+    assert_eq!(ScreamParams::default().needs(), Needs { feedback: Feedback::Classic, ..reports });
+}
+
+/// spec/congestion-control section 2.5: chirps are made of departures, and all segments are paced, the first ten too.
+#[test]
+fn needs_of_chirps() {
+    let config =
+        WindowedConfig { slow_start: Arc::new(PacedChirpingParams::default()), ..Default::default() };
+    let expected =
+        Needs { pacing: PacingNeed::Usual, paces_first: true, departures: true, ..Needs::default() };
+    assert_eq!(config.needs(), expected);
 }
 
 /// Equal seeds start at equal phases, and 64 seeds find all eight phases.

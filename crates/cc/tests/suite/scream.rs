@@ -4,8 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use windtunnel_cc::{
     AckSample, CongestionControl, CongestionEvent, ControllerParams, Delivery, Departure, EcnFeedback,
-    Feedback, FlowInit, LossFinder, LostSegment, Marked, MediaFrame, Pacing, PathView, ScreamParams,
-    SentSegment, Trigger,
+    ExitReason, Feedback, FlowInit, LossFinder, LostSegment, Marked, MediaFrame, Pacing, PathView, Phase,
+    ScreamParams, SentSegment, Trigger,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
@@ -77,6 +77,11 @@ impl Flow {
     }
 
     fn lose(&mut self) -> bool {
+        self.find_loss();
+        self.congestion(Trigger::Loss)
+    }
+
+    fn find_loss(&mut self) {
         let departure = Departure {
             sent: Time::ZERO,
             in_flight: Bytes::ZERO,
@@ -87,7 +92,6 @@ impl Flow {
         let (seq, payload) = (Seq::FIRST_DATA, Bytes::new(MSS));
         let found_by = LossFinder::Ack;
         self.cc.on_lost(&LostSegment { seq, payload, departure, lost: payload, found_by }, &self.path());
-        self.congestion(Trigger::Loss)
     }
 
     /// Unmarked segments without a queue, until the window is above `wnd`.
@@ -223,6 +227,10 @@ fn the_average_rises_fast_and_falls_slowly() {
     flow.now += ms(10);
     flow.report(4, 0, Duration::ZERO);
     assert_near(flow.get("l4s_alpha"), 0.234_375 * 127.0 / 128.0);
+
+    let mut flow = Flow::new(&l4s(), ms(50));
+    flow.report(4, 2, Duration::ZERO);
+    assert_near(flow.get("l4s_alpha"), 0.5 / 8.0);
 }
 
 /// In L4S mode the window falls by half of the average, divided by the round trips of 25 ms in a round trip. Near the inflection
@@ -382,6 +390,77 @@ fn needs_follow_the_mode() {
     let (classic, scalable) = (ScreamParams::default().needs(), l4s().needs());
     assert_eq!((classic.feedback, classic.scalable, classic.media), (Feedback::Classic, false, true));
     assert_eq!((scalable.feedback, scalable.scalable), (Feedback::Counts, true));
+}
+
+/// Bytes count as acknowledged up to the highest unit that arrived, lost ones included: 400 and 600 make the 1000
+/// that add 353.3. A loss that was found counts at the next report, though no reduction was announced.
+#[test]
+fn lost_segments_count() {
+    let mut flow = Flow::new(&ScreamParams::default(), ms(50));
+    let path = flow.path();
+    let of = |bytes| Marked { bytes: Bytes::new(bytes), packets: 1 };
+    flow.cc.on_delivery(&Delivery { delivered: of(400), ..Delivery::default() }, &path);
+    let ack = AckSample { newly_lost: Bytes::new(600), one_way: Some(ms(50)), ..AckSample::default() };
+    flow.cc.on_ack(&ack, &path);
+    assert_near(flow.get("ref_wnd_bytes"), 3000.0 + 1000.0 / 3.0 * 1.06);
+
+    let mut flow = Flow::new(&ScreamParams::default(), ms(50));
+    flow.grow_above(20_000.0);
+    let before = flow.get("ref_wnd_bytes");
+    flow.find_loss();
+    flow.now += ms(50);
+    flow.report(0, 0, Duration::ZERO);
+    assert_near(flow.get("ref_wnd_bytes"), 0.7 * before);
+}
+
+/// The window does not grow while the target is the encoder's highest rate. There is no slow start to leave, and pace
+/// and phase are those of congestion avoidance.
+#[test]
+fn the_encoders_highest_rate_ends_growth() {
+    for (most, grows) in [(Rate::from_mbps(100), true), (Rate::from_bits_per_sec(20_000), false)] {
+        let mut flow = Flow::new(&ScreamParams::default(), ms(50));
+        flow.frame(1, ms(5), most);
+        flow.report(0, 0, Duration::ZERO);
+        let before = flow.get("ref_wnd_bytes");
+        flow.report(1, 0, Duration::ZERO);
+        assert_eq!(flow.get("ref_wnd_bytes") > before, grows, "{most}");
+        let control = flow.cc.control();
+        assert_eq!((control.pacing, control.phase), (flow.cc.pacing(), Phase::CongestionAvoidance));
+        assert_eq!(flow.cc.slow_start_exit(), Some(ExitReason::Unused));
+    }
+}
+
+/// Rule 8: two frames of twice the nominal size leave 1/64 and 1/64 of what remains to 1 as deviation, and two that
+/// waited for a period 3/4/16 each as adjustment.
+#[test]
+fn frames_lower_the_target() {
+    let mut flow = Flow::new(&ScreamParams::default(), ms(100));
+    flow.grow_above(30_000.0);
+    let nominal = flow.get("target_bitrate_bits_per_s") * 0.02 / 8.0;
+    for _ in 0..2 {
+        flow.frame((2.0 * nominal) as u64, ms(20), Rate::from_mbps(100));
+    }
+    flow.report(0, 0, Duration::ZERO);
+    let wnd = flow.get("ref_wnd_bytes");
+    let (adjustment, deviation) = (2.0 * 0.75 / 16.0, (1.0 + 63.0 / 64.0) / 64.0);
+    let expected = 8.0 * wnd / 0.1 * 1000.0 / 1020.0 / (1.2 + adjustment + deviation);
+    let target = flow.get("target_bitrate_bits_per_s");
+    assert!((target / expected - 1.0).abs() < 1e-4, "{target}, not {expected}");
+}
+
+/// The variation of the delay is taken with the averaged delay, once in 25 ms: a second report at the same time
+/// changes nothing.
+#[test]
+fn jitter_is_averaged_once_in_an_interval() {
+    let params = ScreamParams { reduce_jitter: true, ..ScreamParams::default() };
+    let mut flow = Flow::new(&params, ms(50));
+    flow.report(0, 0, Duration::ZERO);
+    let once = flow.cc.cwnd();
+    flow.report(0, 0, Duration::ZERO);
+    assert_eq!(flow.cc.cwnd(), once);
+    flow.now += ms(25);
+    flow.report(0, 0, Duration::ZERO);
+    assert!(flow.cc.cwnd() < once);
 }
 
 /// What happens to a flow.

@@ -267,6 +267,71 @@ fn silence() {
     assert_near(window.as_f64() / MSS.as_f64(), 8.0 * before, 1e-3);
 }
 
+/// Section 5.1 and RFC 3168: an ACK's mark alone is an event where marks are counted; where they are echoed, the
+/// sender's answer to the echo is one, and not where they are counted.
+#[test]
+fn marks_are_heard_in_one_way() {
+    for (heard, from_ack, from_echo) in [(Feedback::Classic, 0.0, 1.0), (Feedback::Counts, 1.0, 0.0)] {
+        for (echo, events) in [(false, from_ack), (true, from_echo)] {
+            let mut connection = Connection::new();
+            connection.cc.on_negotiated(heard);
+            connection.rounds(10, 20);
+            if echo {
+                connection.congestion(Trigger::Ce);
+            }
+            connection.ack_of(RTT / 20, 1, u32::from(!echo));
+            assert_near(connection.probe("loss_events"), events, 0.0);
+        }
+    }
+    let mut connection = Connection::new();
+    connection.rounds(10, 20);
+    connection.congestion(Trigger::Loss);
+    connection.ack(RTT / 20, 1);
+    assert_near(connection.probe("loss_events"), 0.0, 0.0);
+}
+
+/// Only what was lost in the last recovery is taken back: an event before it remains. The mean interval is 1/p.
+#[test]
+fn recovery_keeps_the_events_before_it() {
+    for (recovered, events) in [(true, 1.0), (false, 0.0)] {
+        let mut connection = Connection::new();
+        let path = connection.path();
+        connection.rounds(10, 20);
+        connection.lose();
+        connection.rounds(5, 20);
+        if recovered {
+            connection.cc.on_recovered(&path);
+        }
+        connection.lose();
+        assert_near(connection.probe("loss_events"), 2.0, 0.0);
+        connection.cc.on_undo(&path);
+        assert_near(connection.probe("loss_events"), events, 0.0);
+        if recovered {
+            let interval = connection.probe("loss_interval_packets");
+            assert_near(interval, 1.0 / connection.probe("loss_event_rate"), 1e-12);
+        }
+    }
+}
+
+/// Section 4.4: the nofeedback timer runs from feedback, which the ACK of half a round trip after the start is not.
+/// The retransmission timer looks at it, too.
+#[test]
+fn the_timer_runs_from_feedback() {
+    let mut connection = Connection::new();
+    let before = connection.rate();
+    connection.send();
+    connection.ack(RTT / 2, 1);
+    connection.send();
+    connection.now += RTT * 7 / 2 - Duration::from_nanos(1);
+    let path = connection.path();
+    connection.cc.on_rto(true, &path);
+    assert_near(connection.rate(), before, 0.0);
+    connection.now += Duration::from_nanos(1);
+    let path = connection.path();
+    connection.cc.on_rto(false, &path);
+    assert_near(connection.rate(), before / 2.0, 1e-9);
+}
+
 /// Section 4.4: an idle sender keeps what it may start with, however long it is idle.
 #[test]
 fn idle() {

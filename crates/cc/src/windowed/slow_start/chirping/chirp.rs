@@ -137,6 +137,8 @@ fn end_of_excursion(round_trips: &[Duration], start: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_units::Bytes;
+
     use super::*;
 
     const fn us(us: u64) -> Duration {
@@ -166,5 +168,48 @@ mod tests {
             })
             .collect();
         assert_eq!(service(&round_trips, |index| chirp.gap(index.max(1))), us(200));
+    }
+
+    /// spec/congestion-control section 2.5, by hand. The gaps before segments 1 to 9 are 90, 80, ... 10 us, and a
+    /// segment without an estimate counts with the last one. Of an excursion of five or more segments, those count
+    /// with their own gap behind which the queue still grows; a shorter one counts for nothing. It ends where the
+    /// queue falls to 0.625 of its peak.
+    #[test]
+    fn excursions() {
+        let gaps = [0, 90, 80, 70, 60, 50, 40, 30, 20, 10];
+        for (queue, sum) in [
+            // Behind 1, 3 and 5 it grows; behind 2 it stays and behind 4 it falls.
+            ([0, 10, 20, 20, 30, 28, 40, 5, 5, 5], 90 + 70 + 50 + 6 * 10),
+            // Five segments, 2 to 6: the queue grows behind 2, 3, 4 and 5.
+            ([0, 0, 0, 10, 20, 30, 40, 25, 0, 0], 80 + 70 + 60 + 50 + 5 * 10),
+            // Four segments.
+            ([0, 0, 0, 0, 10, 20, 30, 5, 5, 5], 9 * 10),
+            // The first one counts with its own gaps; the last one, from 7 on, does not end: all of it has the gap
+            // there, and so have those without an estimate.
+            ([0, 10, 20, 30, 40, 50, 5, 5, 20, 30], 90 + 80 + 70 + 60 + 5 * 30),
+        ] {
+            let round_trips = queue.map(|queued| us(1000 + queued));
+            assert_eq!(service(&round_trips, |index| us(gaps[index])), us(sum) / 9, "{queue:?}");
+        }
+    }
+
+    /// The estimate is made of the times at which segments left and were acknowledged. An ACK of two segments is that
+    /// of each. Here the queue grows behind the third segment to the end, and 80 us before it are the estimate.
+    #[test]
+    fn departures_and_acks_make_the_estimate() {
+        let at = |us: u64| Time::from_nanos(us * 1000);
+        let end = |index: u64| Seq::FIRST_DATA + Bytes::new(1000 * (index + 1));
+        let mut chirp = Chirp::new(5);
+        for (index, departure) in (0..).zip([0, 90, 170, 240, 300]) {
+            assert_eq!(chirp.on_sent(end(index), at(departure)), index == 4);
+        }
+        assert!(!chirp.on_ack(Seq::FIRST_DATA, at(500)) && !chirp.is_heard());
+        assert!(!chirp.on_ack(end(1), at(1090)) && chirp.is_heard());
+        assert!(!chirp.on_ack(end(2), at(1170)));
+        assert!(!chirp.on_ack(end(3), at(1350)));
+        assert!(chirp.on_ack(end(4), at(1500)));
+        assert_eq!(chirp.round_trips[..5], [1090, 1000, 1000, 1110, 1200].map(us));
+        assert_eq!([0, 1, 4].map(|index| chirp.gap(index)), [90, 90, 60].map(us));
+        assert_eq!(chirp.estimate(), us(80));
     }
 }
