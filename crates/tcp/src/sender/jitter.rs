@@ -65,4 +65,16 @@ mod tests {
         assert_ne!(first, times(2));
         assert!(Jitter::new(Duration::ZERO, 1).is_none());
     }
+
+    /// The sender waits until its time has come, and not longer.
+    #[test]
+    fn waits_until_then() {
+        let mut jitter = Jitter::new(Duration::from_micros(100), 1).expect("noise");
+        let now = Time::ZERO + Duration::SECOND;
+        assert_eq!(jitter.waits(now), None, "no ACK has arrived");
+        jitter.on_ack(now);
+        let until = jitter.until;
+        assert_eq!(jitter.waits(now), Some(until));
+        assert_eq!([jitter.waits(until), jitter.waits(until + Duration::SECOND)], [None, None]);
+    }
 }

@@ -281,4 +281,19 @@ mod tests {
             assert_eq!(pacer.release(now), waits.map(|waits| now + interval * waits));
         }
     }
+
+    /// Before the first round-trip sample a rate that follows from cwnd is none, and a sender that does not pace
+    /// reports none, although it computes one for its bursts.
+    #[test]
+    fn no_rate() {
+        let load = |srtt| Load { window: MSS * 100, srtt, far_below_ssthresh: false };
+        for on in [true, false] {
+            let mut pacer = Pacer::new(on, &TcpParams::default());
+            assert_eq!(pacer.update(Pacing::Gain(1.0), load(Duration::ZERO)), Rate::ZERO);
+            assert_eq!(pacer.rate(), None);
+            let rate = Rate::from_bits_per_sec(8 * 1_752_000);
+            assert_eq!(pacer.update(Pacing::Gain(1.0), load(Duration::from_millis(100))), rate);
+            assert_eq!((pacer.rate(), pacer.estimate()), (on.then_some(rate), rate));
+        }
+    }
 }

@@ -128,4 +128,25 @@ mod tests {
         assert_eq!(pipe.on_loss(MSS * 100, MSS * 30), None, "undefined after a loss");
         assert_eq!(pipe.on_recovered(), None);
     }
+
+    /// RFC 7661 section 4.2: a sample counts for max(3 RTT, 1 s). The largest of four, 20, 6, 5 and 4 segments, is
+    /// forgotten after 1 s with a round trip of 100 ms, and after 3 s with one of 1 s.
+    #[test]
+    fn the_sampling_period() {
+        for (srtt, period) in [(100, 1000), (1000, 3000)] {
+            for (last, used) in [(period, 20), (period + 1, 6)] {
+                let mut pipe = PipeAck::default();
+                let mut una = Seq::FIRST_DATA;
+                for (segments, ms) in [(20, 0), (6, period / 3), (5, period * 2 / 3), (4, last)] {
+                    una = una + MSS * segments;
+                    let now = Time::ZERO + Duration::from_millis(ms);
+                    pipe.on_ack(MSS * segments, una, una, Duration::from_millis(srtt), now);
+                }
+                assert!(
+                    pipe.validated(MSS * (2 * used)) && !pipe.validated(MSS * (2 * used + 1)),
+                    "{srtt} ms"
+                );
+            }
+        }
+    }
 }

@@ -279,4 +279,17 @@ mod tests {
             }
         }
     }
+
+    /// RFC 6675 section 4: three ranges above are enough even if they have few bytes, here 3000 where more than 2 *
+    /// 10,000 would be; two are not.
+    #[test]
+    fn by_ranges_of_small_segments() {
+        let (_, mut board) = board(10);
+        let mut detector = Rfc6675::new(MSS * 10);
+        sack(&mut board, &[(3, 3), (5, 5)]);
+        assert_eq!(detector.detect_losses(&mut board, 3), Amount::ZERO);
+        sack(&mut board, &[(7, 7)]);
+        assert_eq!(detector.detect_losses(&mut board, 3).segments, 2);
+        assert_eq!(lost(&board), [1, 2]);
+    }
 }

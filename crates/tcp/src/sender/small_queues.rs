@@ -240,4 +240,16 @@ mod tests {
         queues.left();
         assert_eq!(queues.memory, Bytes::ZERO);
     }
+
+    /// An ACK alone occupies the host with 2 bytes, and that is no data; a SYN's record counts as such.
+    #[test]
+    fn no_data() {
+        let mut queues = queues(Bytes::new(5000));
+        assert!(queues.is_empty());
+        queues.push(PURE_ACK);
+        assert!(queues.is_empty());
+        queues.left();
+        queues.push(RECORD);
+        assert!(!queues.is_empty());
+    }
 }

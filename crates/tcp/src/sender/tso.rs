@@ -190,4 +190,15 @@ mod tests {
         tso.end();
         assert_eq!(tso.sent(), Some(1));
     }
+
+    /// Linux `tcp_tso_autosize` with packets above 64 KiB allowed: the headers' length field still holds 65,535
+    /// bytes, 44 segments of 1460, or 1 of 40,000; a segment of 64 KiB is a burst of its own.
+    #[test]
+    fn at_most_a_packet() {
+        let size = |mss| {
+            let (rate, rtt) = (Rate::from_mbps(100_000), Duration::from_millis(20));
+            full_burst(rate, rtt, Bytes::new(1 << 20), Bytes::new(mss))
+        };
+        assert_eq!([size(1460), size(40_000), size(65_536)], [44, 1, 1]);
+    }
 }

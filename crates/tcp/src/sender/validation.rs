@@ -195,4 +195,52 @@ mod tests {
         assert_eq!(decayed(20, true, 400), Some(MSS * 70));
         assert_eq!(decayed(5, true, 600), Some(MSS * 55), "the initial window counts as used");
     }
+
+    /// The use of a window as Linux `tcp_cwnd_validate` tracks it: within one window, that cwnd was the limit
+    /// outweighs any amount out, and otherwise the most segments out count; each change starts a new window, as does
+    /// the ACK of the last one.
+    #[test]
+    fn the_use_of_a_window() {
+        let mut validation = Validation::new(&TcpParams::default(), MSS * 10, MSS);
+        for (limited, out, una, nxt, expected) in [
+            (false, 5, 1, 6, (false, 5, 6)),
+            (false, 4, 2, 7, (false, 5, 6)),
+            (false, 5, 2, 8, (false, 5, 6)),
+            (false, 7, 3, 10, (false, 7, 10)),
+            (true, 10, 4, 14, (true, 10, 14)),
+            (false, 12, 5, 16, (true, 10, 14)),
+            (false, 3, 14, 17, (false, 3, 17)),
+        ] {
+            validation.attempted(limited, out, Seq::new(una), Seq::new(nxt));
+            let used = (validation.cwnd_limited, validation.most_out, validation.usage_end.get());
+            assert_eq!(used, expected, "{out} of {nxt}");
+        }
+    }
+
+    /// spec/congestion-control section 1.6, with an initial window of 10 and an RTO of 200 ms: only after more than
+    /// an RTO, RFC 2861 halves cwnd for each of them and RFC 5681 takes the initial window, but neither raises cwnd.
+    /// Linux calls `tcp_cwnd_restart`, which raises ssthresh, also where cwnd stays.
+    #[test]
+    fn after_idle_times() {
+        let (linux, rfc) = (IdleRule::Rfc2861, IdleRule::Rfc5681);
+        for (idle, cwnd, ms, expected) in [
+            (linux, 100, 200, None),
+            (linux, 100, 201, Some(50)),
+            (linux, 100, 400, Some(25)),
+            (linux, 100, 10_000, Some(10)),
+            (linux, 10, 201, Some(10)),
+            (linux, 4, 201, Some(4)),
+            (rfc, 100, 200, None),
+            (rfc, 100, 201, Some(10)),
+            (rfc, 10, 201, None),
+            (rfc, 4, 201, None),
+            (IdleRule::Rfc7661, 100, 10_000, None),
+            (IdleRule::None, 100, 10_000, None),
+        ] {
+            let mut validation = Validation::new(&TcpParams { idle, ..TcpParams::default() }, MSS * 10, MSS);
+            let (idle_time, rto) = (Duration::from_millis(ms), Duration::from_millis(200));
+            let restarted = validation.restarted(MSS * cwnd, idle_time, rto);
+            assert_eq!(restarted, expected.map(|cwnd: u64| MSS * cwnd), "{idle:?}, {cwnd}, {ms} ms");
+        }
+    }
 }

@@ -79,4 +79,44 @@ mod tests {
         least.update(5, at(102), window);
         assert_eq!(least.get(), 5);
     }
+
+    /// The three choices as Linux `lib/win_minmax.c` keeps them, in a window of 100 s: the second one is renewed
+    /// after more than a quarter of it and the third after more than half, and those that are older than the window
+    /// are dropped, two at once if need be.
+    #[test]
+    fn three_choices() {
+        let at = |s: u64| Time::ZERO + Duration::from_secs(s);
+        let window = Duration::from_secs(100);
+        let start = [(0, 10), (0, 10), (0, 10)];
+        let second = [(0, 10), (26, 20), (26, 20)];
+        let third = [(26, 20), (60, 30), (101, 40)];
+        let steps = [
+            (10, 20, start),
+            (25, 20, start),
+            (26, 20, second),
+            (40, 30, second),
+            (50, 30, second),
+            (51, 30, [(0, 10), (26, 20), (51, 30)]),
+            (60, 30, [(0, 10), (26, 20), (60, 30)]),
+            (100, 40, [(0, 10), (26, 20), (60, 30)]),
+            (101, 40, third),
+        ];
+        let mut least = WindowedMin::new(10_u32, at(0));
+        let choices = |least: &WindowedMin<u32>| least.best.map(|(time, value)| (time, value));
+        let expected = |best: [(u64, u32); 3]| best.map(|(s, value)| (at(s), value));
+        for (s, value, best) in steps {
+            least.update(value, at(s), window);
+            assert_eq!(choices(&least), expected(best), "after {s} s");
+        }
+        for (s, best) in [(160, [(60, 30), (101, 40), (160, 50)]), (161, [(101, 40), (161, 50), (161, 50)])] {
+            let mut least = least;
+            least.update(50, at(s), window);
+            assert_eq!(choices(&least), expected(best), "two are older than the window at 161 s");
+        }
+        let mut silent = WindowedMin::new(10_u32, at(0));
+        silent.update(20, at(100), window);
+        assert_eq!(silent.get(), 10, "exactly a window old");
+        silent.update(30, at(201), window);
+        assert_eq!(choices(&silent), expected([(201, 30); 3]), "nothing is left");
+    }
 }

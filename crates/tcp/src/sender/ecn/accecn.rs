@@ -292,6 +292,10 @@ fn safest_likely(least: u32, acked: u32, bytes: Option<Bytes>, mss: Bytes) -> u3
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_units::Seq;
+    use windtunnel_wire::FlowId;
+
+    use super::super::Amount;
     use super::*;
 
     const MSS: Bytes = Bytes::new(1460);
@@ -326,5 +330,54 @@ mod tests {
         assert_eq!(grown(&mut mirror, 1461, COUNTER_MODULUS), 1460);
         let mut mirror = COUNTER_MODULUS - 100;
         assert_eq!(grown(&mut mirror, 1348, COUNTER_MODULUS), 1448, "over the top");
+    }
+
+    /// A connection whose SYN left as Not-ECT and arrived so.
+    fn agreed() -> AccEcn {
+        let mut syn_ack = Packet::new(FlowId::new(0), Bytes::new(52), Bytes::ZERO);
+        syn_ack.flags = TcpFlags::SYN.with_ace(0b010);
+        AccEcn::agreed(MSS, Ecn::NotEct, &syn_ack).expect("AccECN")
+    }
+
+    /// An ACK with this ACE field and ECN field, and what it brings: it moves SND.UNA if it delivers a segment.
+    fn hears(accecn: &mut AccEcn, ace: u8, ecn: Ecn, segments: u64) -> bool {
+        let mut packet = Packet::new(FlowId::new(0), Bytes::new(52), Bytes::ZERO);
+        packet.flags = TcpFlags::ACK.with_ace(ace);
+        packet.ecn = ecn;
+        let delivered = Amount { segments, bytes: MSS * segments };
+        let progress = Progress {
+            advanced: segments > 0,
+            delivered,
+            ts_recent: Time::ZERO,
+            sack: true,
+            retransmitted: false,
+            nxt: Seq::FIRST_DATA,
+        };
+        accecn.hear(&packet, progress)
+    }
+
+    /// Section 3.2.2.5.1: three CE marks on packets without data ask for an ACK while there is nothing else to send,
+    /// and at most seven in any case; a packet that leaves reports them.
+    #[test]
+    fn marks_that_ask_for_an_ack() {
+        let mut accecn = agreed();
+        for marks in 0..=8 {
+            assert_eq!([accecn.owes_ack(true), accecn.owes_ack(false)], [marks >= 3, marks >= 7], "{marks}");
+            hears(&mut accecn, 5, Ecn::Ce, 1);
+        }
+        assert_eq!(accecn.ace(), TcpFlags::NONE.with_ace((5 + 9) % 8));
+        assert_eq!([accecn.owes_ack(true), accecn.owes_ack(false)], [false, false]);
+    }
+
+    /// An ACK reports CE if the counter has grown. One of the same tick that delivers nothing may be older, and is
+    /// not read: its 5 after a 6 would be seven marks.
+    #[test]
+    fn an_older_ack_of_the_same_tick() {
+        let mut accecn = agreed();
+        assert!(!hears(&mut accecn, 5, Ecn::NotEct, 1), "nothing was marked");
+        assert!(hears(&mut accecn, 6, Ecn::NotEct, 1));
+        assert!(!hears(&mut accecn, 5, Ecn::NotEct, 0));
+        assert!(!hears(&mut accecn, 6, Ecn::NotEct, 1));
+        assert_eq!(accecn.take_counts().ce.packets, 1);
     }
 }

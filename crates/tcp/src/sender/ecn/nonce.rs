@@ -120,3 +120,90 @@ impl Nonces {
         std::mem::take(&mut self.wrong)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::{Bytes, Time};
+    use windtunnel_wire::FlowId;
+
+    use super::super::Amount;
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1000);
+
+    /// A new segment that starts at `seq` leaves.
+    fn stamped(nonces: &mut Nonces, seq: u64, ecn: Ecn) -> Packet {
+        let mut packet = Packet::new(FlowId::new(0), MSS, MSS);
+        (packet.seq, packet.ecn) = (Seq::new(seq), ecn);
+        nonces.stamp(&mut packet);
+        packet
+    }
+
+    /// An ACK with this sum, while `nxt` is SND.NXT. Returns whether it reports CE or a wrong sum, and whether its
+    /// sum is wrong.
+    fn hears(nonces: &mut Nonces, ack: u64, sum: bool, ece: bool, nxt: u64) -> (bool, bool) {
+        let mut packet = Packet::new(FlowId::new(0), Bytes::new(52), Bytes::ZERO);
+        packet.ack = Seq::new(ack);
+        packet.flags = TcpFlags::ACK.with_if(TcpFlags::AE, sum).with_if(TcpFlags::ECE, ece);
+        let progress = Progress {
+            advanced: true,
+            delivered: Amount::one(MSS),
+            ts_recent: Time::ZERO,
+            sack: true,
+            retransmitted: false,
+            nxt: Seq::new(nxt),
+        };
+        (nonces.hear(&packet, progress), nonces.take_wrong())
+    }
+
+    const RIGHT: (bool, bool) = (false, false);
+    const WRONG: (bool, bool) = (true, true);
+
+    /// RFC 3540 sections 4 to 6, without any nonces, so that the sum has to stay: while ECE is set and up to the ACK
+    /// of all that was sent before the first ACK without it, sums are not checked. Then the last one is taken as it
+    /// is, and the next is checked.
+    #[test]
+    fn resynchronisation_after_ece() {
+        let mut nonces = Nonces::new(1);
+        assert_eq!(hears(&mut nonces, 1000, true, false, 5000), RIGHT);
+        assert_eq!(hears(&mut nonces, 2000, false, true, 5000), (true, false), "a mark, whatever the sum");
+        for (ack, sum) in [(3000, true), (5000, false), (5500, true), (6000, false)] {
+            assert_eq!(hears(&mut nonces, ack, sum, false, ack + 3000), RIGHT, "{ack}");
+        }
+        assert_eq!(hears(&mut nonces, 7000, true, false, 9000), WRONG);
+        assert_eq!(hears(&mut nonces, 8000, true, false, 9000), RIGHT, "taken as it is");
+    }
+
+    /// CWR may clear a report that the sender has not seen: from it on, sums are not checked up to the ACK of all
+    /// that was sent before the ACK of the segment with CWR.
+    #[test]
+    fn resynchronisation_after_cwr() {
+        let mut nonces = Nonces::new(1);
+        nonces.cwr.due = true;
+        assert!(stamped(&mut nonces, 1000, Ecn::NotEct).flags.contains(TcpFlags::CWR));
+        for (ack, sum, nxt) in [
+            (1000, false, 3000),
+            (2000, true, 4000),
+            (3000, false, 6000),
+            (3500, true, 6000),
+            (4000, false, 6000),
+        ] {
+            assert_eq!(hears(&mut nonces, ack, sum, false, nxt), RIGHT, "{ack}");
+        }
+        assert_eq!(hears(&mut nonces, 5000, true, false, 9000), WRONG);
+    }
+
+    /// A segment that leaves without its nonce after all, as a window probe does, counts as ECT(0); a segment without
+    /// one changes nothing.
+    #[test]
+    fn withdrawn() {
+        for (withdraws, sum) in [(true, true), (false, false)] {
+            let mut nonces = Nonces::new(1);
+            let starts: Vec<u64> = (0..64).map(|n| 1 + 1000 * n).collect();
+            let odd = starts.into_iter().find(|seq| stamped(&mut nonces, *seq, Ecn::Ect0).ecn == Ecn::Ect1);
+            let odd = odd.expect("one of 64 is ECT(1)");
+            nonces.withdraw(Seq::new(if withdraws { odd } else { odd + 1000 }));
+            assert_eq!(hears(&mut nonces, odd + 1000, sum, false, odd + 1000), RIGHT, "{withdraws}");
+        }
+    }
+}

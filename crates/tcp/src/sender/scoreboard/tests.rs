@@ -308,3 +308,37 @@ fn d_sacks() {
     assert_eq!(reports(4000, &[(3500, 3000)]), None, "inverted");
     assert_eq!(reports(4000, &[]), None);
 }
+
+/// Without SACK, duplicate ACKs count segments as delivered, but never a hole: a second hole takes one of the count
+/// away. An ACK of five segments, of which one was the hole and three had been counted, newly delivers two.
+#[test]
+fn holes_limit_what_duplicate_acks_count() {
+    let mut board = board(5);
+    for _ in 0..4 {
+        board.on_duplicate_ack();
+    }
+    assert_eq!(counts(&board), [5, 4, 0, 0, 1]);
+    assert!(board.mark_lost(id(1)) && board.mark_lost(id(2)));
+    assert_eq!(counts(&board), [5, 3, 2, 0, 0]);
+
+    let mut board = self::board(10);
+    for _ in 0..3 {
+        board.on_duplicate_ack();
+    }
+    assert!(board.mark_head_lost());
+    let acked = board.on_ack(seq(6), |_, _| ());
+    assert_eq!((acked.removed, acked.delivered), (amount(5), amount(2)));
+    assert_eq!(counts(&board), [5, 0, 0, 0, 5], "all that were counted are acknowledged");
+}
+
+/// A D-SACK counts as many needless retransmissions as it covers segments that were sent again.
+#[test]
+fn segments_sent_again_within_a_block() {
+    let mut board = board(10);
+    for n in [3, 4, 8] {
+        board.mark_lost(id(n));
+        board.on_retransmitted(id(n), ms(40), Snapshot::default());
+    }
+    let within = [(2, 5), (4, 8), (5, 7), (2, 10)].map(|(a, b)| board.ever_retransmitted(&block(a, b)));
+    assert_eq!(within, [2, 2, 0, 3]);
+}

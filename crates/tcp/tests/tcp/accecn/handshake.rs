@@ -194,3 +194,25 @@ fn no_cwr() {
     assert!(!next.is_empty() && next.iter().all(|data| data.flags.without(ACE_BITS) == TcpFlags::ACK));
     assert!(next.iter().all(|data| ace(data) == 5));
 }
+
+/// Section 3.2.2.2: a CE on a SYN/ACK is counted, also on one that comes again, and then once. A SYN/ACK that
+/// acknowledges anything but the SYN is not answered.
+#[test]
+fn a_mark_on_a_later_syn_ack() {
+    let (mut sender, _) = sender(FeedbackScheme::AccEcn, Ecn::Ect0, 10);
+    sender.write(MSS * 2);
+    sender.poll_transmit(at(0)).expect("the SYN");
+    sender.on_ack(&syn_ack(0b010, Some(initial())), at(10));
+    assert_eq!(all_that_leaves(&mut sender, at(10)).iter().map(ace).collect::<Vec<_>>(), [0b010, 5, 5]);
+    let mut marked = syn_ack(0b010, Some(initial()));
+    marked.ecn = Ecn::Ce;
+    for ms in [20, 30] {
+        sender.on_ack(&marked, at(ms));
+        assert_eq!(all_that_leaves(&mut sender, at(ms)).iter().map(ace).collect::<Vec<_>>(), [0b110]);
+    }
+    marked.ack = Seq::new(1_000_000);
+    sender.on_ack(&marked, at(40));
+    assert_eq!(all_that_leaves(&mut sender, at(40)), []);
+    sender.write(MSS);
+    assert_eq!(all_that_leaves(&mut sender, at(50)).iter().map(ace).collect::<Vec<_>>(), [6]);
+}

@@ -55,10 +55,12 @@ fn ace_goes_round() {
 /// an ACK of 8 segments with an unchanged field means 8 marks.
 #[test]
 fn zeroed_option() {
-    let zeroed = Some(AccEcnOption::new(AccEcnOrder::Zero, 3, 0, 0, 0));
-    let (mut sender, told_to) = connected(zeroed);
-    sender.on_ack(&reports(8, 5, Some(0), 20), at(20));
-    assert_eq!(told(&told_to).counts.ce.packets, 8);
+    for (e0b, e1b) in [(0, 0), (0, 1), (1, 0)] {
+        let zeroed = Some(AccEcnOption::new(AccEcnOrder::Zero, 3, e0b, 0, e1b));
+        let (mut sender, told_to) = connected(zeroed);
+        sender.on_ack(&reports(8, 5, Some(0), 20), at(20));
+        assert_eq!(told(&told_to).counts.ce.packets, 8, "{e0b}, {e1b}");
+    }
     let (mut sender, told_to) = connected(Some(initial()));
     sender.on_ack(&reports(8, 5, Some(0), 20), at(20));
     assert_eq!(told(&told_to).counts.ce.packets, 0, "with the option that nothing was marked is certain");

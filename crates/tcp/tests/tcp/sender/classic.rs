@@ -1,6 +1,6 @@
 //! Recovery by duplicate ACKs (spec/congestion-control section 1.7): Tahoe, Reno, `NewReno`.
 
-use windtunnel_tcp::{CaState, HEADERS, LossDetection, Reduction, TcpParams};
+use windtunnel_tcp::{CaState, HEADERS, Inflation, LossDetection, Reduction, TcpParams};
 use windtunnel_units::{Bytes, Seq};
 use windtunnel_wire::{FlowId, Packet, TcpFlags};
 
@@ -46,7 +46,7 @@ fn tahoe() {
         })
         .collect();
     assert_eq!(windows, [2, 4, 8, 10]);
-    assert_eq!(lab.sender.stats().rtos, 0);
+    assert_eq!((lab.sender.stats().rtos, lab.sender.stats().loss_episodes), (0, 1));
     assert_eq!(lab.told(), [Told::Rto { new_episode: true }]);
 }
 
@@ -220,4 +220,54 @@ fn tail_without_sack() {
     lab.run_to_the_end();
     assert_eq!(lab.retransmissions()[0], (9, 320));
     assert_eq!(lab.sender.stats().tlps, 0, "TLP needs SACK");
+}
+
+/// What made-up duplicate ACKs gain (spec/congestion-control section 1.7), with W = 20 and 1 lost: after the third
+/// one W = 10 + 3, and of 24 segments 22 are outstanding. Forty in all add 40 without a bound, the 22 outstanding at
+/// the loss by RFC 5681 section 3.2, and by default those outstanding at the moment except for the hole. With endless
+/// data, each lets one more segment leave where there is no bound, because what leaves is outstanding too. Two
+/// duplicates do not inflate cwnd (RFC 3042).
+#[test]
+fn inflation_by_duplicate_acks() {
+    for (inflation, of_24, endless) in
+        [(Inflation::Unlimited, 50, 50), (Inflation::Entry, 32, 32), (Inflation::Outstanding, 33, 50)]
+    {
+        for (segments, window, last) in [(24, of_24, 24), (1000, endless, endless)] {
+            let params = TcpParams { inflation, ..params(LossDetection::Newreno) };
+            let setup = Setup { params, cwnd: 20, ssthresh: 20, ..Setup::default() };
+            let mut lab = Lab::new(setup, lost(0..1000));
+            lab.write(segments);
+            lab.run_until(at(60));
+            let mut newest = 20;
+            for duplicate in 1..=40 {
+                let packet = duplicate_ack(&lab, 0, u16::MAX);
+                lab.sender.on_ack(&packet, lab.now);
+                while let Some(packet) = lab.sender.poll_transmit(lab.now) {
+                    newest = newest.max((packet.seq - Seq::FIRST_DATA) / MSS + 1);
+                }
+                let expected = if duplicate < 3 { 20 } else { (10 + duplicate).min(window) };
+                assert_eq!(lab.cwnd(), expected, "{inflation:?}, duplicate {duplicate} of {segments}");
+            }
+            assert_eq!(newest, last, "{inflation:?}, of {segments}");
+        }
+    }
+}
+
+/// RFC 6582 section 3.2 step 3: the full ACK sets cwnd to min(ssthresh, max(flight, 1) + 1) segments. 1 of 20 is
+/// lost, and 1 to 22 have arrived at the full ACK at 120 ms. Of 22, 25, 29 or 40 segments 0, 3, 7 or 9 are then in
+/// flight, since 21 duplicates let 31 leave; 10 is ssthresh, and nothing changes.
+#[test]
+fn newreno_deflates_to_the_flight() {
+    for (segments, cwnd) in [(22, Some(2)), (25, Some(4)), (29, Some(8)), (40, None)] {
+        let params = params(LossDetection::Newreno);
+        let setup = Setup { params, cwnd: 20, ssthresh: 20, ..Setup::default() };
+        let mut lab = Lab::new(setup, lost([0]));
+        lab.write(segments);
+        lab.run_until(at(119));
+        assert_eq!(lab.sender.state(), CaState::Recovery);
+        lab.run_until(at(200));
+        let mut told = vec![Told::Loss];
+        told.extend(cwnd.map(Told::Validation));
+        assert_eq!(lab.told(), told, "{segments}");
+    }
 }

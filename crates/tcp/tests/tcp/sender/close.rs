@@ -40,6 +40,7 @@ fn states() {
     assert_eq!(lab.sender.connection_state(), ConnectionState::FinWait1, "the FIN has not left yet");
     lab.run_until(at(80));
     assert_eq!(lab.sent.last().map(|sent| sent.flags), Some(TcpFlags::ACK | TcpFlags::PSH | TcpFlags::FIN));
+    assert_eq!(lab.sender.connection_state(), ConnectionState::FinWait1, "nor been acknowledged");
     let end = 1 + 12 * MSS.get() + 1;
     assert_eq!(lab.sender.snd_nxt(), Seq::new(end));
     assert_eq!(lab.sender.in_flight(), MSS * 2, "a FIN is no data");
@@ -114,4 +115,18 @@ fn gets_through() {
             assert_eq!(lab.sender.stats().delivered, MSS * segments);
         }
     }
+}
+
+/// A FIN without data that is lost is repaired like a segment, but counts as a control packet that was sent again and
+/// not as data.
+#[test]
+fn a_lost_fin_is_counted() {
+    let mut lab = Lab::new(Setup::default(), lost([1]));
+    lab.write(1);
+    lab.run_until(at(100));
+    lab.sender.close();
+    lab.write(0);
+    lab.run_to_the_end();
+    let stats = lab.sender.stats();
+    assert_eq!((stats.control_retransmits, stats.retransmits, stats.segments_sent), (1, 0, 1));
 }

@@ -1,6 +1,9 @@
 //! SYN loss, back-off, negotiation of ECN.
 
-use windtunnel_tcp::{FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Limited, RtoRule, TcpParams};
+use windtunnel_tcp::{
+    CaState, ConnectionState, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Limited, RtoRule,
+    TcpParams,
+};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{Ecn, TcpFlags};
 
@@ -173,9 +176,13 @@ fn stray_handshake_packets() {
     let mut lab = Lab::new(Setup::default(), Script::default());
     lab.write(3);
     let mut stray = windtunnel_wire::Packet::new(endpoint().flow, windtunnel_tcp::HEADERS, Bytes::ZERO);
-    stray.flags = TcpFlags::ACK;
-    stray.ack = windtunnel_units::Seq::new(1_000_000);
-    lab.sender.on_ack(&stray, at(1));
+    for (flags, ack) in
+        [(TcpFlags::ACK, 1_000_000), (TcpFlags::ACK, 1), (TcpFlags::SYN | TcpFlags::ACK, 1_000_000)]
+    {
+        (stray.flags, stray.ack) = (flags, windtunnel_units::Seq::new(ack));
+        lab.sender.on_ack(&stray, at(1));
+        assert_eq!(lab.sender.connection_state(), ConnectionState::SynSent, "{flags:?}, {ack}");
+    }
     lab.run_until(at(40));
     stray.flags = TcpFlags::SYN | TcpFlags::ACK;
     stray.ack = windtunnel_units::Seq::FIRST_DATA;
@@ -183,4 +190,26 @@ fn stray_handshake_packets() {
     assert_eq!(lab.sender.in_flight(), MSS * 3);
     lab.run_to_the_end();
     assert_eq!(lab.sent.len(), 3);
+}
+
+/// A SYN/ACK that does not permit SACK (RFC 2018 section 2): the third duplicate ACK without any block shows the loss
+/// of 1 (RFC 6582).
+#[test]
+fn sack_refused() {
+    let mut lab = Lab::new(Setup::default(), Script::default());
+    lab.sender.write(MSS * 10);
+    let drain =
+        |lab: &mut Lab, ms| std::iter::from_fn(|| lab.sender.poll_transmit(at(ms))).collect::<Vec<_>>();
+    let syn = drain(&mut lab, 0);
+    let mut answer = windtunnel_wire::Packet::new(syn[0].flow, HEADERS, Bytes::ZERO);
+    (answer.flags, answer.ack) = (TcpFlags::SYN | TcpFlags::ACK, windtunnel_units::Seq::FIRST_DATA);
+    (answer.window, answer.ts_val) = (u16::MAX, at(40));
+    lab.sender.on_ack(&answer, at(40));
+    assert_eq!(drain(&mut lab, 40).len(), 10);
+    answer.flags = TcpFlags::ACK;
+    for state in [CaState::Disorder, CaState::Disorder, CaState::Recovery] {
+        lab.sender.on_ack(&answer, at(80));
+        assert_eq!(lab.sender.state(), state);
+    }
+    assert_eq!(drain(&mut lab, 80)[0].seq, windtunnel_units::Seq::FIRST_DATA);
 }

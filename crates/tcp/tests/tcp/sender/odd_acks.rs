@@ -119,3 +119,62 @@ fn overtaken_acks() {
         "1.2 * 240 ms"
     );
 }
+
+/// A receiver that reneged may have dropped everything: also what left 15 ms before the half round trip began counts
+/// as lost, which RACK would spare when the timer expires (`tcp_timeout_mark_lost`).
+#[test]
+fn reneging_spares_nothing() {
+    let mut lab = lab(crate::fixed_window());
+    answer(&mut lab, &ack(0, &[(2, 10)], at(80)));
+    lab.now = at(95);
+    assert!(!answer(&mut lab, &ack(0, &[(2, 18)], at(95))).is_empty(), "sent 15 ms before");
+    let sent = answer(&mut lab, &ack(1, &[], at(95)));
+    assert!(sent.iter().all(|segment| *segment > 20), "nothing is sent again: {sent:?}");
+    assert!(lab.sender.in_flight() > Bytes::ZERO);
+    lab.now = lab.sender.next_timer().expect("half of a round trip");
+    lab.sender.on_timer(lab.now);
+    assert_eq!((lab.sender.state(), lab.sender.in_flight()), (CaState::Loss, Bytes::ZERO));
+}
+
+/// Growth on an ACK that only SACKs (Linux `tcp_may_raise_cwnd`): barred, unless the path is known to reorder by more
+/// than three segments. 5 and 6 arriving before 1 to 4 show six. A stack that counts ACKs counts those of new data
+/// alone.
+#[test]
+fn growth_on_sack_alone() {
+    for (reordered, count_acks, barred) in [(false, false, 1), (true, false, 0), (false, true, 1)] {
+        let mut lab = lab(TcpParams { count_acks, ..crate::fixed_window() });
+        if reordered {
+            answer(&mut lab, &ack(0, &[(5, 6)], at(80)));
+        }
+        answer(&mut lab, &ack(6, &[], at(80)));
+        assert_eq!(lab.sender.info().reordering, Some(if reordered { 6 } else { 3 }));
+        let before = lab.barred();
+        answer(&mut lab, &ack(6, &[(9, 9)], at(80)));
+        assert_eq!(lab.barred() - before, barred, "reordered {reordered}, counts ACKs {count_acks}");
+    }
+}
+
+/// CE is congestion whatever else was spurious (Linux `tcp_may_undo`): the timestamp of a late original undoes a
+/// reduction only if no ACK of the episode echoed CE, neither the one that showed the loss nor one that had started
+/// CWR before.
+#[test]
+fn congestion_is_not_undone() {
+    for (ece_before, ece_with_loss, told) in [
+        (false, false, vec![Told::Loss, Told::Undo]),
+        (true, false, vec![Told::Ce]),
+        (false, true, vec![Told::Loss]),
+    ] {
+        let mut lab = lab(crate::fixed_window());
+        let with = |ece, mut packet: Packet| {
+            packet.flags = packet.flags.with_if(TcpFlags::ECE, ece);
+            packet
+        };
+        answer(&mut lab, &with(ece_before, ack(0, &[], at(80))));
+        answer(&mut lab, &with(ece_with_loss, ack(0, &[(2, 4)], at(80))));
+        assert_eq!(lab.sender.state(), CaState::Recovery);
+        lab.now = at(90);
+        answer(&mut lab, &ack(4, &[], at(90)));
+        let answers = lab.told().into_iter().filter(|told| !matches!(told, Told::CeMarks(_)));
+        assert_eq!(answers.collect::<Vec<_>>(), told, "ECE {ece_before}, {ece_with_loss}");
+    }
+}

@@ -3,9 +3,11 @@
 //! The round trip is 40 ms and the handshake takes the first one: data leave at 40 ms, their ACKs come at 80 ms, all of
 //! one flight at one moment in order. RTO is srtt + 200 ms = 240 ms.
 
-use windtunnel_tcp::{CaState, LossDetection, Reduction, RtoRule, TcpParams};
+use windtunnel_tcp::{CaState, HEADERS, LossDetection, Reduction, RtoRule, TcpParams};
+use windtunnel_units::{Bytes, Seq};
+use windtunnel_wire::{FlowId, Options, Packet, SackBlock, TcpFlags};
 
-use super::harness::{Lab, Script, Setup, Told, at, lost, ms};
+use super::harness::{Lab, MSS, Script, Setup, Told, at, lost, ms};
 
 /// A flow in avoidance with a window of 20, endless data: 1..=20 leave at 40 ms.
 fn twenty(params: TcpParams, script: Script) -> Lab {
@@ -244,4 +246,97 @@ fn rfc6675_without_prr() {
     assert_eq!(sent[2..], [1, 23, 24, 25, 26, 27, 28, 29]);
     lab.run_until(at(120));
     assert_eq!((lab.sender.state(), lab.cwnd()), (CaState::Open, 10));
+}
+
+/// RFC 6675 section 5 step 1: the third duplicate ACK shows the loss of the head, also if the segments SACKed are so
+/// small that `IsLost()` does not hold: one range of 300 bytes, where it takes three or more than 2 SMSS.
+#[test]
+fn third_duplicate_of_small_segments() {
+    let params = TcpParams { loss_detection: LossDetection::Rfc6675, ..crate::fixed_window() };
+    let mut lab = Lab::new(Setup { params, cwnd: 20, ..Setup::default() }, lost(0..100));
+    lab.sender.write(Bytes::new(100));
+    lab.write(0);
+    lab.run_until(at(40));
+    for _ in 0..5 {
+        lab.sender.write(Bytes::new(100));
+        lab.write(0);
+    }
+    assert_eq!(lab.sent.len(), 6);
+    lab.run_until(at(80));
+    for (end, state) in [(201, CaState::Disorder), (301, CaState::Disorder), (401, CaState::Recovery)] {
+        let mut ack = Packet::new(FlowId::new(0), HEADERS, Bytes::ZERO);
+        (ack.flags, ack.ack, ack.window) = (TcpFlags::ACK, Seq::FIRST_DATA, u16::MAX);
+        (ack.ts_val, ack.ts_ecr) = (lab.now, at(40));
+        let mut options = Options::default();
+        options.sack.push(SackBlock { start: Seq::new(101), end: Seq::new(end) });
+        ack.options = Some(Box::new(options));
+        lab.sender.on_ack(&ack, lab.now);
+        assert_eq!(lab.sender.state(), state, "SACK up to {end}");
+    }
+    assert_eq!(lab.sender.poll_transmit(lab.now).map(|packet| packet.seq), Some(Seq::FIRST_DATA));
+}
+
+/// RFC 6675 section 4, `NextSeg()` rule 4: when nothing else can be sent, the highest segment not SACKed goes once as
+/// a rescue. Of ten segments 1 and 10 are lost; no SACK can show the second loss, and no timer is needed.
+#[test]
+fn rescue_retransmission() {
+    let params = TcpParams { loss_detection: LossDetection::Rfc6675, tlp: false, ..crate::fixed_window() };
+    let mut lab = Lab::new(Setup { params, ..Setup::default() }, lost([0, 9]));
+    lab.write(10);
+    lab.run_to_the_end();
+    assert_eq!(lab.retransmissions(), [(1, 80), (10, 80)]);
+    assert_eq!(lab.sender.stats().rtos, 0);
+}
+
+/// RFC 8985 section 6.3, as Linux has it (`tcp_timeout_mark_lost`, without the reordering window): when the timer
+/// expires, the head is lost and what was sent a round trip of 40 ms ago, but not what has been sent since. 2 leaves
+/// at 100 ms, 3 at 200 ms, and 4 20 ms before the expiry at 340 ms: cwnd is one segment more than the one that is
+/// left in flight. By other detectors everything is lost.
+#[test]
+fn timeout_spares_what_was_just_sent() {
+    for (loss_detection, spared) in [(LossDetection::Rack, 1), (LossDetection::Rfc6675, 0)] {
+        let params = TcpParams { tlp: false, loss_detection, ..crate::fixed_window() };
+        let mut lab = Lab::new(Setup { params, ..Setup::default() }, lost(1..100));
+        lab.write(1);
+        for ms in [100, 200, 320] {
+            lab.run_exactly_until(at(ms));
+            lab.write(1);
+        }
+        lab.run_exactly_until(at(339));
+        assert_eq!(lab.sender.stats().rtos, 0);
+        lab.run_until(at(341));
+        assert_eq!((lab.sender.state(), lab.sender.stats().rtos), (CaState::Loss, 1));
+        assert_eq!(lab.cwnd(), spared + 1);
+        assert_eq!(lab.sender.in_flight() / MSS, spared + 1, "2 has left again");
+    }
+}
+
+/// RFC 8985 section 7.3: there is at most one probe at a time. The probe with 5 at 122 ms is lost like 2 to 4, and
+/// the late ACK of 1 at 190 ms samples a round trip: the next timer is nevertheless the retransmission timer's.
+#[test]
+fn one_probe_at_a_time() {
+    let script = Script { late: [(0, ms(110))].into(), ..lost(1..6) };
+    let mut lab = Lab::new(Setup::default(), script);
+    lab.write(5);
+    lab.run_until(at(189));
+    assert_eq!(lab.retransmissions(), [(5, 122)]);
+    lab.run_until(at(191));
+    assert_eq!(lab.sender.in_flight(), MSS * 4);
+    lab.run_to_the_end();
+    assert_eq!((lab.sender.stats().tlps, lab.sender.stats().rtos), (1, 1));
+}
+
+/// Each kind of loss is one episode in the counts, as many as the controller is told of: one found by SACK, one by
+/// the timer, and one that a tail loss probe repairs.
+#[test]
+fn episodes_are_counted() {
+    for (script, tlp) in [(lost([0]), true), (lost([9]), false), (lost([9]), true)] {
+        let params = TcpParams { tlp, ..crate::fixed_window() };
+        let mut lab = Lab::new(Setup { params, ..Setup::default() }, script);
+        lab.write(10);
+        lab.run_to_the_end();
+        lab.write(5);
+        lab.run_to_the_end();
+        assert_eq!(lab.sender.stats().loss_episodes, 1, "{:?}", lab.told());
+    }
 }

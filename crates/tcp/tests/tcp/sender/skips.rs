@@ -42,6 +42,7 @@ fn a_hole_is_filled_at_the_first_sack() {
     assert!(!lab.told().iter().any(|told| matches!(told, Told::Loss | Told::Rto { .. })), "{:?}", lab.told());
     assert_eq!(lab.received(), MSS * 400);
     assert_eq!(stats.segments_sent, 400, "each leaves once");
+    assert_eq!(lab.sender.info().reordering, Some(3));
 }
 
 /// In slow start, and with a skip in every second round trip, the window grows as without: the ACK that fills the hole counts for

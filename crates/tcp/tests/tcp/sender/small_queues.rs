@@ -2,8 +2,9 @@
 //! segments give a pacing rate of 2 * 10 * 1448 bytes / 40 ms, so that a millisecond is less than two packets. Each
 //! occupies 1448 + 832 = 2280 bytes, so that two are the limit. The lab's packets leave the host when a test says so.
 
-use windtunnel_tcp::{Limited, TcpParams};
-use windtunnel_units::{Bytes, Duration};
+use windtunnel_tcp::{HEADERS, Limited, TcpParams};
+use windtunnel_units::{Bytes, Duration, Seq};
+use windtunnel_wire::{FlowId, Packet, TcpFlags};
 
 use super::harness::{Lab, Script, Setup, at, lost, ms};
 
@@ -129,4 +130,35 @@ fn with_pacing() {
     assert_eq!(gaps[..9], [0, 400, 400, 400, 400, 400, 400, 400, 400]);
     assert_eq!(gaps[9], 500);
     assert!(gaps[10..].iter().all(|gap| (999..=1001).contains(gap)), "{gaps:?}");
+}
+
+/// A SYN occupies the record of a packet, 832 bytes, and an ACK without data 2 bytes (Linux `skb_set_tcp_pure_ack`):
+/// the one that answers the peer's FIN.
+#[test]
+fn packets_without_data() {
+    let mut lab = Lab::new(Setup { params: params(), ..Setup::default() }, Script::default());
+    lab.write(1);
+    assert_eq!(lab.sender.in_host(), Bytes::new(832));
+    leave(&mut lab, 1);
+    lab.run_until(at(60));
+    leave(&mut lab, 1);
+    assert_eq!((lab.sent.len(), lab.sender.in_host()), (1, Bytes::ZERO));
+    let mut fin = Packet::new(FlowId::new(0), HEADERS, Bytes::ZERO);
+    (fin.flags, fin.seq, fin.ack) = (TcpFlags::ACK | TcpFlags::FIN, Seq::FIRST_DATA, Seq::FIRST_DATA);
+    (fin.ts_val, fin.ts_ecr) = (lab.now, at(40));
+    lab.sender.on_ack(&fin, lab.now);
+    assert!(lab.sender.poll_transmit(lab.now).is_some_and(|ack| ack.payload() == Bytes::ZERO));
+    assert_eq!(lab.sender.in_host(), Bytes::new(2));
+}
+
+/// A burst is at most half of the window (Linux `tcp_cwnd_test`), however fast the path: ten segments are two packets
+/// of the host, although over 1 ms forty would be one.
+#[test]
+fn two_bursts_per_window() {
+    let params = TcpParams { gso: true, ..params() };
+    let mut lab = Lab::new(Setup { params, fixed: true, rtt: ms(1), ..Setup::default() }, Script::default());
+    lab.write_endless();
+    leave(&mut lab, 1);
+    lab.run_until(at(1));
+    assert_eq!((lab.sent.len(), lab.sender.in_host()), (10, Bytes::new(2 * (5 * 1448 + 832))));
 }

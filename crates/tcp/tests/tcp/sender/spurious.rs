@@ -89,6 +89,8 @@ fn frto_only_at_the_begin_of_a_recovery() {
     assert_eq!(lab.sent_at(at(320)), [21, 22]);
     assert_eq!(lab.sent_at(at(560)), [2]);
     assert_eq!(lab.sent_at(at(600)), [3, 4]);
+    let timeout = Told::Rto { new_episode: true };
+    assert_eq!(lab.told(), [timeout, timeout], "2 had not been sent again (RFC 5681 section 3.1)");
 }
 
 /// Reordering (spec 6.2 no. 7): segment 1 arrives 20 ms late. Without reordering seen, the third SACK makes it lost;
@@ -238,4 +240,50 @@ fn needless_probe() {
     assert_eq!(lab.retransmissions(), [(10, 122)]);
     assert_eq!(lab.sender.stats().tlps, 1);
     assert!(lab.told().is_empty());
+}
+
+/// RFC 5682 section 3.1 step 3.a: SACKs of the new data end F-RTO. 10 is later than the timer and arrives when they
+/// have come, at 390 ms: it was never sent again, but proves nothing any more, and the reduction stays.
+#[test]
+fn an_original_after_frto_has_ended() {
+    let params = TcpParams { timestamps: false, tlp: false, ..crate::fixed_window() };
+    let flight = (0..20).filter(|n| *n != 9);
+    let mut lab = lab(params, Script { late: [(9, ms(310))].into(), ..lost(flight) });
+    lab.run_until(at(361));
+    assert_eq!(lab.sent_at(at(320)), [21, 22]);
+    lab.run_until(at(391));
+    assert!(lab.retransmissions().iter().all(|again| again.0 != 10));
+    lab.run_until(at(2000));
+    assert_eq!(lab.told(), [Told::Rto { new_episode: true }]);
+    assert_eq!(lab.sender.stats().spurious_rtos, 0);
+}
+
+/// RFC 5682 section 3.1 step 2.a: an ACK of all that was sent before the timeout ends the recovery, and tells nothing
+/// of it.
+#[test]
+fn frto_of_a_single_segment() {
+    let params = TcpParams { tlp: false, ..crate::fixed_window() };
+    let mut lab = Lab::new(Setup { params, cwnd: 1, ..Setup::default() }, lost([0]));
+    lab.write_endless();
+    lab.run_until(at(320));
+    assert_eq!(lab.retransmissions(), [(1, 280)]);
+    assert_eq!((lab.sender.state(), lab.sent_at(at(320))), (CaState::Open, vec![2, 3]));
+    assert_eq!(lab.told(), [Told::Rto { new_episode: true }]);
+}
+
+/// The late original of 1 completes the recovery, since the application wrote no more than the flight: its timestamp
+/// undoes the reduction (Linux `tcp_try_undo_recovery`), or, without timestamps, the D-SACK of 1r that follows.
+#[test]
+fn the_last_ack_of_a_recovery_undoes_it() {
+    for (timestamps, undone) in [(true, 100), (false, 120)] {
+        let params = TcpParams { timestamps, ..crate::fixed_window() };
+        let setup = Setup { params, cwnd: 20, ssthresh: 20, ..Setup::default() };
+        let mut lab = Lab::new(setup, Script { late: [(0, ms(20))].into(), ..Script::default() });
+        lab.write(20);
+        lab.run_until(at(undone - 1));
+        assert_eq!((lab.retransmissions(), lab.told()), (vec![(1, 80)], vec![Told::Loss]));
+        lab.run_until(at(undone));
+        assert_eq!(lab.told(), [Told::Loss, Told::Undo], "timestamps {timestamps}");
+        assert_eq!((lab.sender.state(), lab.cwnd()), (CaState::Open, 20));
+    }
 }

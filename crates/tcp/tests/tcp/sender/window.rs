@@ -248,3 +248,18 @@ fn stop() {
     lab.run_to_the_end();
     assert_eq!(lab.sent.iter().map(|sent| sent.segment).max(), Some(10));
 }
+
+/// RFC 7661 section 4.4.3: a window of 100 of which 20 are used every 30 s is halved after five minutes, and not
+/// before.
+#[test]
+fn a_window_unused_for_five_minutes() {
+    let mut lab = Lab::new(Setup { cwnd: 100, ssthresh: 100, ..idle(IdleRule::Rfc7661) }, Script::default());
+    lab.write(1);
+    for round in 1..=11 {
+        lab.run_until(at(30_000 * round));
+        assert_eq!(lab.cwnd(), 100, "after {round} times 30 s");
+        lab.write(20);
+    }
+    lab.run_until(at(331_000));
+    assert_eq!((lab.cwnd(), lab.told()), (50, vec![Told::Validation(50)]));
+}
