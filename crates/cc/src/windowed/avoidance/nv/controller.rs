@@ -365,8 +365,8 @@ mod tests {
         assert_eq!((unweighted.last_rtt, unweighted.rate), (1000, 6_000_000));
     }
 
-    /// Linux `nv_get_bounded_rtt`: with a base of 10 ms the least round trip is between 10 * 205 / 256 and 10 ms, but the
-    /// first sample also sets it to twice its own value.
+    /// Linux `nv_get_bounded_rtt`: with a base of 10 ms the least round trip is between 10 * 205 / 256 and 10 ms, but
+    /// the first sample also sets it to twice its own value.
     #[test]
     fn a_known_base_bounds_the_least() {
         for (us, bounded, least) in [
@@ -384,8 +384,8 @@ mod tests {
         }
     }
 
-    /// Section 3.15: two seconds after the start, and then every 5 s times 0.75 to 1.25, the least round trip is that of
-    /// the last period alone. The window for which one ACK per round trip is too few is halved, down to four.
+    /// Section 3.15: two seconds after the start, and then every 5 s times 0.75 to 1.25, the least round trip is that
+    /// of the last period alone. The window for which one ACK per round trip is too few is halved, down to four.
     #[test]
     fn the_least_round_trip_is_renewed() {
         let start = Time::ZERO + Duration::SECOND;
@@ -412,8 +412,8 @@ mod tests {
         assert!(longest > Duration::from_millis(6100) && longest < Duration::from_millis(6250), "{longest}");
     }
 
-    /// Section 3.15 rule 1: a round trip with one ACK of the evaluation window less a segment or more decides nothing,
-    /// raises that window by two, to 81 at most, and makes the next round longer by it.
+    /// Section 3.15 rule 1: a round trip with one ACK of the evaluation window less a segment or more decides
+    /// nothing, raises that window by two, to 81 at most, and makes the next round longer by it.
     #[test]
     fn one_ack_per_round_trip_is_too_few() {
         for (evaluated, acked, acks, extended) in [
@@ -439,9 +439,10 @@ mod tests {
         }
     }
 
-    /// Section 3.15 rules 3 to 5 with 95 segments allowed: more is an excess once two round trips are over and there are 60
-    /// ACKs, or 30 while ssthresh is infinite; 93 and less leave room once there are 20; in between nothing is decided and
-    /// what was counted stays. An excess of one or two goes at once, a larger one by 38/128, at least two.
+    /// Section 3.15 rules 3 to 5 with 95 segments allowed: more is an excess once two round trips are over and there
+    /// are 60 ACKs, or 30 while ssthresh is infinite; 93 and less leave room once there are 20; in between nothing is
+    /// decided and what was counted stays. An excess of one or two goes at once, a larger one by 38/128, at least
+    /// two.
     #[test]
     fn decisions_by_the_window() {
         const NO: u64 = Segments::INFINITE;
@@ -496,8 +497,8 @@ mod tests {
         }
     }
 
-    /// Section 3.15: reductions forbid growth, and what was measured is forgotten once the state is Open again; Disorder
-    /// does neither. A timeout halves the growth, down to a 2^8th, unless `nv_cwnd_growth_rate_neg` is 0.
+    /// Section 3.15: reductions forbid growth, and what was measured is forgotten once the state is Open again;
+    /// Disorder does neither. A timeout halves the growth, down to a 2^8th, unless `nv_cwnd_growth_rate_neg` is 0.
     #[test]
     fn states_stop_growth_and_reset() {
         let path = at(Time::ZERO, 100, 200);
@@ -521,6 +522,32 @@ mod tests {
             nv.growth = before;
             nv.state(CaState::Loss, &path);
             assert_eq!(nv.growth, after, "2^{before}, {rate}");
+        }
+    }
+
+    /// What a run records: nothing is known before the first round trip; then rates in bits, times in seconds.
+    #[test]
+    fn what_is_known_is_reported() {
+        let number = |nv: &Nv, wanted: &str| {
+            let mut found = None;
+            nv.probe(&mut |name, value| {
+                if name == wanted {
+                    found = Some(value);
+                }
+            });
+            found.expect("a number of NV")
+        };
+        let mut nv = nv(NvParams::default());
+        assert!(number(&nv, "min_rtt_s").is_nan() && number(&nv, "max_win_segments").is_nan());
+        (nv.rate, nv.least, nv.growth, nv.grows, nv.max_win) = (1_250_000, 100, -3, false, Some(95));
+        for (name, value) in [
+            ("max_win_segments", 95.0),
+            ("rate_bps", 1e7),
+            ("min_rtt_s", 1e-4),
+            ("growth_log2", -3.0),
+            ("grows", 0.0),
+        ] {
+            assert!((number(&nv, name) - value).abs() < 1e-9, "{name}");
         }
     }
 }
