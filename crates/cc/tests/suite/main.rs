@@ -1,5 +1,6 @@
 //! Tests of the controllers through their public interface.
 
+mod avoidance_bounds;
 mod bbr;
 mod bbr3;
 mod bbr_ecn;
@@ -10,6 +11,7 @@ mod cruise;
 mod cubic;
 mod delay;
 mod driver;
+mod growth_in_common;
 mod hystart;
 mod linux;
 mod loss;

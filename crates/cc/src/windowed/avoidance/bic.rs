@@ -257,3 +257,89 @@ impl Avoidance for Bic {
         out("segments_per_ack", self.vars.delayed_ack as f64 / ACK_UNIT as f64);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bic(last_max: u64) -> Bic {
+        let mut bic = Bic::new(&BicParams::default(), Clock::new(windtunnel_units::Duration::from_millis(1)));
+        bic.vars.last_max = last_max;
+        bic
+    }
+
+    /// The regions of spec/congestion-control section 3.7 around a last maximum of 1000, each at its ends: a 16th of
+    /// the window, a quarter of the distance, 5 W within four segments, 3 W over the distance beyond, and again a
+    /// 16th.
+    #[test]
+    fn prices_around_the_last_maximum() {
+        let bic = bic(1000);
+        for (w, price) in [
+            (500, 31),
+            (931, 58),
+            (936, 58),
+            (968, 121),
+            (992, 496),
+            (993, 4965),
+            (999, 4995),
+            (1000, 5000),
+            (1003, 5015),
+            (1004, 753),
+            (1024, 128),
+            (1047, 66),
+            (1048, 65),
+            (1060, 66),
+            (2000, 125),
+        ] {
+            assert_eq!(bic.segments_per_growth(w), price, "{w}");
+        }
+    }
+
+    /// Section 3.7 and Linux `bictcp_update`: the price of an unchanged window holds for HZ/32 = 31 ticks. Above 14
+    /// segments it is divided by the segments per ACK (two at first), and before the first loss it is at most 20.
+    #[test]
+    fn a_price_holds_for_a_32nd_of_a_second() {
+        let mut bic = bic(1000);
+        bic.set_price(968, 100);
+        assert_eq!(bic.vars.price, 121 / 2);
+        bic.vars.last_max = 0;
+        for (w, tick, price) in [
+            (968, 131, 60),
+            (968, 132, 10),
+            (969, 133, 10),
+            (14, 134, 14),
+            (15, 135, 1),
+            (320, 136, 10),
+            (319, 137, 9),
+        ] {
+            bic.set_price(w, tick);
+            assert_eq!(bic.vars.price, price, "{w} at tick {tick}");
+        }
+    }
+
+    /// Fast convergence needs a window below the last maximum (section 3.7); a timeout forgets all (Linux
+    /// `bictcp_reset`).
+    #[test]
+    fn what_a_loss_and_a_timeout_remember() {
+        let path = PathView {
+            now: windtunnel_units::Time::ZERO,
+            mss: Bytes::new(1448),
+            srtt: windtunnel_units::Duration::ZERO,
+            min_rtt: windtunnel_units::Duration::ZERO,
+            in_flight: Bytes::ZERO,
+            una: windtunnel_units::Seq::FIRST_DATA,
+            nxt: windtunnel_units::Seq::FIRST_DATA,
+        };
+        for (w, last_max) in [(90, 80), (99, 89), (100, 100), (101, 101)] {
+            let mut bic = bic(100);
+            let mut window = Window { cwnd: path.mss * w, ssthresh: Bytes::MAX };
+            bic.answering(&window, &path);
+            assert_eq!(bic.vars.last_max, last_max, "{w}");
+            bic.vars.delayed_ack = 16;
+            bic.credit.save(5.0);
+            bic.timed_out(&mut window, false, &path);
+            assert_eq!((bic.vars.last_max, bic.vars.delayed_ack), (0, 32));
+            assert!(bic.credit.get() < 0.5);
+        }
+    }
+}

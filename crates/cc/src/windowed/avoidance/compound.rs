@@ -318,4 +318,110 @@ mod tests {
         }
         assert!((compound.gamma - 5.0).abs() < 1e-9);
     }
+
+    fn at(una: u64, nxt: u64) -> PathView {
+        let mss = windtunnel_units::Bytes::new(1448);
+        PathView {
+            now: windtunnel_units::Time::ZERO,
+            mss,
+            srtt: windtunnel_units::Duration::ZERO,
+            min_rtt: windtunnel_units::Duration::ZERO,
+            in_flight: mss * (nxt - una),
+            una: Seq::FIRST_DATA + mss * una,
+            nxt: Seq::FIRST_DATA + mss * nxt,
+        }
+    }
+
+    fn sampled(ms: u64) -> AckSample {
+        let rtt = Some(windtunnel_units::Duration::from_millis(ms));
+        AckSample { rtt, may_raise: true, ..AckSample::default() }
+    }
+
+    /// Section 3.13: a round trip ends with the first ACK beyond what was sent at its start. Its mean, 113.3 ms, is
+    /// 11.76 packets at W = 100 and a base of 100 ms, its least none; dwnd grows by 100^0.75 / 8 - 1 = 2.95, then at
+    /// W = 102 by 3.01. The whole part of it is in the window.
+    #[test]
+    fn a_round_trip_moves_the_delay_window() {
+        for (rtt, diff) in [(CompoundRtt::Mean, 11.7647), (CompoundRtt::Min, 0.0)] {
+            let mut compound = Compound::new(&CompoundParams { rtt, ..CompoundParams::default() });
+            let mut window = Segments { w: 100, ssthresh: 60 };
+            compound.established(&mut window, &at(0, 10));
+            for (una, ms) in [(5, 100), (10, 110)] {
+                compound.steer(&mut window, &sampled(ms), &at(una, una + 100));
+                assert_eq!((window.w, compound.dwnd), (100, 0.0), "the round trip is not over");
+            }
+            compound.steer(&mut window, &sampled(130), &at(11, 111));
+            assert_eq!(window, Segments { w: 102, ssthresh: 60 });
+            assert!((compound.dwnd - 2.9528).abs() < 1e-4 && (compound.diff - diff).abs() < 1e-3, "{rtt:?}");
+            compound.steer(&mut window, &sampled(100), &at(111, 213));
+            assert_eq!(window.w, 102);
+            compound.steer(&mut window, &sampled(100), &at(112, 214));
+            assert!((compound.dwnd - 5.9648).abs() < 1e-3 && compound.diff.abs() < 1e-9, "{}", compound.dwnd);
+            assert_eq!(window.w, 105);
+        }
+    }
+
+    /// Section 3.13: dwnd acts from 38 segments on, in congestion avoidance, and while growth is allowed.
+    #[test]
+    fn the_delay_window_rests_otherwise() {
+        let barred = AckSample { growth_barred: true, ..sampled(100) };
+        let reducing = AckSample { may_raise: false, ..sampled(100) };
+        for (w, ssthresh, ack, before, after) in [
+            (38, 20, sampled(100), 0.0, 0.9132),
+            (37, 20, sampled(100), 0.0, 0.0),
+            (100, 101, sampled(100), 7.0, 0.0),
+            (100, 60, barred, 7.0, 7.0),
+            (100, 60, reducing, 7.0, 7.0),
+            (100, 60, sampled(100), 7.0, 9.9528),
+        ] {
+            let mut compound = Compound { dwnd: before, ..Compound::new(&CompoundParams::default()) };
+            let mut window = Segments { w, ssthresh };
+            compound.steer(&mut window, &ack, &at(1, 101));
+            assert!(
+                (compound.dwnd - after).abs() < 1e-3,
+                "{w} segments, ssthresh {ssthresh}: {}",
+                compound.dwnd
+            );
+        }
+        // A round trip without a sample says nothing.
+        let mut silent = Compound { dwnd: 7.0, ..Compound::new(&CompoundParams::default()) };
+        let mut window = Segments { w: 100, ssthresh: 60 };
+        silent.steer(&mut window, &AckSample { rtt: None, ..sampled(100) }, &at(1, 101));
+        assert_eq!((window.w, silent.dwnd), (100, 7.0));
+    }
+
+    /// Section 3.13: gamma packets queued are too many already. A timeout takes dwnd, other states do not.
+    #[test]
+    fn gamma_and_timeouts_end_the_delay_window() {
+        let mut compound = compound(40.0, 10.0, 100.0);
+        compound.diff = compound.gamma;
+        assert!((compound.next_dwnd(100.0) - 10.0).abs() < 1e-9);
+        for (state, left) in [(CaState::Disorder, 40.0), (CaState::Recovery, 40.0), (CaState::Loss, 0.0)] {
+            compound.state(state, &at(0, 10));
+            assert!((compound.dwnd - left).abs() < 1e-9, "{state:?}");
+        }
+    }
+
+    /// Section 3.13: where 1 - beta leaves less than half of Reno's part, 60 of 100, that half stays. gamma stays as
+    /// it is without `tune_gamma`, and before a round trip is known.
+    #[test]
+    fn a_loss_leaves_renos_half() {
+        for (beta, left, dwnd) in [(0.5, 50, 20.0), (0.7, 30, 0.0), (0.9, 30, 0.0)] {
+            let mut compound = compound(40.0, 10.0, 100.0);
+            compound.params.beta = beta;
+            assert_eq!(compound.ssthresh(100, &at(0, 10)), left, "{beta}");
+            assert!((compound.dwnd - dwnd).abs() < 1e-9 && (compound.gamma - 30.0).abs() < 1e-9, "{beta}");
+        }
+        let mut unknown = Compound::new(&CompoundParams::default());
+        assert_eq!(unknown.ssthresh(101, &at(0, 10)), 50);
+        assert!((unknown.gamma - 30.0).abs() < 1e-9);
+    }
+
+    /// Section 3.13: Reno's part grows by a segment for each window delivered.
+    #[test]
+    fn reno_grows_beside_it() {
+        let mut compound = Compound::new(&CompoundParams::default());
+        let mut credit = Credit::default();
+        assert_eq!((compound.grow(100, 99, &mut credit), compound.grow(100, 1, &mut credit)), (100, 101));
+    }
 }

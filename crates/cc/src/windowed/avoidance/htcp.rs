@@ -371,4 +371,134 @@ mod tests {
             assert_eq!((htcp.beta, htcp.stable), (64, false));
         }
     }
+
+    fn at(ms: u64) -> PathView {
+        PathView {
+            now: windtunnel_units::Time::ZERO + Duration::from_millis(ms),
+            mss: Bytes::new(1448),
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            in_flight: Bytes::ZERO,
+            una: windtunnel_units::Seq::FIRST_DATA,
+            nxt: windtunnel_units::Seq::FIRST_DATA,
+        }
+    }
+
+    /// Section 3.6 and Linux `measure_rtt`: any sample may lower minRTT; in Open one raises maxRTT if it is at most
+    /// 20 ms more.
+    #[test]
+    fn round_trips_rise_by_twenty_milliseconds() {
+        let mut htcp = htcp(0);
+        for (state, rtt, min, max) in [
+            (CaState::Disorder, 110, 110, 0),
+            (CaState::Open, 100, 100, 100),
+            (CaState::Open, 121, 100, 100),
+            (CaState::Open, 120, 100, 120),
+            (CaState::Open, 115, 100, 120),
+            (CaState::Open, 140, 100, 140),
+            (CaState::Recovery, 150, 100, 140),
+            (CaState::Recovery, 90, 90, 140),
+        ] {
+            htcp.state = state;
+            htcp.measure_rtt(rtt);
+            assert_eq!((htcp.min_rtt, htcp.max_rtt), (min, max), "{rtt} ms in {state:?}");
+        }
+    }
+
+    /// Section 3.6 and Linux `measure_achieved_throughput`: a measurement takes a window less alpha, at least a
+    /// segment, and a minRTT. Up to three round trips after congestion it is the throughput itself, later a quarter
+    /// of it counts.
+    #[test]
+    fn throughput_is_measured_over_windows() {
+        let mut htcp = htcp(100);
+        (htcp.last_cong, htcp.throughput.mean, htcp.throughput.max) = (1000, 7, 7);
+        // Time, segments acknowledged and alpha; the mean and the largest throughput after it.
+        for (now, acked, alpha, mean, max) in [
+            (1000, 48, 1, 7, 7),
+            // 49 segments are enough; of the first ones it is not known how long they took.
+            (1000, 1, 1, 0, 0),
+            (1099, 50, 1, 0, 0),
+            (1100, 0, 1, 500, 500),
+            (1200, 49, 1, 490, 490),
+            // 399 ms are less than four round trips: 100 segments in 199 ms.
+            (1399, 100, 1, 502, 502),
+            // (3 * 502 + 900) / 4, and then (3 * 601 + 200) / 4.
+            (1499, 90, 1, 601, 601),
+            (1749, 50, 1, 500, 601),
+            (1849, 39, 10, 500, 601),
+            // With alpha = 10, 40 segments are enough: (3 * 500 + 400) / 4.
+            (1849, 1, 10, 475, 601),
+        ] {
+            htcp.alpha = alpha * UNIT;
+            htcp.measure_throughput(acked, 50, now);
+            assert_eq!(
+                (htcp.throughput.mean, htcp.throughput.max),
+                (mean, max),
+                "{now} ms, {acked} segments"
+            );
+        }
+        // The fourth round trip averages, and a reduction starts the measurement anew; Disorder does not.
+        htcp.last_cong = 1600;
+        htcp.measure_throughput(100, 50, 2000);
+        assert_eq!(htcp.throughput.mean, (3 * 475 + 662) / 4, "100 segments in 151 ms");
+        for (state, segments, since) in [(CaState::Disorder, 5, 2000), (CaState::Recovery, 0, 2010)] {
+            htcp.state = state;
+            htcp.measure_throughput(5, 50, 2010);
+            assert_eq!(
+                (htcp.throughput.segments, htcp.throughput.since),
+                (segments, Some(since)),
+                "{state:?}"
+            );
+        }
+        let mut unknown = Htcp::new(HtcpParams::default(), Clock::new(Duration::from_millis(1)));
+        unknown.measure_throughput(100, 50, 1000);
+        assert_eq!(unknown.throughput.since, None, "without a round trip");
+    }
+
+    /// Linux `htcp_beta_update`: the ratio needs a maxRTT and a minRTT of more than 10 ms.
+    #[test]
+    fn short_round_trips_halve() {
+        for (min, max, beta) in [(10, 12, 64), (11, 14, 100), (100, 0, 64)] {
+            let mut htcp = htcp(min);
+            (htcp.max_rtt, htcp.stable) = (max, true);
+            (htcp.throughput.max, htcp.throughput.old_max) = (1000, 1000);
+            htcp.update_beta();
+            assert_eq!(htcp.beta, beta, "{min} ms to {max} ms");
+        }
+    }
+
+    /// Section 3.6: with each answer, maxRTT comes nearer to minRTT by a twentieth, and alpha is that of now.
+    #[test]
+    fn the_largest_round_trip_fades() {
+        for (min, max, left) in [(100, 200, 195), (100, 101, 100), (100, 100, 100), (100, 0, 0), (0, 0, 0)] {
+            let mut htcp = htcp(min);
+            htcp.max_rtt = max;
+            let window = Window { cwnd: Bytes::new(1448) * 100, ssthresh: Bytes::MAX };
+            htcp.answering(&window, &at(3000));
+            assert_eq!(htcp.max_rtt, left, "{min} ms to {max} ms");
+            // f = 22 at 3 s, and beta is a half; without a round trip there is no scale, as at 100 ms.
+            assert_eq!(htcp.alpha, 22 * UNIT);
+        }
+    }
+
+    /// Linux `htcp_init`, `htcp_state` and `htcp_cwnd_undo`: the clock of the increase starts with the connection,
+    /// anew with a reduction and at its end; an undo sets it back, with maxRTT and the throughput before.
+    #[test]
+    fn an_undo_sets_the_clock_back() {
+        let mut htcp = htcp(100);
+        htcp.established(&mut Window { cwnd: Bytes::new(14_480), ssthresh: Bytes::MAX }, &at(500));
+        assert_eq!(htcp.last_cong, 500);
+        (htcp.max_rtt, htcp.throughput.old_max) = (200, 900);
+        htcp.state(CaState::Recovery, &at(2000));
+        (htcp.max_rtt, htcp.throughput.old_max) = (195, 700);
+        assert_eq!(htcp.last_cong, 2000);
+        let before = htcp.clone();
+        htcp.undone(before);
+        assert_eq!((htcp.last_cong, htcp.max_rtt, htcp.throughput.old_max), (500, 200, 900));
+        htcp.state(CaState::Open, &at(3000));
+        assert_eq!(htcp.last_cong, 500, "there was no congestion");
+        htcp.state(CaState::Cwr, &at(4000));
+        htcp.state(CaState::Open, &at(5000));
+        assert_eq!(htcp.last_cong, 5000);
+    }
 }

@@ -241,4 +241,83 @@ mod tests {
             assert!((power as f64 - exact).abs() < 1.0, "{k}: {power}, not {exact}");
         }
     }
+
+    fn at(srtt_ms: u64) -> PathView {
+        PathView {
+            now: windtunnel_units::Time::ZERO,
+            mss: Bytes::new(1448),
+            srtt: Duration::from_millis(srtt_ms),
+            min_rtt: Duration::ZERO,
+            in_flight: Bytes::ZERO,
+            una: windtunnel_units::Seq::FIRST_DATA,
+            nxt: windtunnel_units::Seq::FIRST_DATA,
+        }
+    }
+
+    fn started(srtt_ms: u64) -> Hybla {
+        let mut hybla = Hybla::new(&HyblaParams::default());
+        let mut window = Window { cwnd: Bytes::new(14_480), ssthresh: Bytes::MAX };
+        hybla.established(&mut window, &at(srtt_ms));
+        hybla
+    }
+
+    const ACK: AckSample = AckSample {
+        acked: Bytes::new(1448),
+        newly_delivered: Bytes::new(1448),
+        may_raise: true,
+        growth_barred: false,
+        newly_lost: Bytes::ZERO,
+        delivered: Bytes::ZERO,
+        lost: Bytes::ZERO,
+        prior_in_flight: Bytes::ZERO,
+        next_departure: windtunnel_units::Time::ZERO,
+        rtt: None,
+        one_way: None,
+        rate: None,
+        ecn: crate::sample::EcnFeedback {
+            ce: crate::sample::Marked { bytes: Bytes::ZERO, packets: 0 },
+            sce: crate::sample::Marked { bytes: Bytes::ZERO, packets: 0 },
+            ect1: crate::sample::Marked { bytes: Bytes::ZERO, packets: 0 },
+        },
+        app_limited: false,
+        cwnd_limited: false,
+        round_start: false,
+    };
+
+    /// Section 3.8: rho is computed anew when srtt reaches a new minimum, and does not rise again.
+    #[test]
+    fn rho_follows_the_least_srtt() {
+        let mut hybla = started(100);
+        for (srtt_ms, rho) in [(100, 32), (120, 32), (50, 16), (80, 16), (20, 8), (30, 8)] {
+            let mut window = Window { cwnd: Bytes::new(1448) * 100, ssthresh: Bytes::new(1448) };
+            hybla.steer(&mut window, &ACK, &at(srtt_ms));
+            assert_eq!(hybla.rho, rho, "{srtt_ms} ms");
+        }
+    }
+
+    /// Linux `hybla_cong_avoid`: in congestion avoidance an ACK that adds less than a segment counts as one of Reno's
+    /// ACKs, which matter once rho^2 / W is below a 128th: with rho = 1 from W = 129 on, a window of ACKs adds a
+    /// segment.
+    #[test]
+    fn large_windows_grow_as_renos() {
+        let mss = Bytes::new(1448);
+        // At 100 ms (rho = 4) 16 / W is a segment at 16 segments and more below.
+        for (w, ssthresh, counted) in [(8, 1, 0.0), (16, 1, 0.0), (17, 1, 1.0), (100, 1, 1.0), (8, 100, 0.0)]
+        {
+            let mut hybla = started(100);
+            let mut window = Window { cwnd: mss * w, ssthresh: mss * ssthresh };
+            hybla.steer(&mut window, &ACK, &at(100));
+            assert!((hybla.credit.get() - counted).abs() < 1e-9, "{w} segments, ssthresh {ssthresh}");
+        }
+        let mut hybla = started(25);
+        let mut window = Window { cwnd: mss * 200, ssthresh: mss };
+        let growths: Vec<u32> = (1..=500)
+            .filter(|_| {
+                let before = window.cwnd;
+                hybla.steer(&mut window, &ACK, &at(25));
+                window.cwnd > before
+            })
+            .collect();
+        assert_eq!(growths, [200, 200 + 201]);
+    }
 }

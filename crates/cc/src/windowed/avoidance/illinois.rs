@@ -283,4 +283,60 @@ mod tests {
         }
         assert_eq!(illinois.increase(0, 100 * MS), ALPHA_MAX);
     }
+
+    /// Linux `alpha`, by hand, in 128ths: `99000 * 1280 / (99000 + 4000 * 1242 / 38)` at 5 ms of 100 ms.
+    #[test]
+    fn alpha_in_whole_numbers() {
+        for (ms, alpha) in [(2, 962), (5, 551), (50, 74), (100, 38)] {
+            let mut illinois = Illinois::new(&IllinoisParams::default());
+            assert_eq!(illinois.increase(ms * MS, 100 * MS), alpha, "{ms} ms");
+        }
+    }
+
+    /// Section 3.11: delay counts from `win_thresh` on, and a round trip without a sample changes nothing.
+    #[test]
+    fn small_windows_are_renos() {
+        for (w, ms, left) in [
+            (14, Some(50), (ALPHA_UNIT, BETA_MAX)),
+            (15, Some(50), (38, BETA_MAX)),
+            (15, Some(0), (ALPHA_MAX, BETA_MIN)),
+            (15, None, (500, 9)),
+        ] {
+            let mut illinois = Illinois::new(&IllinoisParams::default());
+            (illinois.alpha, illinois.beta) = (500, 9);
+            (illinois.delays.base, illinois.delays.longest) = (100 * MS, 150 * MS);
+            if let Some(ms) = ms {
+                illinois.delays.sample((100 + ms) * MS);
+            }
+            illinois.end_round(w, Seq::FIRST_DATA);
+            assert_eq!((illinois.alpha, illinois.beta), left, "{w} segments, {ms:?} ms");
+        }
+    }
+
+    /// The first round trip is that of the first window: it ends beyond what was sent when the connection started.
+    #[test]
+    fn the_first_round_trip_is_whole() {
+        let mss = windtunnel_units::Bytes::new(1448);
+        let at = |una| PathView {
+            now: windtunnel_units::Time::ZERO,
+            mss,
+            srtt: windtunnel_units::Duration::ZERO,
+            min_rtt: windtunnel_units::Duration::ZERO,
+            in_flight: mss * 10,
+            una: Seq::FIRST_DATA + mss * una,
+            nxt: Seq::FIRST_DATA + mss * (una + 10),
+        };
+        let mut illinois = Illinois::new(&IllinoisParams::default());
+        let mut window = Segments { w: 10, ssthresh: 5 };
+        illinois.established(&mut window, &at(0));
+        for (una, samples, alpha) in [(1, 1, ALPHA_MAX), (10, 2, ALPHA_MAX), (11, 0, ALPHA_UNIT)] {
+            let rtt = Some(windtunnel_units::Duration::from_millis(100));
+            illinois.steer(
+                &mut window,
+                &AckSample { rtt, may_raise: true, ..AckSample::default() },
+                &at(una),
+            );
+            assert_eq!((illinois.delays.samples, illinois.alpha), (samples, alpha), "{una}");
+        }
+    }
 }

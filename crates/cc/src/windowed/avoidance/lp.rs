@@ -238,4 +238,125 @@ mod tests {
         assert_eq!((lp.delays.smoothed >> 3, lp.delays.least), (20_000, 19_000));
         assert!((0..20).any(|_| lp.measure(60_000, 40_000, 2)));
     }
+
+    fn at(ms: u64, una: u64, nxt: u64) -> PathView {
+        let mss = windtunnel_units::Bytes::new(1448);
+        PathView {
+            now: Time::ZERO + Duration::from_millis(ms),
+            mss,
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            in_flight: mss * (nxt - una),
+            una: Seq::FIRST_DATA + mss * una,
+            nxt: Seq::FIRST_DATA + mss * nxt,
+        }
+    }
+
+    /// An ACK of a segment at a round trip of 40 ms.
+    fn ack(one_way_ms: u64) -> AckSample {
+        AckSample {
+            acked: windtunnel_units::Bytes::new(1448),
+            rtt: Some(Duration::from_millis(40)),
+            one_way: Some(Duration::from_millis(one_way_ms)),
+            may_raise: true,
+            ..AckSample::default()
+        }
+    }
+
+    /// Section 3.17: the first delay, 20 ms, and half a round trip more make a threshold of 23 ms. One of 100 ms
+    /// raises the smoothed delay to 30 ms, which halves the window. Until what was in flight is acknowledged nothing
+    /// else counts, and smoothing then restarts; congestion within three round trips leaves one segment. Meanwhile
+    /// nothing grows.
+    #[test]
+    fn delay_is_answered_once_per_flight() {
+        let mut lp = Lp::default();
+        let mut window = Segments { w: 40, ssthresh: Segments::INFINITE };
+        for (ms, una, one_way, w, steered) in [
+            (0, 1, 20, 40, Steered::Grow),
+            (0, 2, 22, 40, Steered::Grow),
+            (1, 2, 100, 20, Steered::Hold),
+            (2, 41, 100, 20, Steered::Hold),
+            // The last of the flight, and the first beyond it.
+            (3, 42, 100, 20, Steered::Hold),
+            (4, 43, 100, 20, Steered::Hold),
+            (5, 44, 21, 20, Steered::Hold),
+            (120, 45, 21, 20, Steered::Hold),
+            (121, 46, 21, 20, Steered::Grow),
+            (122, 47, 200, 10, Steered::Hold),
+            (123, 88, 200, 10, Steered::Hold),
+            (124, 89, 200, 1, Steered::Hold),
+        ] {
+            let nxt = if ms == 122 { 87 } else { una + 40 };
+            assert_eq!(lp.steer(&mut window, &ack(one_way), &at(ms, una, nxt)), steered, "{ms} ms");
+            assert_eq!(
+                (window.w, window.ssthresh),
+                (w, if w == 40 { Segments::INFINITE } else { w }),
+                "{ms} ms"
+            );
+        }
+    }
+
+    /// Section 3.17: during a reduction, and without timestamps, delay has no answer.
+    #[test]
+    fn reductions_come_first() {
+        let unstamped = |_: u64| AckSample { one_way: None, ..ack(0) };
+        for (state, left) in [
+            (CaState::Open, 20),
+            (CaState::Disorder, 20),
+            (CaState::Cwr, 40),
+            (CaState::Recovery, 40),
+            (CaState::Loss, 20),
+        ] {
+            let samples: [(fn(u64) -> AckSample, u64); 2] = [(ack, left), (unstamped, 40)];
+            for (sample, left) in samples {
+                let mut lp = Lp::default();
+                let mut window = Segments { w: 40, ssthresh: 30 };
+                lp.state(state, &at(0, 0, 40));
+                lp.steer(&mut window, &sample(20), &at(0, 1, 41));
+                lp.steer(&mut window, &sample(100), &at(1, 2, 42));
+                assert_eq!(window.w, left, "{state:?}");
+            }
+        }
+    }
+
+    /// Section 3.17: a new delay has a weight of an eighth; after a restart the first one is the smoothed delay, and
+    /// the extremes stay.
+    #[test]
+    fn delays_are_smoothed() {
+        let mut delays = Delays::default();
+        for (us, smoothed) in [(20_000, 20_000), (28_000, 21_000), (21_003, 21_000)] {
+            delays.sample(us, 40_000);
+            assert_eq!(delays.smoothed >> 3, smoothed);
+        }
+        assert_eq!(delays.smoothed, 8 * 21_000 + 3);
+        delays.smoothed = 0;
+        delays.sample(30_000, 40_000);
+        assert_eq!((delays.smoothed >> 3, delays.least, delays.greatest), (30_000, 20_000, 40_000));
+    }
+
+    /// Section 3.17: growth and the answer to a loss are Reno's.
+    #[test]
+    fn otherwise_it_is_reno() {
+        let mut lp = Lp::default();
+        let mut credit = Credit::default();
+        assert_eq!((lp.grow(10, 9, &mut credit), lp.grow(10, 1, &mut credit)), (10, 11));
+        assert_eq!((lp.ssthresh(41, &at(0, 0, 0)), lp.ssthresh(3, &at(0, 0, 0))), (20, 2));
+    }
+
+    /// What a run records: the smoothed delay and the threshold in seconds, none before the first sample.
+    #[test]
+    fn delays_are_reported_in_seconds() {
+        let numbers = |lp: &Lp| {
+            let mut numbers = Vec::new();
+            lp.probe(&mut |name, value| numbers.push((name, value)));
+            numbers
+        };
+        let mut lp = Lp::default();
+        assert!(numbers(&lp)[..2].iter().all(|(_, value)| value.is_nan()));
+        lp.delays.sample(20_000, 40_000);
+        let expected = [("one_way_s", 0.02), ("one_way_threshold_s", 0.023), ("infers", 0.0)];
+        for ((name, value), expected) in numbers(&lp).into_iter().zip(expected) {
+            assert!(name == expected.0 && (value - expected.1).abs() < 1e-9, "{name} {value}");
+        }
+    }
 }

@@ -135,3 +135,87 @@ impl Module for Veno {
         out("base_rtt_s", self.times.base_s());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::{Bytes, Duration, Seq, Time};
+
+    use super::*;
+
+    fn path() -> PathView {
+        PathView {
+            now: Time::ZERO,
+            mss: Bytes::new(1448),
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            in_flight: Bytes::ZERO,
+            una: Seq::FIRST_DATA,
+            nxt: Seq::FIRST_DATA,
+        }
+    }
+
+    /// After three round trips of `rtt_us` on a path of 100 ms. Measured round trips count with a microsecond more.
+    fn veno(rtt_us: u64) -> Veno {
+        let mut veno = Veno::new();
+        for us in [100_000, rtt_us, rtt_us, rtt_us] {
+            veno.times.forget_least();
+            veno.times.sample(Duration::from_micros(us - 1));
+        }
+        veno
+    }
+
+    /// spec/congestion-control section 3.10: `2 W - floor(2 W base / r)` halves of a packet at W = 100, six of them
+    /// are congestion. Outside of Open, and while growth is barred, nothing is estimated.
+    #[test]
+    fn packets_queued_are_counted_in_halves() {
+        let ack = AckSample { may_raise: true, ..AckSample::default() };
+        let barred = AckSample { growth_barred: true, ..ack };
+        let mut window = Segments { w: 100, ssthresh: 50 };
+        for (rtt_us, halves, left) in
+            [(102_000, 4, 80), (102_500, 5, 80), (103_000, 6, 50), (110_000, 19, 50)]
+        {
+            let mut veno = veno(rtt_us);
+            veno.steer(&mut window, &ack, &path());
+            assert_eq!((veno.queued, veno.reno), (halves, false), "{rtt_us} us");
+            assert_eq!(veno.ssthresh(100, &path()), left, "{rtt_us} us");
+        }
+        let mut amiss = veno(110_000);
+        amiss.state(CaState::Disorder, &path());
+        amiss.steer(&mut window, &ack, &path());
+        assert_eq!((amiss.queued, amiss.reno), (0, true));
+        let mut held = veno(110_000);
+        held.steer(&mut window, &barred, &path());
+        assert_eq!((held.queued, held.times.least_us()), (0, 110_000));
+    }
+
+    /// Section 3.10: with a window of ten congested segments, ten ACKs are counted and the next one grows the window;
+    /// after a window more (eleven ACKs and one) it does not, and after yet another it does.
+    #[test]
+    fn a_congested_window_grows_every_second_time() {
+        let mut veno = Veno { queued: 6, reno: false, ..Veno::new() };
+        let (mut w, mut credit) = (10, Credit::default());
+        let growths: Vec<u32> = (1..=60_u32)
+            .filter(|_| {
+                let before = w;
+                w = veno.grow(w, 1, &mut credit);
+                w > before
+            })
+            .collect();
+        assert_eq!(growths, [11, 11 + 12 + 12]);
+    }
+
+    /// Section 3.10: Open restarts the measurement, and idle time or a restart of the window also forget the base.
+    #[test]
+    fn silence_forgets_the_base() {
+        for forget in [Veno::restarted, Veno::idled] {
+            let mut veno = Veno { active: false, grows: false, ..veno(110_000) };
+            forget(&mut veno, &path());
+            assert!(veno.active && veno.grows && veno.times.base_us() > 1_000_000_000);
+        }
+        let mut veno = veno(110_000);
+        veno.state(CaState::Recovery, &path());
+        assert_eq!((veno.active, veno.times.least_us()), (false, 110_000));
+        veno.state(CaState::Open, &path());
+        assert!(veno.active && veno.times.least_us() > 1_000_000_000);
+    }
+}

@@ -275,4 +275,71 @@ mod tests {
         bandwidth.end_measurement(299, 99);
         assert_eq!(bandwidth.since, 200, "not longer than a round trip");
     }
+
+    /// Linux `westwood_acked_count`: what was counted with duplicates is taken off later ACKs; one that acknowledges
+    /// less than that counts as a segment, and what is left is taken off the next.
+    #[test]
+    fn more_duplicates_than_acknowledged() {
+        let mut bandwidth = Bandwidth { una: Some(Seq::FIRST_DATA), ..Bandwidth::default() };
+        for (una, counted, accounted) in [
+            (0, 1000, 1000),
+            (0, 1000, 2000),
+            (0, 1000, 3000),
+            (0, 1000, 4000),
+            (3000, 1000, 1000),
+            (4000, 1000, 1000),
+            (8000, 3000, 0),
+            (10_000, 2000, 0),
+        ] {
+            let before = bandwidth.bytes;
+            bandwidth.count(Seq::FIRST_DATA + Bytes::new(una), 1000, true);
+            assert_eq!((bandwidth.bytes - before, bandwidth.accounted), (counted, accounted), "{una}");
+        }
+    }
+
+    /// Linux `westwood_filter`: only the first measurement fills the filters; a second one that has decayed to zero
+    /// does not make the next a first.
+    #[test]
+    fn a_filter_may_be_empty() {
+        let mut bandwidth = Bandwidth { once: 7, bytes: 10_000, ..Bandwidth::default() };
+        bandwidth.end_measurement(100, 50);
+        // (7 * 7 + 100) / 8, and an eighth of that.
+        assert_eq!((bandwidth.once, bandwidth.twice), (18, 2));
+    }
+
+    /// Section 3.12 and Linux `tcp_end_cwnd_reduction`: the end of CWR and Recovery sets the window, that of a
+    /// timeout does not, nor that of a reduction which was undone before all of its flight was acknowledged.
+    #[test]
+    fn only_reductions_end_with_the_measured_window() {
+        let mss = Bytes::new(1000);
+        let path = |una| PathView {
+            now: windtunnel_units::Time::ZERO,
+            mss,
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            in_flight: Bytes::ZERO,
+            una: Seq::FIRST_DATA + mss * una,
+            nxt: Seq::FIRST_DATA + mss * 10,
+        };
+        for (state, undone, una, sets) in [
+            (CaState::Open, false, 5, true),
+            (CaState::Recovery, false, 5, true),
+            (CaState::Cwr, false, 10, true),
+            (CaState::Loss, false, 10, false),
+            (CaState::Open, true, 9, false),
+            (CaState::Open, true, 10, true),
+        ] {
+            let mut westwood = Westwood::new(Clock::new(Duration::from_millis(1)));
+            (westwood.bandwidth.twice, westwood.rtt_min) = (1000, Some(42));
+            westwood.decreased(mss * 60, mss * 30, 0.5, &path(0));
+            if undone {
+                let before = westwood.clone();
+                westwood.undone(before);
+            }
+            westwood.state(state, &path(una));
+            let mut window = Window { cwnd: mss * 30, ssthresh: mss * 30 };
+            westwood.recovered(&mut window, &path(una));
+            assert_eq!(window.cwnd, mss * if sets { 42 } else { 30 }, "{state:?} {undone} {una}");
+        }
+    }
 }

@@ -151,3 +151,134 @@ impl Module for Yeah {
         out("base_rtt_s", self.times.base_s());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::{Bytes, Duration, Seq, Time};
+
+    use super::*;
+
+    fn path() -> PathView {
+        PathView {
+            now: Time::ZERO,
+            mss: Bytes::new(1448),
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            in_flight: Bytes::ZERO,
+            una: Seq::FIRST_DATA,
+            nxt: Seq::FIRST_DATA,
+        }
+    }
+
+    /// After a round trip of `rtt_us` on a path of 100 ms. Measured round trips count with a microsecond more.
+    fn yeah(rtt_us: u64) -> Yeah {
+        let mut yeah = Yeah::new();
+        yeah.times.sample(Duration::from_micros(99_999));
+        yeah.times.start_round(&path());
+        for _ in 0..3 {
+            yeah.times.sample(Duration::from_micros(rtt_us - 1));
+        }
+        yeah
+    }
+
+    /// spec/congestion-control section 3.14, `Q = W (r - base) / r`: fast mode with up to 80 packets and up to an
+    /// eighth of the base. In slow mode more than 80 are given up, at most a half of the window, and not below Reno's
+    /// count, which becomes half of the window at first and grows by one later.
+    #[test]
+    fn rounds_are_fast_or_slow() {
+        for (w, rtt_us, reno, queued, left, reno_left, slow) in [
+            (800, 110_000, 2, 72, 800, 2, 0),
+            (880, 110_000, 2, 80, 880, 2, 0),
+            (100, 112_500, 2, 11, 100, 2, 0),
+            (100, 112_600, 2, 11, 100, 50, 1),
+            (480, 120_000, 2, 80, 480, 240, 1),
+            (100, 120_000, 50, 16, 100, 51, 1),
+            (100, 120_000, 3, 16, 100, 4, 1),
+            (891, 110_000, 2, 81, 810, 405, 1),
+            (800, 300_000, 2, 533, 400, 200, 1),
+            (891, 110_000, 850, 81, 850, 851, 1),
+            (891, 110_000, 891, 81, 891, 892, 1),
+        ] {
+            let mut yeah = yeah(rtt_us);
+            yeah.reno_count = reno;
+            let mut window = Segments { w, ssthresh: 700 };
+            yeah.end_round(&mut window);
+            let case = format!("{w} segments at {rtt_us} us, Reno's {reno}");
+            assert_eq!(
+                (yeah.queued, window.w, yeah.reno_count, yeah.slow_rounds),
+                (queued, left, reno_left, slow),
+                "{case}"
+            );
+            assert_eq!(window.ssthresh, if left < w { left } else { 700 }, "{case}");
+            assert_eq!(yeah.fast_rounds, 1 - slow, "{case}");
+        }
+    }
+
+    /// Section 3.14: the slow rounds count up to a fast one; after more than 50 fast ones Reno's count starts anew.
+    #[test]
+    fn fast_rounds_forget_reno() {
+        let mut window = Segments { w: 100, ssthresh: 50 };
+        let mut slow = yeah(120_000);
+        for rounds in 1..=3 {
+            slow.end_round(&mut window);
+            assert_eq!((slow.slow_rounds, slow.reno_count), (rounds, 49 + u64::from(rounds)));
+        }
+        let mut fast = Yeah { slow_rounds: 3, reno_count: 60, ..yeah(100_000) };
+        for rounds in 1..=50 {
+            fast.end_round(&mut window);
+            assert_eq!((fast.fast_rounds, fast.slow_rounds, fast.reno_count), (rounds, 0, 60));
+        }
+        fast.end_round(&mut window);
+        assert_eq!((fast.fast_rounds, fast.reno_count), (0, 2));
+    }
+
+    /// Section 3.14: W = 800. Up to 15 slow rounds a loss takes Q, between an eighth and a half; from 16 on a half.
+    /// It halves Reno's count.
+    #[test]
+    fn a_loss_takes_the_queue_until_others_fill_it() {
+        for (queued, slow_rounds, left) in
+            [(20, 3, 700), (300, 3, 500), (500, 3, 400), (300, 15, 500), (300, 16, 400), (20, 17, 400)]
+        {
+            let mut yeah = Yeah { queued, slow_rounds, fast_rounds: 7, reno_count: 101, ..Yeah::new() };
+            assert_eq!(yeah.ssthresh(800, &path()), left, "{queued} packets, {slow_rounds} rounds");
+            assert_eq!((yeah.fast_rounds, yeah.reno_count), (0, 50));
+        }
+    }
+
+    /// As Vegas (section 3.9): the round starts anew when the state is Open again; idle time and a restart forget the
+    /// base.
+    #[test]
+    fn states_and_silence_start_the_round_anew() {
+        for (state, samples) in [(CaState::Disorder, true), (CaState::Recovery, true), (CaState::Open, false)]
+        {
+            let mut yeah = yeah(110_000);
+            yeah.state(state, &path());
+            assert_eq!((yeah.times.suffice(), yeah.times.base_us()), (samples, 100_000), "{state:?}");
+        }
+        for forget in [Yeah::restarted, Yeah::idled] {
+            let mut yeah = yeah(110_000);
+            forget(&mut yeah, &path());
+            assert!(!yeah.times.suffice() && yeah.times.base_us() > 1_000_000_000);
+        }
+    }
+
+    /// A round ends with the first ACK beyond what was sent at its start, if growth is not barred; the first one is
+    /// that of the first window.
+    #[test]
+    fn the_first_round_is_whole() {
+        let ack = AckSample::default();
+        let beyond = |segments| Seq::FIRST_DATA + Bytes::new(1448) * segments;
+        let sent = PathView { nxt: beyond(10), ..path() };
+        for (una, barred, fast_rounds) in [(9, false, 0), (10, false, 0), (11, true, 0), (11, false, 1)] {
+            let mut yeah = Yeah::new();
+            let mut window = Segments { w: 10, ssthresh: 5 };
+            yeah.established(&mut window, &sent);
+            for _ in 0..3 {
+                yeah.times.sample(Duration::from_millis(100));
+            }
+            let ack = AckSample { growth_barred: barred, ..ack };
+            yeah.settled(&mut window, &ack, &PathView { una: beyond(una), ..sent });
+            assert_eq!(yeah.fast_rounds, fast_rounds, "{una}");
+        }
+    }
+}

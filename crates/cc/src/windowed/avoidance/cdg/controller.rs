@@ -305,4 +305,197 @@ mod tests {
             assert_eq!(cdg.queue, queue, "{min} {max}");
         }
     }
+
+    fn at(us: u64, una: u64, nxt: u64) -> PathView {
+        let mss = windtunnel_units::Bytes::new(1448);
+        let none = windtunnel_units::Duration::ZERO;
+        PathView {
+            now: windtunnel_units::Time::ZERO + windtunnel_units::Duration::from_micros(us),
+            mss,
+            srtt: none,
+            min_rtt: none,
+            in_flight: mss * (nxt - una),
+            una: Seq::FIRST_DATA + mss * una,
+            nxt: Seq::FIRST_DATA + mss * nxt,
+        }
+    }
+
+    /// Section 3.16 and Linux `tcp_cdg_acked`: each ACK of several segments lets one of a single segment, whose round
+    /// trip may be a delayed ACK's, lower the least only, up to five; not while segments are SACKed.
+    #[test]
+    fn delayed_acks_are_filtered() {
+        let mut cdg = cdg(&CdgParams::default());
+        for (state, segments, us, min, max, delayed) in [
+            (CaState::Open, 1, 1000, 1000, 1000, 0),
+            (CaState::Open, 2, 1200, 1000, 1200, 1),
+            (CaState::Open, 1, 5000, 1000, 1200, 0),
+            (CaState::Open, 1, 5000, 1000, 5000, 0),
+            (CaState::Open, 2, 2000, 1000, 5000, 1),
+            (CaState::Cwr, 3, 2000, 1000, 5000, 2),
+            (CaState::Open, 2, 2000, 1000, 5000, 3),
+            (CaState::Open, 2, 2000, 1000, 5000, 4),
+            (CaState::Open, 2, 2000, 1000, 5000, 5),
+            (CaState::Open, 2, 6000, 1000, 6000, 5),
+            (CaState::Open, 0, 6500, 1000, 6500, 5),
+            (CaState::Open, 1, 900, 900, 6500, 4),
+            (CaState::Open, 2, 0, 900, 6500, 4),
+            (CaState::Disorder, 1, 7000, 900, 7000, 4),
+            (CaState::Recovery, 2, 8000, 900, 8000, 4),
+            (CaState::Loss, 1, 9000, 900, 8000, 3),
+        ] {
+            cdg.state(state, &at(0, 0, 10));
+            let acked = windtunnel_units::Bytes::new(1448) * segments;
+            let rtt = Some(windtunnel_units::Duration::from_micros(us));
+            cdg.delivered(&Delivery { acked, rtt, ..Delivery::default() }, 10, &at(0, 0, 10));
+            assert_eq!((cdg.round.min, cdg.round.max, cdg.delayed), (min, max, delayed), "{state:?} {us} us");
+        }
+    }
+
+    /// Section 3.16: a sum of -32 us or less, of either round trip, ends the count of backoffs. With `use_tolerance`
+    /// the sums, in 64 us, tell whether the queue is full: the least rises and the greatest does not. It is not if
+    /// both rise, or the greatest falls.
+    #[test]
+    fn sums_tell_of_the_queue() {
+        for (min, max, backoffs, queue) in [
+            (-31, -31, 3, Queue::Unknown),
+            (-32, 0, 0, Queue::Unknown),
+            (0, -32, 0, Queue::NotFull),
+            (32, -31, 3, Queue::Full),
+            (31, -31, 3, Queue::Unknown),
+            (64, -64, 0, Queue::Full),
+            (32, 32, 3, Queue::NotFull),
+            (0, 64, 3, Queue::Unknown),
+            (-64, 64, 0, Queue::Unknown),
+            (-64, -64, 0, Queue::NotFull),
+        ] {
+            for use_tolerance in [true, false] {
+                let mut cdg = cdg(&CdgParams { use_tolerance, ..CdgParams::default() });
+                cdg.backoffs = 3;
+                cdg.trend.sum = Extremes { min, max };
+                cdg.judge();
+                let queue = if use_tolerance { queue } else { Queue::Unknown };
+                assert_eq!((cdg.backoffs, cdg.queue), (backoffs, queue), "{min} {max}");
+            }
+        }
+    }
+
+    /// Section 3.16: a backoff needs a rising round trip and a round before to compare with, whatever the trend was.
+    #[test]
+    fn a_backoff_needs_two_rounds() {
+        let params = CdgParams { backoff_factor: 1_000_000, ..CdgParams::default() };
+        for (last, us, backs_off) in
+            [(0, 9000, false), (8000, 9000, true), (9000, 8000, false), (9000, 9000, false)]
+        {
+            let mut cdg = cdg(&params);
+            cdg.trend.gradient = 1000;
+            cdg.last = Extremes { min: last, max: last };
+            cdg.round = Extremes { min: us, max: us };
+            assert_eq!(cdg.end_round(100, Seq::FIRST_DATA), backs_off, "{last} us, then {us} us");
+            assert_eq!((cdg.last.min, cdg.round.is_empty()), (us, true));
+        }
+    }
+
+    /// Section 3.16: what a loss leaves at W = 60 with a shadow of 100: 50, or half of the window without
+    /// `use_shadow`; all of it with `use_tolerance` while the queue is not full. CDG's own reductions leave 724/1024
+    /// in any case.
+    #[test]
+    fn what_a_loss_leaves() {
+        for (queue, use_shadow, use_tolerance, left, shadow) in [
+            (Queue::Unknown, true, false, 50, 50),
+            (Queue::Unknown, true, true, 50, 50),
+            (Queue::Full, true, true, 50, 50),
+            (Queue::NotFull, true, false, 50, 50),
+            (Queue::NotFull, true, true, 60, 100),
+            (Queue::Unknown, false, false, 30, 50),
+            (Queue::Backoff, true, true, 42, 100),
+        ] {
+            let params = CdgParams { use_shadow, use_tolerance, ..CdgParams::default() };
+            let mut cdg = Cdg { queue, shadow: 100, ..cdg(&params) };
+            assert_eq!((cdg.ssthresh(60, &at(0, 0, 60)), cdg.shadow), (left, shadow), "{queue:?}");
+        }
+    }
+
+    /// Section 3.16: the shadow starts with the window, grows with it, and is no larger while growth is barred. The
+    /// round ends with the first ACK beyond what was sent at its start.
+    #[test]
+    fn the_shadow_grows_with_the_window() {
+        let ack = AckSample { may_raise: true, ..AckSample::default() };
+        let mut cdg = cdg(&CdgParams { hystart_detect: 0, ..CdgParams::default() });
+        let mut window = Segments { w: 10, ssthresh: 5 };
+        cdg.established(&mut window, &at(0, 0, 10));
+        cdg.round = Extremes { min: 1000, max: 1000 };
+        cdg.steer(&mut window, &ack, &at(0, 10, 20));
+        assert!(cdg.last.is_empty(), "the first round goes on");
+        window.w = 12;
+        cdg.settled(&mut window, &ack, &at(0, 10, 20));
+        cdg.settled(&mut window, &ack, &at(0, 10, 20));
+        assert_eq!(cdg.shadow, 12);
+        cdg.steer(&mut window, &ack, &at(0, 11, 21));
+        assert_eq!((cdg.last.min, cdg.shadow), (1000, 12));
+        window.w = 8;
+        cdg.steer(&mut window, &AckSample { growth_barred: true, ..ack }, &at(0, 12, 20));
+        assert_eq!(cdg.shadow, 8);
+    }
+
+    /// Section 3.16: a train of ACKs longer than half of the least round trip ends slow start if `hystart_detect`
+    /// says so, unless growth is barred or there is no slow start.
+    #[test]
+    fn slow_start_ends_by_trains() {
+        let ack = AckSample { may_raise: true, ..AckSample::default() };
+        let barred = AckSample { growth_barred: true, ..ack };
+        for (detect, first, ack, left) in
+            [(1, 200, ack, 10), (0, 200, ack, 200), (2, 200, ack, 200), (1, 200, barred, 200), (1, 7, ack, 7)]
+        {
+            let mut cdg = cdg(&CdgParams { hystart_detect: detect, ..CdgParams::default() });
+            let mut window = Segments { w: 10, ssthresh: first };
+            cdg.established(&mut window, &at(0, 0, 100));
+            cdg.round = Extremes { min: 1000, max: 1000 };
+            for us in [0, 400, 800] {
+                cdg.steer(&mut window, &ack, &at(us, 1, 100));
+            }
+            assert_eq!(window.ssthresh, left, "{detect} {first}");
+        }
+    }
+
+    /// Linux `CA_EVENT_CWND_RESTART`: the restart after idle time forgets gradients, round trips and backoffs.
+    #[test]
+    fn a_restart_forgets_all() {
+        let mut cdg = cdg(&CdgParams::default());
+        (cdg.w, cdg.shadow, cdg.backoffs, cdg.delayed, cdg.queue) = (10, 100, 3, 2, Queue::Full);
+        (cdg.round, cdg.last) = (Extremes { min: 3000, max: 4000 }, Extremes { min: 1000, max: 2000 });
+        cdg.end_round(10, Seq::FIRST_DATA);
+        cdg.restarted(&at(0, 0, 10));
+        assert_eq!((cdg.shadow, cdg.backoffs, cdg.delayed, cdg.queue), (10, 0, 0, Queue::Unknown));
+        assert!(cdg.round.is_empty() && cdg.last.is_empty());
+        assert_eq!(cdg.end, at(0, 0, 10).nxt);
+        let next = cdg.gradients.add(Extremes { min: 1000, max: 1000 }, Extremes { min: 1100, max: 1100 });
+        assert_eq!(next.sum, Extremes { min: 100, max: 100 });
+    }
+
+    /// What a run records: the gradient in seconds, the backoffs and the shadow.
+    #[test]
+    fn the_gradient_is_reported_in_seconds() {
+        let mut cdg = Cdg { backoffs: 3, shadow: 40, ..cdg(&CdgParams::default()) };
+        cdg.trend.gradient = 2500;
+        let mut numbers = Vec::new();
+        cdg.probe(&mut |name, value| numbers.push((name, (value * 1e4).round() as i64)));
+        assert_eq!(numbers, [("gradient_s", 25), ("backoffs", 30_000), ("shadow_segments", 400_000)]);
+    }
+
+    /// Section 3.16: the end of CDG's own reduction ends what it meant: the next loss is answered by a half, not by
+    /// 724/1024.
+    #[test]
+    fn a_backoff_ends_with_its_reduction() {
+        use crate::windowed::avoidance::module::InSegments;
+        use crate::windowed::avoidance::{Avoidance, Window};
+
+        let path = at(0, 0, 100);
+        let mut window = Window { cwnd: path.mss * 100, ssthresh: path.mss * 100 };
+        let mut cdg = InSegments::new(Cdg { queue: Queue::Backoff, ..cdg(&CdgParams::default()) });
+        for md in [0.7, 0.5] {
+            cdg.answering(&window, &path);
+            assert!((cdg.md() - md).abs() < 1e-9, "{}", cdg.md());
+            cdg.recovered(&mut window, &path);
+        }
+    }
 }

@@ -77,3 +77,79 @@ impl Hystart {
         round_us > (self.least + self.least / 8).max(FLOOR_US)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: fn(u64) -> Duration = Duration::from_micros;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + US(us)
+    }
+
+    /// Linux `tcp_cdg_hystart_update`: a train ends slow start once it is longer than half of the least round trip,
+    /// and than 125 us. A gap of 3 ms ends it, and it starts anew while something else than cwnd limits the sender.
+    #[test]
+    fn a_train_of_acks() {
+        for (least, us, long) in
+            [(1000, 500, false), (1000, 501, true), (200, 125, false), (200, 126, true), (8000, 3001, false)]
+        {
+            let mut hystart = Hystart::new(1);
+            assert!(!hystart.on_ack(least, true, at(7000)));
+            assert_eq!(hystart.on_ack(least, true, at(7000 + us)), long, "{us} us at {least} us");
+        }
+        for (gap, long) in [(2999, true), (3000, false)] {
+            let mut hystart = Hystart::new(1);
+            hystart.on_ack(8000, true, at(0));
+            hystart.on_ack(8000, true, at(2000));
+            assert_eq!(hystart.on_ack(8000, true, at(2000 + gap)), long, "{gap} us");
+        }
+        for limited in [true, false] {
+            let mut hystart = Hystart::new(1);
+            hystart.on_ack(1000, true, at(0));
+            if limited {
+                hystart.start_round();
+            } else {
+                hystart.on_ack(1000, false, at(600));
+            }
+            assert!(!hystart.on_ack(1000, true, at(700)), "the train started a moment ago");
+        }
+    }
+
+    /// Linux `tcp_cdg_hystart_update`: from the ninth ACK of a round on, more than 9/8 of the least round trip ends
+    /// slow start, and more than 125 us.
+    #[test]
+    fn a_longer_round_trip() {
+        for (least, us, longer) in
+            [(1000, 1125, false), (1000, 1126, true), (80, 125, false), (80, 126, true), (1000, 0, false)]
+        {
+            let mut hystart = Hystart::new(2);
+            for _ in 0..8 {
+                assert!(!hystart.on_ack(least, true, at(0)));
+            }
+            assert_eq!(hystart.on_ack(us, true, at(0)), longer, "{us} us at {least} us");
+            assert_eq!(hystart.least, least, "an ACK without a round trip");
+            hystart.start_round();
+            assert!(!hystart.on_ack(2 * least, true, at(0)), "the first ACK of a round");
+        }
+    }
+
+    /// The bits of `hystart_detect`: 1 for trains, 2 for delay. What a restart forgets are not these.
+    #[test]
+    fn each_detection_by_its_bit() {
+        for (detect, train, delay) in [(0, false, false), (1, true, false), (2, false, true), (3, true, true)]
+        {
+            let mut hystart = Hystart::new(detect);
+            hystart.on_ack(500, true, at(0));
+            hystart.forget();
+            assert_eq!((hystart.is_on(), hystart.least, hystart.samples), (train || delay, 0, 0));
+            hystart.on_ack(1000, true, at(0));
+            assert_eq!(hystart.on_ack(1000, true, at(501)), train, "{detect}");
+            for _ in 0..8 {
+                hystart.on_ack(1000, false, at(501));
+            }
+            assert_eq!(hystart.on_ack(2000, false, at(501)), delay, "{detect}");
+        }
+    }
+}

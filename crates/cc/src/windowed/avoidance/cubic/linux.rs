@@ -285,4 +285,55 @@ mod tests {
             assert!((target - w).abs() <= 1.0, "{target} at {t} s, not {w}");
         }
     }
+
+    /// Section 3.3 rule 5: each 15/8 of a window acknowledged adds a segment to the estimate, but not the last one of
+    /// it; an estimate ahead lowers the price to `floor(W / (W_est - W))`.
+    #[test]
+    fn the_estimate_lowers_the_price() {
+        for (acked, w_est, left, estimate, price) in [
+            (187, 109, 187, 109, 11),
+            (188, 109, 1, 110, 10),
+            (376, 109, 2, 111, 9),
+            (188, 99, 1, 100, 50),
+            (188, 100, 1, 101, 50),
+            (188, 102, 1, 103, 33),
+        ] {
+            let mut cubic = CubicLinux::new(&CubicParams::default(), Duration::from_millis(1));
+            (cubic.vars.acked, cubic.vars.w_est, cubic.vars.price) = (acked, w_est, 50);
+            cubic.be_friendly(100);
+            assert_eq!(
+                (cubic.vars.acked, cubic.vars.w_est, cubic.vars.price),
+                (left, estimate, price),
+                "{acked}"
+            );
+        }
+    }
+
+    /// Section 3.3: fast convergence needs a window below the last maximum: of 1000 it remembers floor(1000 * 1741 /
+    /// 2048). An SCE ends the epoch as a loss does.
+    #[test]
+    fn fast_convergence_below_the_last_maximum() {
+        let mss = Bytes::new(1000);
+        let path = PathView {
+            now: Time::ZERO,
+            mss,
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            in_flight: Bytes::ZERO,
+            una: windtunnel_units::Seq::FIRST_DATA,
+            nxt: windtunnel_units::Seq::FIRST_DATA,
+        };
+        for (last_max, left) in [(1001, 850), (1000, 1000), (999, 1000)] {
+            for sce in [false, true] {
+                let mut cubic = CubicLinux::new(&CubicParams::default(), Duration::from_millis(1));
+                (cubic.vars.last_max, cubic.vars.epoch) = (last_max, Some(7));
+                if sce {
+                    cubic.scaled(mss * 1000, mss * 700, &path);
+                } else {
+                    cubic.decreased(mss * 1000, mss * 700, cubic.md(), &path);
+                }
+                assert_eq!((cubic.vars.last_max, cubic.vars.epoch), (left, None), "{last_max} {sce}");
+            }
+        }
+    }
 }

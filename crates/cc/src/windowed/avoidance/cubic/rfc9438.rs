@@ -188,3 +188,135 @@ impl Avoidance for CubicRfc {
         out("epoch_start_s", epoch.map_or(f64::NAN, |epoch| epoch.start.as_secs_f64()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1000);
+
+    fn at(ms: u64) -> PathView {
+        PathView {
+            now: Time::ZERO + Duration::from_millis(ms),
+            mss: MSS,
+            srtt: Duration::SECOND,
+            min_rtt: Duration::ZERO,
+            in_flight: Bytes::ZERO,
+            una: windtunnel_units::Seq::FIRST_DATA,
+            nxt: windtunnel_units::Seq::FIRST_DATA,
+        }
+    }
+
+    fn ack(segments: u64) -> AckSample {
+        AckSample { newly_delivered: MSS * segments, may_raise: true, ..AckSample::default() }
+    }
+
+    /// A curve that has just left 70 segments for 100.
+    fn at_seventy() -> CubicRfc {
+        let mut cubic = CubicRfc::new(&CubicParams::default());
+        cubic.decreased(MSS * 100, MSS * 70, 0.7, &at(0));
+        cubic
+    }
+
+    /// RFC 9438 sections 4.3, 4.4: an ACK of ten segments at 70 adds ten times (86.68 - 70) / 70, where `W_cubic` is
+    /// 86.68 a round trip of a second later, and 0.5294 * 10 / 70 to the estimate: 1 * 10 / 70 from `cwnd_prior` on.
+    /// An estimate ahead of the cubic, 70.00 now, is the window.
+    #[test]
+    fn an_ack_of_ten_segments() {
+        for (w_est, estimate, next) in [
+            (60.0, 60.0756, 72.3830),
+            (69.99, 70.0656, 70.0656),
+            (80.0, 80.0756, 80.0756),
+            (100.0, 100.1429, 100.1429),
+        ] {
+            let cubic = at_seventy();
+            let k = time_to_plateau(cubic.c, 30.0);
+            let mut epoch =
+                Epoch { start: Time::ZERO, last: Time::ZERO, k, w_est, w_cubic: 70.0, cwnd: MSS * 70 };
+            let grown = cubic.next(70.0, 10.0, &mut epoch, &at(0));
+            assert!((grown - next).abs() < 1e-3, "{grown} from an estimate of {w_est}");
+            assert!((epoch.w_est - estimate).abs() < 1e-3, "{} from {w_est}", epoch.w_est);
+        }
+    }
+
+    /// RFC 9438 section 4.7: fast convergence needs a window below the plateau.
+    #[test]
+    fn fast_convergence_below_the_plateau() {
+        for (w, w_max) in [(99, 99.0 * 0.85), (100, 100.0), (101, 101.0)] {
+            let mut cubic = at_seventy();
+            cubic.decreased(MSS * w, MSS * 70, 0.7, &at(1000));
+            assert!((cubic.vars.w_max - w_max).abs() < 1e-9 && cubic.vars.epoch.is_none(), "{w}");
+            assert!((cubic.vars.cwnd_prior - w as f64).abs() < 1e-9);
+        }
+    }
+
+    /// RFC 9438 section 4.8: a timeout keeps nothing but `cwnd_prior`. Where slow start ends, that window is the
+    /// plateau, and `cwnd_prior` if it is higher.
+    #[test]
+    fn a_timeout_keeps_cwnd_prior() {
+        for (ended_at, prior) in [(49, 70.0), (80, 80.0)] {
+            let mut cubic = at_seventy();
+            cubic.decreased(MSS * 70, MSS * 49, 0.7, &at(1000));
+            cubic.vars.fraction.whole(0.5);
+            let mut window = Window { cwnd: MSS, ssthresh: MSS * 49 };
+            cubic.timed_out(&mut window, true, &at(1000));
+            assert!(cubic.vars.w_max.abs() < 1e-9 && cubic.vars.fraction == Fraction::default());
+            cubic.begin(MSS * ended_at, &at(2000));
+            assert!((cubic.vars.w_max - ended_at as f64).abs() < 1e-9, "{ended_at}");
+            assert!((cubic.vars.cwnd_prior - prior).abs() < 1e-9, "{ended_at}");
+        }
+    }
+
+    /// A window that something else has lowered starts a new epoch from there; one that is as growth left it, or
+    /// larger, does not.
+    #[test]
+    fn a_lowered_window_starts_an_epoch() {
+        for (cwnd, starts) in [(79_999, true), (80_000, false), (81_000, false)] {
+            let mut cubic = at_seventy();
+            let epoch = Epoch {
+                start: Time::ZERO,
+                last: Time::ZERO,
+                k: 4.0,
+                w_est: 1.0,
+                w_cubic: 70.0,
+                cwnd: MSS * 80,
+            };
+            cubic.vars.epoch = Some(epoch);
+            cubic.grow(Bytes::new(cwnd), MSS, &ack(1), &at(500));
+            let start = cubic.vars.epoch.map(|epoch| epoch.start);
+            assert_eq!(
+                start,
+                Some(Time::ZERO + Duration::from_millis(if starts { 500 } else { 0 })),
+                "{cwnd}"
+            );
+        }
+    }
+
+    /// Where an SCE takes a part of a segment before any growth, the window left is the plateau. Within an epoch it
+    /// is the curve, 70 segments at its start, or the window if that is lower.
+    #[test]
+    fn sce_flatten_the_curve() {
+        let mut cubic = at_seventy();
+        cubic.flattened(Bytes::new(69_500), &at(0));
+        assert!((cubic.vars.w_max - 69.5).abs() < 1e-9 && cubic.vars.epoch.is_none());
+        for (after, plateau) in [(69_500, 69.5), (70_500, 70.0)] {
+            let mut cubic = at_seventy();
+            cubic.vars.epoch = Some(cubic.clone().begin_epoch(MSS * 70, &at(0)));
+            cubic.flattened(Bytes::new(after), &at(0));
+            assert!((cubic.vars.w_max - plateau).abs() < 1e-6, "{after}");
+        }
+    }
+
+    /// Marked ACKs grow the window only by choice (spec/mds section 3).
+    #[test]
+    fn marked_acks_grow_by_choice() {
+        let ce = crate::sample::Marked { bytes: MSS, packets: 1 };
+        let marked = AckSample { ecn: crate::sample::EcnFeedback { ce, ..Default::default() }, ..ack(10) };
+        for (grow_on_marked, sample, grows) in
+            [(true, marked, true), (false, marked, false), (true, ack(10), true), (false, ack(10), true)]
+        {
+            let mut cubic = CubicRfc { grow_on_marked, ..at_seventy() };
+            assert_eq!(cubic.grow(MSS * 70, MSS * 10, &sample, &at(0)) > MSS * 70, grows);
+        }
+    }
+}

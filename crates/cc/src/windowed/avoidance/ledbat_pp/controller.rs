@@ -198,4 +198,111 @@ mod tests {
             assert!((with(20_000, queued_ms * 1000).change(100.0) - change).abs() < 1e-6, "{queued_ms} ms");
         }
     }
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn at(ms: u64) -> PathView {
+        PathView {
+            now: Time::ZERO + MS(ms),
+            mss: windtunnel_units::Bytes::new(1448),
+            srtt: MS(100),
+            min_rtt: Duration::ZERO,
+            in_flight: windtunnel_units::Bytes::ZERO,
+            una: windtunnel_units::Seq::FIRST_DATA,
+            nxt: windtunnel_units::Seq::FIRST_DATA,
+        }
+    }
+
+    fn ack(segments: u64) -> AckSample {
+        let newly_delivered = windtunnel_units::Bytes::new(1448) * segments;
+        AckSample { newly_delivered, may_raise: true, ..AckSample::default() }
+    }
+
+    /// Section 3.18: the first slow start ends above 3/4 of the target, 45 ms. Two round trips of 100 ms later the
+    /// window is two segments for two round trips, then slow start leads back; the next slowdown follows after nine
+    /// times as long.
+    #[test]
+    fn stages_of_a_slowdown() {
+        const NO: u64 = Segments::INFINITE;
+        let time = |ms| Time::ZERO + MS(ms);
+        let frozen = Stage::Frozen { started: time(1000), until: time(1200) };
+        let ramping = Stage::Ramping { started: time(1000) };
+        for (stage, queued_ms, now, (w, ssthresh), next, left) in [
+            (Stage::Seeking, 44, 1000, (40, NO), Stage::Seeking, (40, NO)),
+            (Stage::Seeking, 46, 1000, (40, NO), Stage::Until(time(1200)), (40, 40)),
+            (Stage::Seeking, 0, 1000, (40, 40), Stage::Until(time(1200)), (40, 40)),
+            (Stage::Until(time(1000)), 0, 999, (40, 30), Stage::Until(time(1000)), (40, 30)),
+            (Stage::Until(time(1000)), 0, 1000, (40, 41), Stage::Until(time(1000)), (40, 41)),
+            (Stage::Until(time(1000)), 0, 1000, (40, 30), frozen, (2, 40)),
+            (frozen, 0, 1199, (2, 40), frozen, (2, 40)),
+            (frozen, 0, 1200, (2, 40), ramping, (2, 40)),
+            (ramping, 0, 1500, (39, 40), ramping, (39, 40)),
+            (ramping, 0, 1500, (40, 40), Stage::Until(time(1500 + 9 * 500)), (40, 40)),
+        ] {
+            let mut ledbat = LedbatPp { stage, ..with(20_000, queued_ms * 1000) };
+            let mut window = Segments { w, ssthresh };
+            ledbat.advance(&mut window, &at(now));
+            assert_eq!((ledbat.stage, (window.w, window.ssthresh)), (next, left), "{stage:?} at {now} ms");
+        }
+        let params = LedbatPpParams { slowdown: false, ..LedbatPpParams::default() };
+        let mut steady = LedbatPp { stage: Stage::Until(time(1000)), ..LedbatPp::new(&params) };
+        let mut window = Segments { w: 40, ssthresh: 30 };
+        steady.advance(&mut window, &at(5000));
+        assert_eq!((steady.stage, window.w), (Stage::Until(time(1000)), 40), "without slowdowns");
+    }
+
+    /// Section 3.18 with GAIN = 1/6: slow start adds it with each segment, up to ssthresh; congestion avoidance adds
+    /// it in a round trip, or takes 9.83 segments of 100 at 1.1 T. An ACK that may not raise the window, or with
+    /// marks, and one while the window is frozen do nothing; a closed growth gate stops growth alone.
+    #[test]
+    fn acks_move_the_window() {
+        let usual = Stage::Until(Time::ZERO + Duration::from_secs(60));
+        let frozen = Stage::Frozen { started: Time::ZERO, until: Time::ZERO + Duration::from_secs(60) };
+        let barred = |segments| AckSample { growth_barred: true, ..ack(segments) };
+        let reducing = |segments| AckSample { may_raise: false, ..ack(segments) };
+        let marked = |segments| {
+            let ce = crate::sample::Marked { packets: 1, ..crate::sample::Marked::default() };
+            AckSample { ecn: crate::sample::EcnFeedback { ce, ..Default::default() }, ..ack(segments) }
+        };
+        for (stage, queued_ms, (w, ssthresh), ack, left) in [
+            (usual, 0, (10, 100), ack(7), (11, 100)),
+            (usual, 0, (10, 100), ack(5), (10, 100)),
+            (usual, 0, (10, 11), ack(18), (11, 11)),
+            (usual, 0, (10, 100), barred(7), (10, 100)),
+            (usual, 0, (100, 90), ack(590), (100, 90)),
+            (usual, 0, (100, 90), ack(610), (101, 90)),
+            (usual, 0, (100, 90), barred(610), (100, 90)),
+            (usual, 66, (100, 100), ack(100), (90, 90)),
+            (usual, 66, (100, 100), ack(50), (95, 95)),
+            (usual, 66, (100, 100), barred(100), (90, 90)),
+            (usual, 66, (100, 100), reducing(100), (100, 100)),
+            (usual, 66, (100, 100), marked(100), (100, 100)),
+            (frozen, 0, (2, 100), ack(60), (2, 100)),
+        ] {
+            let mut ledbat = LedbatPp { stage, ..with(20_000, queued_ms * 1000) };
+            let mut window = Segments { w, ssthresh };
+            assert_eq!(ledbat.steer(&mut window, &ack, &at(1000)), Steered::Hold);
+            assert_eq!((window.w, window.ssthresh), left, "{w} {ssthresh} {stage:?} {ack:?}");
+        }
+    }
+
+    /// What is less than a segment is kept for later; a loss halves the window and forgets it. The window does not
+    /// fall below two segments.
+    #[test]
+    fn fractions_of_a_segment_count() {
+        let mut ledbat = with(20_000, 0);
+        for (w, change, next, fraction) in [
+            (100, 0.75, 100, 0.75),
+            (100, 0.5, 101, 0.25),
+            (101, -0.5, 100, 0.75),
+            (100, -10.5, 90, 0.25),
+            (3, -2.0, 2, 0.0),
+            (1, 0.5, 1, 0.5),
+        ] {
+            assert_eq!(ledbat.add(w, change), next, "{w} {change}");
+            assert!((ledbat.fraction - fraction).abs() < 1e-9, "{w} {change}: {}", ledbat.fraction);
+        }
+        assert_eq!((ledbat.ssthresh(100, &at(0)), ledbat.ssthresh(3, &at(0))), (50, 2));
+        assert!(ledbat.fraction.abs() < 1e-9);
+    }
 }

@@ -108,3 +108,88 @@ impl Module for VegasPaper {
         out("base_rtt_s", if self.base.is_finite() { self.base } else { f64::NAN });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::{Bytes, Duration, Time};
+
+    use super::*;
+
+    fn at(una: u64, nxt: u64) -> PathView {
+        let mss = Bytes::new(1448);
+        PathView {
+            now: Time::ZERO,
+            mss,
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            in_flight: mss * (nxt - una),
+            una: Seq::FIRST_DATA + mss * una,
+            nxt: Seq::FIRST_DATA + mss * nxt,
+        }
+    }
+
+    /// A round of one second on a path with this base, in seconds.
+    fn vegas(base: f64) -> VegasPaper {
+        VegasPaper { base, sum: 1.0, samples: 1, ..VegasPaper::new(&VegasParams::default()) }
+    }
+
+    /// spec/congestion-control section 3.9, `diff = W (1 - base / r)`: slow start ends with more than one packet
+    /// queued and gives up an eighth; congestion avoidance holds from two to four packets.
+    #[test]
+    fn rounds_move_the_window() {
+        const NO: u64 = Segments::INFINITE;
+        for (w, ssthresh, base, left) in [
+            (8, NO, 0.875, (8, NO)),
+            (16, NO, 0.875, (14, 14)),
+            (8, 5, 0.8125, (9, 5)),
+            (8, 5, 0.75, (8, 5)),
+            (8, 5, 0.5, (8, 5)),
+            (8, 8, 0.4375, (7, 7)),
+            (2, 2, 1.0, (3, 2)),
+        ] {
+            let mut window = Segments { w, ssthresh };
+            vegas(base).end_round(&mut window);
+            assert_eq!((window.w, window.ssthresh), left, "{w} segments, {base} s");
+        }
+    }
+
+    /// Section 3.9: a round ends with the first ACK beyond what was sent at its start, if there was a sample. Slow
+    /// start grows in every second round, and not with the ACK that ends it.
+    #[test]
+    fn slow_start_rests_every_second_round() {
+        const NO: u64 = Segments::INFINITE;
+        let ack = AckSample { may_raise: true, ..AckSample::default() };
+        for (ssthresh, base, grows, una, samples, steered) in [
+            (NO, 1.0, true, 10, 1, Steered::Grow),
+            (NO, 1.0, true, 11, 1, Steered::Hold),
+            (NO, 1.0, false, 11, 1, Steered::Grow),
+            (NO, 1.0, true, 11, 0, Steered::Grow),
+            (NO, 1.0, false, 10, 1, Steered::Hold),
+            (5, 1.0, true, 10, 1, Steered::Hold),
+            // 10 (1 - 0.5) packets are queued: slow start is over.
+            (NO, 0.5, false, 11, 1, Steered::Hold),
+        ] {
+            let mut vegas = VegasPaper { grows, samples, ..vegas(base) };
+            vegas.end = at(10, 10).una;
+            let mut window = Segments { w: 10, ssthresh };
+            assert_eq!(
+                vegas.steer(&mut window, &ack, &at(una, 30)),
+                steered,
+                "{ssthresh} {base} {grows} {una} {samples}"
+            );
+            assert_eq!(vegas.end, if una > 10 { at(0, 30).nxt } else { at(10, 10).una });
+        }
+    }
+
+    /// Section 3.9: a loss halves. What slow start leaves of an ACK counts as Reno's; a restart of the window is one
+    /// of the round.
+    #[test]
+    fn otherwise_it_is_reno() {
+        let mut vegas = vegas(0.5);
+        assert_eq!((vegas.ssthresh(41, &at(0, 10)), vegas.ssthresh(3, &at(0, 10))), (20, 2));
+        let mut credit = Credit::default();
+        assert_eq!((vegas.grow(10, 9, &mut credit), vegas.grow(10, 1, &mut credit)), (10, 11));
+        vegas.restarted(&at(5, 25));
+        assert_eq!((vegas.samples, vegas.end), (0, at(5, 25).nxt));
+    }
+}
