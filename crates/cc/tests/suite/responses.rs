@@ -227,6 +227,7 @@ fn the_first_sce_ends_slow_start() {
     flow.ack(NS, 1, SCE);
     assert!(flow.avoids());
     assert!((flow.segments() - (101.0 - 1.0 / 101.0_f64.sqrt())).abs() < 1e-3, "{}", flow.segments());
+    assert_eq!(flow.cc.control().ssthresh, MSS * 101 / 2);
 }
 
 /// Section 15.3, equilibrium test points: at a share m of marks, Reno-SCE settles where `m = 1 / (1 + g sqrt(W))`, DCTCP-SCE

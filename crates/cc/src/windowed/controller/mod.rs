@@ -212,11 +212,12 @@ impl<A: Avoidance> Windowed<A> {
                         return;
                     }
                     if reason == ExitReason::Sce && self.sce_rules.halves_ssthresh {
-                        self.ssthresh = (self.cwnd / 2).max(self.min_cwnd);
-                    } else {
-                        // Leaving slow start was the answer to these SCE: they take no place in the limiter.
-                        sce = 0;
+                        let half = (self.cwnd / 2).max(self.min_cwnd);
+                        self.on_sce(sce, path);
+                        self.ssthresh = half;
                     }
+                    // These SCE are answered: they take no place in the limiter.
+                    sce = 0;
                 }
                 SlowStartVerdict::Leave(reason) => self.leave_at_cwnd(reason, path),
             }

@@ -98,7 +98,7 @@ pub struct SceRules {
     pub bars_growth: bool,
     /// SCE flatten the avoidance's curve instead of starting it anew.
     pub flattens: bool,
-    /// The SCE that end slow start leave cwnd as it is, and set ssthresh to half of it.
+    /// The SCE that end slow start are answered as any other, and set ssthresh to half of cwnd.
     pub halves_ssthresh: bool,
     /// A response to CE is spread over the ACKs that echo it: [`Response::ce_of_ack`].
     pub spreads_ce: bool,

@@ -56,14 +56,12 @@ impl VegasPaper {
                 window.ssthresh = window.w;
             }
         } else if self.diff > self.beta {
-            window.w -= 1;
+            window.w = (window.w - 1).max(2);
+            window.ssthresh = window.ssthresh.min(window.w);
         } else if self.diff < self.alpha {
             window.w += 1;
         }
         window.w = window.w.max(2);
-        if window.ssthresh != Segments::INFINITE {
-            window.ssthresh = window.ssthresh.min(window.w);
-        }
     }
 }
 
@@ -141,6 +139,8 @@ mod tests {
         for (w, ssthresh, base, left) in [
             (8, NO, 0.875, (8, NO)),
             (16, NO, 0.875, (14, 14)),
+            (8, 20, 0.875, (8, 20)),
+            (2, 20, 1.0, (2, 20)),
             (8, 5, 0.8125, (9, 5)),
             (8, 5, 0.75, (8, 5)),
             (8, 5, 0.5, (8, 5)),
