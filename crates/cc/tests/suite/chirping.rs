@@ -8,7 +8,7 @@ use windtunnel_cc::{
     AckSample, CongestionControl, ControllerParams, ExitReason, PacedChirpingParams, Pacing, PathView, Phase,
     SentSegment, Style, WindowedConfig,
 };
-use windtunnel_units::{Bytes, Duration, Seq, Time};
+use windtunnel_units::{Duration, Seq, Time};
 
 use crate::driver::{MSS, init};
 

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use windtunnel_cc::{
-    AimdGrowth, AimdParams, AnyParams, AvoidanceParams, BicParams, BinomialParams, CaState, CdgParams,
-    CompoundParams, CubicParams, CubicVariant, Feedback, HighspeedParams, HtcpParams, HyblaParams,
-    IllinoisParams, LedbatPpParams, LpParams, MdsParams, NvParams, RenoParams, ScalableParams,
-    ScalableVariant, SlowStartParams, Style, VegasParams, VegasVariant, VenoParams, WestwoodParams,
-    WindowedConfig, YeahParams,
+    AimdGrowth, AimdParams, AvoidanceParams, BicParams, BinomialParams, CaState, CdgParams, CompoundParams,
+    CubicParams, CubicVariant, Feedback, HighspeedParams, HtcpParams, HyblaParams, IllinoisParams,
+    LedbatPpParams, LpParams, MdsParams, NvParams, RenoParams, ScalableParams, ScalableVariant,
+    SlowStartParams, Style, VegasParams, VegasVariant, VenoParams, WestwoodParams, WindowedConfig,
+    YeahParams,
 };
 use windtunnel_units::{Bytes, Duration};
 
@@ -245,8 +245,9 @@ fn configurations_compare_by_their_growth() {
 /// Vegas and its relatives count a microsecond more.
 #[test]
 fn numbers_are_reported() {
+    type Numbers = &'static [(&'static str, f64, f64)];
     let paper = VegasParams { variant: VegasVariant::Paper, ..VegasParams::default() };
-    let cases: [(Arc<dyn AvoidanceParams>, &[(&str, f64, f64)]); 15] = [
+    let cases: [(Arc<dyn AvoidanceParams>, Numbers); 15] = [
         (Arc::new(RenoParams::default()), &[("credit_segments", 51.0, 51.0)]),
         (Arc::new(ScalableParams::default()), &[("credit_segments", 51.0, 51.0)]),
         (Arc::new(VegasParams::default()), &[("base_rtt_s", 0.100_001, 1e-9)]),
@@ -327,12 +328,9 @@ fn losses_take_fractions_of_a_byte() {
     let per_ack = AimdParams { growth: Some(AimdGrowth::PerAck), ..AimdParams::default() };
     let paper = ScalableParams { variant: Some(ScalableVariant::Paper), ..ScalableParams::default() };
     let binomial = BinomialParams { alpha: 0.37, beta: 0.5, k: 0.0, l: 1.0 };
-    let cases: [(Arc<dyn AvoidanceParams>, u64, u32, u64, u64); 3] = [
-        (Arc::new(per_ack), 10, 1, 144, 286),
-        (Arc::new(paper), 24, 2, 28, 14),
-        (Arc::new(binomial), 10, 2, 106, 106),
-    ];
-    for (avoidance, segments, acks, before, after) in cases {
+    let avoidances: [Arc<dyn AvoidanceParams>; 3] = [Arc::new(per_ack), Arc::new(paper), Arc::new(binomial)];
+    let cases = [(10, 1, 144, 286), (24, 2, 28, 14), (10, 2, 106, 106)];
+    for (avoidance, (segments, acks, before, after)) in avoidances.into_iter().zip(cases) {
         let mut flow = flow(&avoidance, none(), segments);
         flow.barred = true;
         flow.ack(NS, 1, CLEAN);

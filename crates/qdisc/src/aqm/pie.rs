@@ -341,7 +341,7 @@ mod tests {
         ] {
             let params = PieParams { variant, max_burst: Duration::ZERO, ..PieParams::default() };
             let p = Probability::clamped(p);
-            let pie = Pie { qdelay, qdelay_old, p, ..Pie::new(params, &init()) };
+            let pie = Pie { p, qdelay, qdelay_old, ..Pie::new(params, &init()) };
             assert_eq!(pie.spares(&long_queue()), spared, "{variant:?} {qdelay} {qdelay_old} {p}");
         }
     }

@@ -202,10 +202,14 @@ fn shed_packets_are_no_episode() {
     // The next drop of the first episode was due at 211 ms: 16 intervals are over at 1811 ms (RFC 8289 section 5.5).
     for (again, expected) in [(1_810, 64.0), (1_811, 1.0)] {
         let mut codel = Codel::new(ecn());
-        [10, 111].map(|at| leave(&mut codel, at));
+        for at in [10, 111] {
+            leave(&mut codel, at);
+        }
         codel.on_empty(Time::from_nanos(120 * MS));
         codel.on_shed(64, Time::from_nanos(120 * MS));
-        [1_700, again].map(|at| leave(&mut codel, at));
+        for at in [1_700, again] {
+            leave(&mut codel, at);
+        }
         assert_eq!(count(&codel), Some(expected), "{again}");
     }
 }

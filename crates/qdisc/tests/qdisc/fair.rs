@@ -7,7 +7,7 @@ use windtunnel_qdisc::{
     CobaltParams, CobaltVariant, CodelParams, DropReason, FlowHash, FqCodelParams, FqParams, Limit,
     PieParams, QueueInit, QueueSpec, SfqParams,
 };
-use windtunnel_units::{Bytes, Duration, Rate};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::bench::{Bench, Kind};
 
@@ -199,7 +199,7 @@ fn timer_of_perturb() {
     };
     let mut bench = fq_codel(params(10), Limit::Unlimited);
     for ms in [10, 20, 30] {
-        assert_eq!(bench.next_timer().map(|at| at.as_nanos()), Some(ms * MS));
+        assert_eq!(bench.next_timer().map(Time::as_nanos), Some(ms * MS));
         bench.run_timers(ms * MS);
     }
     for (ms, bands) in [(0, 1), (1_000, 1), (10, 2)] {

@@ -158,9 +158,13 @@ fn the_chosen_packet_of_sfq() {
     ] {
         let params = SfqParams { headdrop, depth, ..SfqParams::default() };
         let mut bench = bench(&QueueSpec::new(params), Limit::Packets(limit));
-        before.iter().for_each(|flow| send(&mut bench, 0, *flow, 1_500, 1));
+        for &flow in &before {
+            send(&mut bench, 0, flow, 1_500, 1);
+        }
         assert_eq!(bench.choose(0), Some(Bytes::new(1_500)));
-        after.iter().for_each(|flow| send(&mut bench, 0, *flow, 1_500, 1));
+        for &flow in &after {
+            send(&mut bench, 0, flow, 1_500, 1);
+        }
         let found: Vec<u64> = std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.seq).collect();
         assert_eq!(found, left, "{headdrop} {depth} {limit} {before:?} {after:?}");
     }

@@ -4,7 +4,7 @@ use windtunnel_qdisc::{
     AqmInstances, CodelParams, DrrParams, FifoParams, FqCodelParams, FqParams, FqPieParams, LfqParams, Limit,
     PieParams, PoliceParams, PrioParams, QueueSpec, SfbParams, SfqParams, TbfParams, VqPoliceParams,
 };
-use windtunnel_units::Duration;
+use windtunnel_units::{Duration, Time};
 
 use crate::bench::{Bench, Kind};
 
@@ -21,7 +21,7 @@ fn fair(ms: u64) -> QueueSpec {
 /// The times in ms of the queue's timers up to `until_ms`, each of which is run.
 fn times(bench: &mut Bench, until_ms: u64) -> Vec<u64> {
     let mut times = Vec::new();
-    while let Some(at) = bench.next_timer().map(|at| at.as_nanos()).filter(|at| *at <= until_ms * MS) {
+    while let Some(at) = bench.next_timer().map(Time::as_nanos).filter(|at| *at <= until_ms * MS) {
         assert_eq!(at % MS, 0);
         times.push(at / MS);
         bench.run_timers(at);

@@ -35,9 +35,9 @@ impl Hiding {
 mod tests {
     use super::*;
 
-    fn hiding(probability: f64) -> Box<Hiding> {
+    fn hiding(probability: f64) -> Hiding {
         let hide_marks = Probability::clamped(probability);
-        Hiding::new(&AckParams { hide_marks, ..AckParams::default() }).expect("a cheat")
+        *Hiding::new(&AckParams { hide_marks, ..AckParams::default() }).expect("a cheat")
     }
 
     /// A mark is what a queue wrote over the sender's code point. What was not ECN-capable, or bleached, stays so.

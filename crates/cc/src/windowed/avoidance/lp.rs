@@ -307,8 +307,7 @@ mod tests {
             (CaState::Recovery, 40),
             (CaState::Loss, 20),
         ] {
-            let samples: [(fn(u64) -> AckSample, u64); 2] = [(ack, left), (unstamped, 40)];
-            for (sample, left) in samples {
+            for (sample, left) in [(ack as fn(u64) -> AckSample, left), (unstamped, 40)] {
                 let mut lp = Lp::default();
                 let mut window = Segments { w: 40, ssthresh: 30 };
                 lp.state(state, &at(0, 0, 40));

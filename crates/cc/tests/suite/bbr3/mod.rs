@@ -294,7 +294,7 @@ impl Flow {
     fn pace(&self) -> f64 {
         match self.cc.control().pacing {
             Pacing::Rate(rate) => rate.bits_per_sec() as f64 / 8.0 * 0.1 / MSS.as_f64(),
-            other => panic!("BBR sets a rate, not {other:?}"),
+            Pacing::Gain(gain) => panic!("BBR sets a rate, not a gain of {gain}"),
         }
     }
 }

@@ -131,7 +131,7 @@ fn deliveries() {
         end: Seq::FIRST_DATA + MSS * last,
     };
     // The acknowledged and the new segments, those marked, the round trip in microseconds, the slow path.
-    let mut hear = |sender: &mut Sender, packet: &Packet, now| {
+    let hear = |sender: &mut Sender, packet: &Packet, now| {
         sender.on_ack(packet, now);
         flush(sender, now);
         let deliveries = std::mem::take(&mut reports.lock().expect("one thread").deliveries);

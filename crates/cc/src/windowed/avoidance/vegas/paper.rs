@@ -169,7 +169,7 @@ mod tests {
             // 10 (1 - 0.5) packets are queued: slow start is over.
             (NO, 0.5, false, 11, 1, Steered::Hold),
         ] {
-            let mut vegas = VegasPaper { grows, samples, ..vegas(base) };
+            let mut vegas = VegasPaper { samples, grows, ..vegas(base) };
             vegas.end = at(10, 10).una;
             let mut window = Segments { w: 10, ssthresh };
             assert_eq!(

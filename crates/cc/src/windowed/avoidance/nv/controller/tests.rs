@@ -43,8 +43,8 @@ fn timeouts_slow_growth() {
 
 const MSS: Bytes = Bytes::new(1460);
 
-fn nv(params: NvParams) -> Nv {
-    Nv::new(&params, RandomStream::new(1))
+fn nv(params: &NvParams) -> Nv {
+    Nv::new(params, RandomStream::new(1))
 }
 
 fn at(now: Time, una: u64, nxt: u64) -> PathView {
@@ -70,7 +70,7 @@ fn round_trips_are_averaged() {
         (64, [1000, 1500, 1375], 327_272_727, 1000),
         (256, [1000, 3000, 1000], 450_000_000, 1000),
     ] {
-        let mut nv = nv(NvParams { nv_rtt_factor: weight, ..NvParams::default() });
+        let mut nv = nv(&NvParams { nv_rtt_factor: weight, ..NvParams::default() });
         nv.renewal = Time::ZERO + Duration::SECOND;
         for ((us, bytes), average) in
             [(1000, 100_000), (3000, 100_000), (1000, 450_000)].into_iter().zip(averages)
@@ -80,7 +80,7 @@ fn round_trips_are_averaged() {
         }
         assert_eq!((nv.rate, nv.least, nv.least_new, nv.acks), (rate, least, least, 3), "weight {weight}");
     }
-    let mut unweighted = nv(NvParams { nv_rtt_factor: 0, ..NvParams::default() });
+    let mut unweighted = nv(&NvParams { nv_rtt_factor: 0, ..NvParams::default() });
     unweighted.renewal = Time::ZERO + Duration::SECOND;
     unweighted.measure(3000, Bytes::new(6000), Time::ZERO);
     unweighted.measure(1000, Bytes::new(6000), Time::ZERO);
@@ -98,7 +98,7 @@ fn a_known_base_bounds_the_least() {
         (9000, 9000, 9000),
         (12_000, 10_000, 10_000),
     ] {
-        let mut nv = nv(NvParams { base_rtt: Some(Duration::from_millis(10)), ..NvParams::default() });
+        let mut nv = nv(&NvParams { base_rtt: Some(Duration::from_millis(10)), ..NvParams::default() });
         nv.renewal = Time::ZERO + Duration::SECOND;
         assert_eq!(nv.bounded(us), bounded, "{us} us");
         nv.measure(us, MSS, Time::ZERO);
@@ -112,7 +112,7 @@ fn a_known_base_bounds_the_least() {
 fn the_least_round_trip_is_renewed() {
     let start = Time::ZERO + Duration::SECOND;
     let first = start + Duration::from_secs(2);
-    let mut nv = nv(NvParams::default());
+    let mut nv = nv(&NvParams::default());
     nv.established(&mut Segments { w: 10, ssthresh: Segments::INFINITE }, &at(start, 0, 10));
     (nv.least, nv.least_new, nv.last_rtt, nv.eval_window) = (500, 700, 800, 20);
     nv.measure(800, MSS, start + Duration::from_nanos(1_999_999_999));
@@ -144,7 +144,7 @@ fn one_ack_per_round_trip_is_too_few() {
         (80, 79 * 1460, 1, Some(81)),
         (81, 80 * 1460, 1, None),
     ] {
-        let mut nv = nv(NvParams::default());
+        let mut nv = nv(&NvParams::default());
         (nv.eval_window, nv.acks, nv.grows) = (evaluated, acks, false);
         let mut window = Segments { w: 200, ssthresh: 100 };
         let path = at(Time::ZERO, 100, 300);
@@ -179,7 +179,7 @@ fn decisions_by_the_window() {
         (93, 200, 20, 0, (93, 200), true),
         (93, 200, 19, 0, (93, 200), false),
     ] {
-        let mut nv = nv(NvParams::default());
+        let mut nv = nv(&NvParams::default());
         (nv.rate, nv.least, nv.acks, nv.rounds) = (1_250_000_000, 100, acks, rounds);
         let mut window = Segments { w, ssthresh };
         nv.end_round(&mut window, 0, &at(Time::ZERO, 100, 100 + w));
@@ -190,7 +190,7 @@ fn decisions_by_the_window() {
     }
     // With `nv_cong_dec_mult` = 0, Linux leaves a small excess as it is.
     for (w, left) in [(96, 96), (97, 97), (98, 96)] {
-        let mut nv = nv(NvParams { nv_cong_dec_mult: 0, ..NvParams::default() });
+        let mut nv = nv(&NvParams { nv_cong_dec_mult: 0, ..NvParams::default() });
         (nv.acks, nv.rounds) = (60, 2);
         let mut window = Segments { w, ssthresh: 200 };
         assert!(nv.decrease(&mut window, 95));
@@ -202,7 +202,7 @@ fn decisions_by_the_window() {
 /// segments, at least four.
 #[test]
 fn growth_is_renos_unless_asked_for_more() {
-    let mut nv = nv(NvParams::default());
+    let mut nv = nv(&NvParams::default());
     for _ in 0..20 {
         nv.acks = 20;
         assert!(nv.allow_growth());
@@ -227,7 +227,7 @@ fn states_stop_growth_and_reset() {
         (CaState::Recovery, false, true),
         (CaState::Loss, false, true),
     ] {
-        let mut nv = nv(NvParams::default());
+        let mut nv = nv(&NvParams::default());
         (nv.acks, nv.rounds, nv.last_rtt, nv.rate) = (9, 3, 1000, 5000);
         nv.state(state, &path);
         assert_eq!((nv.grows, nv.acks), (grows, 9), "{state:?}");
@@ -236,7 +236,7 @@ fn states_stop_growth_and_reset() {
         assert_eq!((nv.acks, nv.rounds, nv.last_rtt, nv.rate), expected, "after {state:?}");
     }
     for (rate, before, after) in [(8, 3, -1), (8, 0, -1), (8, -7, -8), (8, -8, -8), (0, 3, 0), (0, 0, 0)] {
-        let mut nv = nv(NvParams { nv_cwnd_growth_rate_neg: rate, ..NvParams::default() });
+        let mut nv = nv(&NvParams { nv_cwnd_growth_rate_neg: rate, ..NvParams::default() });
         nv.growth = before;
         nv.state(CaState::Loss, &path);
         assert_eq!(nv.growth, after, "2^{before}, {rate}");
@@ -255,7 +255,7 @@ fn what_is_known_is_reported() {
         });
         found.expect("a number of NV")
     };
-    let mut nv = nv(NvParams::default());
+    let mut nv = nv(&NvParams::default());
     assert!(number(&nv, "min_rtt_s").is_nan() && number(&nv, "max_win_segments").is_nan());
     (nv.rate, nv.least, nv.growth, nv.grows, nv.max_win) = (1_250_000, 100, -3, false, Some(95));
     for (name, value) in [
