@@ -87,9 +87,9 @@ audit-offline:
 	cargo deny check -A license-exception-not-encountered bans licenses sources
 	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check bans licenses sources
 
-# Changes of the algorithms that no test notices (`cargo install cargo-mutants`): hours.
+# Changes of the algorithms that no test notices (`cargo install cargo-mutants`): days, or MUTANTS="--shard 1/100".
 mutants:
-	cargo mutants --gitignore true --package windtunnel-cc --package windtunnel-qdisc --package windtunnel-tcp
+	cargo mutants $(MUTANTS) --gitignore true --package windtunnel-cc --package windtunnel-qdisc --package windtunnel-tcp
 
 # Newest versions of all Python packages.
 lock: install
