@@ -81,6 +81,23 @@ pub struct PathView {
     pub nxt: Seq,
 }
 
+#[cfg(test)]
+impl PathView {
+    /// The start of a run, with segments of 1448 bytes: `una` are acknowledged, and `nxt` have been sent.
+    pub(crate) fn of_segments(una: u64, nxt: u64) -> PathView {
+        let mss = Bytes::new(1448);
+        PathView {
+            now: Time::ZERO,
+            mss,
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            in_flight: mss * (nxt - una),
+            una: Seq::FIRST_DATA + mss * una,
+            nxt: Seq::FIRST_DATA + mss * nxt,
+        }
+    }
+}
+
 /// One ACK.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one ACK")]
 #[derive(Clone, Copy, Debug, Default)]

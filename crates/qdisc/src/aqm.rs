@@ -234,3 +234,25 @@ impl Aqm for Box<dyn Aqm> {
         (**self).probe(out);
     }
 }
+
+/// Every one of the `count` keys that `params` shares with its law has its value there, too, and not its default. How the
+/// law draws is its own matter.
+#[cfg(test)]
+fn assert_law_has_keys<P: serde::Serialize>(
+    params: &P,
+    default: &P,
+    law: &impl serde::Serialize,
+    count: usize,
+) {
+    let table = |value: serde_json::Result<serde_json::Value>| {
+        value.ok().and_then(|value| value.as_object().cloned()).expect("a table")
+    };
+    let (given, default) = (table(serde_json::to_value(params)), table(serde_json::to_value(default)));
+    let law = table(serde_json::to_value(law));
+    let shared: Vec<&String> = given.keys().filter(|&key| law.contains_key(key) && key != "random").collect();
+    assert_eq!(shared.len(), count);
+    for key in shared {
+        assert!(law[key] == given[key] && given[key] != default[key], "{key}: {}", law[key]);
+    }
+    assert_eq!(law["ecn"], serde_json::Value::Bool(true));
+}

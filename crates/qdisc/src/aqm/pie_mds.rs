@@ -160,13 +160,8 @@ impl Aqm for PieMds {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Map, Value, to_value};
-
     use super::*;
-
-    fn map(params: &impl Serialize) -> Map<String, Value> {
-        to_value(params).ok().and_then(|value| value.as_object().cloned()).expect("a table")
-    }
+    use crate::aqm::assert_law_has_keys;
 
     /// Every key that PIE-MDS shares with PIE has its value in the law, too; here all differ from their defaults.
     #[test]
@@ -185,13 +180,6 @@ mod tests {
             dq_rate_estimator: true,
             ..PieMdsParams::default()
         };
-        let (given, default, law) = (map(&params), map(&PieMdsParams::default()), map(&params.law()));
-        let shared: Vec<&String> =
-            given.keys().filter(|&key| law.contains_key(key) && key != "random").collect();
-        assert_eq!(shared.len(), 11);
-        for key in shared {
-            assert!(law[key] == given[key] && given[key] != default[key], "{key}: {}", law[key]);
-        }
-        assert_eq!(law["ecn"], Value::Bool(true));
+        assert_law_has_keys(&params, &PieMdsParams::default(), &params.law(), 11);
     }
 }

@@ -172,13 +172,8 @@ impl Aqm for RedMds {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Map, Value, to_value};
-
     use super::*;
-
-    fn map(params: &impl Serialize) -> Map<String, Value> {
-        to_value(params).ok().and_then(|value| value.as_object().cloned()).expect("a table")
-    }
+    use crate::aqm::assert_law_has_keys;
 
     /// Every key that RED-MDS shares with RED has its value in the law, too; here all differ from their defaults.
     #[test]
@@ -198,13 +193,6 @@ mod tests {
             idle: RedIdle::Linux,
             ..RedMdsParams::default()
         };
-        let (given, default, law) = (map(&params), map(&RedMdsParams::default()), map(&params.law()));
-        let shared: Vec<&String> =
-            given.keys().filter(|&key| law.contains_key(key) && key != "random").collect();
-        assert_eq!(shared.len(), 12);
-        for key in shared {
-            assert!(law[key] == given[key] && given[key] != default[key], "{key}: {}", law[key]);
-        }
-        assert_eq!(law["ecn"], Value::Bool(true));
+        assert_law_has_keys(&params, &RedMdsParams::default(), &params.law(), 12);
     }
 }

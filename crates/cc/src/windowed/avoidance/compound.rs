@@ -320,16 +320,7 @@ mod tests {
     }
 
     fn at(una: u64, nxt: u64) -> PathView {
-        let mss = windtunnel_units::Bytes::new(1448);
-        PathView {
-            now: windtunnel_units::Time::ZERO,
-            mss,
-            srtt: windtunnel_units::Duration::ZERO,
-            min_rtt: windtunnel_units::Duration::ZERO,
-            in_flight: mss * (nxt - una),
-            una: Seq::FIRST_DATA + mss * una,
-            nxt: Seq::FIRST_DATA + mss * nxt,
-        }
+        PathView::of_segments(una, nxt)
     }
 
     fn sampled(ms: u64) -> AckSample {

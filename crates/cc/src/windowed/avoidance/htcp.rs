@@ -373,15 +373,8 @@ mod tests {
     }
 
     fn at(ms: u64) -> PathView {
-        PathView {
-            now: windtunnel_units::Time::ZERO + Duration::from_millis(ms),
-            mss: Bytes::new(1448),
-            srtt: Duration::ZERO,
-            min_rtt: Duration::ZERO,
-            in_flight: Bytes::ZERO,
-            una: windtunnel_units::Seq::FIRST_DATA,
-            nxt: windtunnel_units::Seq::FIRST_DATA,
-        }
+        let now = windtunnel_units::Time::ZERO + Duration::from_millis(ms);
+        PathView { now, ..PathView::of_segments(0, 0) }
     }
 
     /// Section 3.6 and Linux `measure_rtt`: any sample may lower minRTT; in Open one raises maxRTT if it is at most

@@ -243,15 +243,7 @@ mod tests {
     }
 
     fn at(srtt_ms: u64) -> PathView {
-        PathView {
-            now: windtunnel_units::Time::ZERO,
-            mss: Bytes::new(1448),
-            srtt: Duration::from_millis(srtt_ms),
-            min_rtt: Duration::ZERO,
-            in_flight: Bytes::ZERO,
-            una: windtunnel_units::Seq::FIRST_DATA,
-            nxt: windtunnel_units::Seq::FIRST_DATA,
-        }
+        PathView { srtt: Duration::from_millis(srtt_ms), ..PathView::of_segments(0, 0) }
     }
 
     fn started(srtt_ms: u64) -> Hybla {

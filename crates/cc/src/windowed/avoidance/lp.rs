@@ -240,16 +240,7 @@ mod tests {
     }
 
     fn at(ms: u64, una: u64, nxt: u64) -> PathView {
-        let mss = windtunnel_units::Bytes::new(1448);
-        PathView {
-            now: Time::ZERO + Duration::from_millis(ms),
-            mss,
-            srtt: Duration::ZERO,
-            min_rtt: Duration::ZERO,
-            in_flight: mss * (nxt - una),
-            una: Seq::FIRST_DATA + mss * una,
-            nxt: Seq::FIRST_DATA + mss * nxt,
-        }
+        PathView { now: Time::ZERO + Duration::from_millis(ms), ..PathView::of_segments(una, nxt) }
     }
 
     /// An ACK of a segment at a round trip of 40 ms.

@@ -138,20 +138,12 @@ impl Module for Veno {
 
 #[cfg(test)]
 mod tests {
-    use windtunnel_units::{Bytes, Duration, Seq, Time};
+    use windtunnel_units::Duration;
 
     use super::*;
 
     fn path() -> PathView {
-        PathView {
-            now: Time::ZERO,
-            mss: Bytes::new(1448),
-            srtt: Duration::ZERO,
-            min_rtt: Duration::ZERO,
-            in_flight: Bytes::ZERO,
-            una: Seq::FIRST_DATA,
-            nxt: Seq::FIRST_DATA,
-        }
+        PathView::of_segments(0, 0)
     }
 
     /// After three round trips of `rtt_us` on a path of 100 ms. Measured round trips count with a microsecond more.

@@ -154,20 +154,12 @@ impl Module for Yeah {
 
 #[cfg(test)]
 mod tests {
-    use windtunnel_units::{Bytes, Duration, Seq, Time};
+    use windtunnel_units::Duration;
 
     use super::*;
 
     fn path() -> PathView {
-        PathView {
-            now: Time::ZERO,
-            mss: Bytes::new(1448),
-            srtt: Duration::ZERO,
-            min_rtt: Duration::ZERO,
-            in_flight: Bytes::ZERO,
-            una: Seq::FIRST_DATA,
-            nxt: Seq::FIRST_DATA,
-        }
+        PathView::of_segments(0, 0)
     }
 
     /// After a round trip of `rtt_us` on a path of 100 ms. Measured round trips count with a microsecond more.
@@ -267,7 +259,7 @@ mod tests {
     #[test]
     fn the_first_round_is_whole() {
         let ack = AckSample::default();
-        let beyond = |segments| Seq::FIRST_DATA + Bytes::new(1448) * segments;
+        let beyond = |segments| PathView::of_segments(segments, segments).una;
         let sent = PathView { nxt: beyond(10), ..path() };
         for (una, barred, fast_rounds) in [(9, false, 0), (10, false, 0), (11, true, 0), (11, false, 1)] {
             let mut yeah = Yeah::new();

@@ -307,17 +307,8 @@ mod tests {
     }
 
     fn at(us: u64, una: u64, nxt: u64) -> PathView {
-        let mss = windtunnel_units::Bytes::new(1448);
-        let none = windtunnel_units::Duration::ZERO;
-        PathView {
-            now: windtunnel_units::Time::ZERO + windtunnel_units::Duration::from_micros(us),
-            mss,
-            srtt: none,
-            min_rtt: none,
-            in_flight: mss * (nxt - una),
-            una: Seq::FIRST_DATA + mss * una,
-            nxt: Seq::FIRST_DATA + mss * nxt,
-        }
+        let now = windtunnel_units::Time::ZERO + windtunnel_units::Duration::from_micros(us);
+        PathView { now, ..PathView::of_segments(una, nxt) }
     }
 
     /// Section 3.16 and Linux `tcp_cdg_acked`: each ACK of several segments lets one of a single segment, whose round

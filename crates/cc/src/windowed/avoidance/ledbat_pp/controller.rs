@@ -202,15 +202,7 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     fn at(ms: u64) -> PathView {
-        PathView {
-            now: Time::ZERO + MS(ms),
-            mss: windtunnel_units::Bytes::new(1448),
-            srtt: MS(100),
-            min_rtt: Duration::ZERO,
-            in_flight: windtunnel_units::Bytes::ZERO,
-            una: windtunnel_units::Seq::FIRST_DATA,
-            nxt: windtunnel_units::Seq::FIRST_DATA,
-        }
+        PathView { now: Time::ZERO + MS(ms), srtt: MS(100), ..PathView::of_segments(0, 0) }
     }
 
     fn ack(segments: u64) -> AckSample {

@@ -109,21 +109,10 @@ impl Module for VegasPaper {
 
 #[cfg(test)]
 mod tests {
-    use windtunnel_units::{Bytes, Duration, Time};
-
     use super::*;
 
     fn at(una: u64, nxt: u64) -> PathView {
-        let mss = Bytes::new(1448);
-        PathView {
-            now: Time::ZERO,
-            mss,
-            srtt: Duration::ZERO,
-            min_rtt: Duration::ZERO,
-            in_flight: mss * (nxt - una),
-            una: Seq::FIRST_DATA + mss * una,
-            nxt: Seq::FIRST_DATA + mss * nxt,
-        }
+        PathView::of_segments(una, nxt)
     }
 
     /// A round of one second on a path with this base, in seconds.
