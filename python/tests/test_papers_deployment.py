@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from windtunnel.papers.experiment_figure import PanelSpec, Point, draw, filled
 from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate, parse
 from windtunnel.papers.features.captures import extents
 from windtunnel.papers.seeds import add_seeds, overrides
-from windtunnel.papers.suite import Suite
+from windtunnel.papers.suite import Results, Suite
 from windtunnel.papers.trials import Limits
 from windtunnel.scenario import Scenario
 
@@ -74,11 +75,13 @@ def test_tables_are_repeated() -> None:
         ({"below": 0.5}, Limits(-math.inf, 0.5, strict=True), "< 0.5"),
         ({"within": [0.9, 1.1]}, Limits(0.9, 1.1), "0.9 to 1.1"),
         ({"exactly": 0}, Limits(0, 0), "0"),
+        ({"near": 24, "tolerance": 0.5}, Limits(23.5, 24.5), "24"),
     ],
 )
 def test_expectations(data: dict[str, Any], limits: Limits, text: str) -> None:
-    """The four forms, and nothing else."""
-    assert Expected.of(data) == Expected(limits, text)
+    """Bounds and numbers, and nothing else."""
+    expected = Expected.of(data)
+    assert (expected.limits, expected.text) == (limits, text)
     with pytest.raises(ValueError, match="not an expectation"):
         Expected.of({"near": 1})
 
@@ -158,7 +161,8 @@ def test_recovery_time() -> None:
 
 def test_what_checks_say_together() -> None:
     """A line holds if all of its checks do; one that is refuted refutes it; a line without checks says nothing."""
-    assert together(["confirmed", "confirmed"]) == "confirmed"
+    assert together(["confirmed", "agrees"]) == "confirmed"
+    assert together(["confirmed", "differs"]) == "refuted"
     assert together(["confirmed", "undecided"]) == "undecided"
     assert together(["undecided", "refuted", "confirmed"]) == "refuted"
     assert together([]) == "info"
@@ -226,8 +230,9 @@ def test_every_expectation_says_why_or_is_exact() -> None:
             assert experiment["claim"], experiment["id"]
             assert experiment["place"], experiment["id"]
             for check in experiment["check"]:
-                bounds = [*check.get("expect", {}).values()]
-                assert check.get("why") or all(b in (0, 1, 0.5) for b in bounds), (experiment["id"], check["id"])
+                expect = check.get("expect", {})
+                exact = all(bound in (0, 1, 0.5) for bound in expect.values())
+                assert check.get("why") or "word" in expect or exact, (experiment["id"], check["id"])
 
 
 def test_groups_are_found_by_topic() -> None:
@@ -253,7 +258,27 @@ def test_the_documents_lists_are_whole() -> None:
         "may": 3,
     }
     for line in (line for each in lists.values() for line in each):
-        assert line.get("checks") or "claim" in line["note"] or "permission" in line["note"], line["id"]
+        tried = line.get("checks") or line.get("about")
+        assert tried or "claim" in line["note"] or "permission" in line["note"], line["id"]
+
+
+def test_a_list_has_every_judged_check_on_its_subject() -> None:
+    """No refuted row on a subject can be missing from its line: the line has all checks, less those it names."""
+    suite, lines = whole(), toml("checklists.toml")["list"][0]["line"]
+    subjects = {line["about"] for line in lines if "about" in line}
+    found = deployment.experiments({}, quick=False)
+    assert subjects == {subject for e in found for check in e.checks for subject in check.about}
+    rows = {row.id: row for row in suite.groups[0].rows(Results(suite.cells, []))}
+    for line in (line for line in lines if "about" in line):
+        about = [c for e in found for c in e.checks if line["about"] in c.about and c.expected and not c.not_judged]
+        out = [c for c in about if any(fnmatchcase(c.id, p) for p in line.get("left_out", ()))]
+        assert rows[f"L23/{line['id']}"].published == f"all {len(about) - len(out)}"
+
+
+def test_a_requirement_is_shown_and_not_judged() -> None:
+    """The list of requirements counts what is kept, and has no verdict."""
+    suite = whole()
+    assert {row.verdict for row in suite.groups[1].rows(Results(suite.cells, []))} == {"info"}
 
 
 def test_an_experiment_from_end_to_end(tmp_path: Path) -> None:
@@ -264,7 +289,7 @@ def test_an_experiment_from_end_to_end(tmp_path: Path) -> None:
     code = reproduce("mds-deployment", only=["E08"], quick=False, out=out, jobs=2, console=console, settings=settings)
     assert code == 0
     text = console.export_text()
-    assert "confirmed" in text
+    assert "agrees" in text
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "E08" in page
     rows = (out / "rows.csv").read_text(encoding="utf-8")

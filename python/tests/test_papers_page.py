@@ -1,15 +1,15 @@
-"""What a suite's page puts together: notes beside what they explain, readings on figures, weak intervals."""
+"""What a suite's page puts together: notes next to what they explain, readings on figures, weak agreement."""
 
 from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
 from paper_suites import made_up
-from rich.console import Console
 
 from windtunnel.papers import NAMES, _suites
 from windtunnel.papers.comparison_figure import comparison
@@ -19,11 +19,11 @@ from windtunnel.papers.mentions import Mentions
 from windtunnel.papers.notes import placed, to_html
 from windtunnel.papers.readings import Reading, readings
 from windtunnel.papers.readings_figure import add_readings
+from windtunnel.papers.references import filled
 from windtunnel.papers.reproduction import _write
 from windtunnel.papers.rows import Row, compare
 from windtunnel.papers.standing import rows_of
-from windtunnel.papers.suite import Group
-from windtunnel.papers.terminal import show_rows, show_totals
+from windtunnel.papers.suite import Group, Results
 
 
 def groups(*ids: str) -> list[Group]:
@@ -156,7 +156,7 @@ def test_readings_are_drawn_with_their_error():
 
 
 @pytest.mark.parametrize(
-    ("measured", "interval", "weak"),
+    ("measured", "interval", "wide"),
     [
         (10.0, (9.0, 11.0), False),
         (10.0, (9.0, 11.1), True),
@@ -167,9 +167,14 @@ def test_readings_are_drawn_with_their_error():
         (None, (0.0, 9.0), False),
     ],
 )
-def test_wide_intervals_are_weak(measured: float | None, interval: tuple[float, float] | None, weak: bool):
-    """Wider than a fifth of the measured value."""
-    assert Row("a", "g", "w", 1.0, measured, 1.0, "", "agrees", interval=interval).weak is weak
+def test_agreement_within_a_wide_interval_is_weak(
+    measured: float | None, interval: tuple[float, float] | None, wide: bool
+):
+    """Wider than a fifth of the measured value. Only agreement is weak: a wide interval may well differ."""
+    row = Row("a", "g", "w", 1.0, measured, 1.0, "", "agrees", interval=interval)
+    group = Group("g", "G", "", ["cell"], lambda _: [row, replace(row, id="b", verdict="differs")])
+    weighed = rows_of([group], Results({}, []))["g"]
+    assert [each.verdict for each in weighed] == ["weak" if wide else "agrees", "differs"]
 
 
 @pytest.fixture(scope="module")
@@ -179,27 +184,40 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     suite = _suites()["mds"](True)
     results = made_up(suite, {})
     outcomes = [Outcome(name, 0, (), {}, 0.1, 1, "") for name in suite.cells]
-    _write(out, suite, suite.groups, rows_of(suite.groups, results), results, outcomes, (), ())
+    _write(out, suite, suite.groups, rows_of(suite.groups, results), results, outcomes, (), (), part=True)
     return out
 
 
-def test_weak_rows_are_named_in_every_form(folder: Path):
-    """CSV, JSON, page and terminal count the same rows as weak; the made-up runs range from 1 to 3."""
+def test_weak_agreement_is_counted_in_every_form(folder: Path):
+    """CSV, JSON and page count the same rows as weak, and not as agreement; the made-up runs range from 1 to 3."""
     with (folder / "rows.csv").open() as file:
-        listed = {row["id"] for row in csv.DictReader(file) if row["weak"] == "weak"}
+        listed = {row["id"] for row in csv.DictReader(file) if row["verdict"] == "weak"}
     document = json.loads((folder / "rows.json").read_text())
-    assert listed == {row["id"] for row in document["rows"] if row["weak"]}
-    assert len(listed) == document["weak"] > 50
+    assert listed == {row["id"] for row in document["rows"] if row["verdict"] == "weak"}
+    assert len(listed) == document["verdicts"]["weak"] > 5
     page = (folder / "report.html").read_text()
-    assert f'<div class="weak"><strong>{len(listed)}</strong> weak</div>' in page
-    suite = _suites()["mds"](True)
-    console = Console(record=True, width=160)
-    rows = rows_of(suite.groups, made_up(suite, {}))
-    show_rows(console, suite.groups, rows)
-    show_totals(console, suite.groups, rows)
-    shown = console.export_text()
-    assert shown.count(", weak") == len(listed)
-    assert f"{len(listed)} rows are weak" in shown
+    assert f'<div class="info"><strong>{len(listed)}</strong> agree weakly</div>' in page
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_notes_refer_to_rows_that_exist(name: str):
+    """Every number in a suite's notes that is a reference has its row in the whole suite."""
+    suite = _suites()[name](False)
+    rows = [row for listed in rows_of(suite.groups, made_up(suite, {})).values() for row in listed]
+    assert "{" not in filled(suite.notes, rows, whole=True)
+
+
+def test_numbers_in_notes_come_from_rows():
+    """A row's number, the range over a pattern, an interval, percent; in a part of a suite, what is not there."""
+    rows = [
+        Row("a/x-1", "a", "", None, 0.534, None, "", "info", interval=(0.4, 0.6)),
+        Row("a/x-2", "a", "", None, 0.546, None, "", "info"),
+    ]
+    text = "{a/x-1}, {a/x-1 .1f}, {a/x-* .2f}, {a/x-* .1f}, {a/x-1 interval .2f}, {a/x-2 .0%}; {b .2f}"
+    shown = "0.534, 0.5, 0.53 to 0.55, 0.5, 0.40 to 0.60, 55 %; \N{HORIZONTAL ELLIPSIS}"
+    assert filled(text, rows, whole=False) == shown
+    with pytest.raises(ValueError, match="the notes refer to the row b, which does not exist"):
+        filled(text, rows, whole=True)
 
 
 def test_the_page_opens_with_the_statements(folder: Path):

@@ -43,11 +43,12 @@ def test_the_interval_contains_the_mean_as_often_as_it_says() -> None:
         (Limits(0.35, 0.65), [0.4, 0.5, 0.6, 0.5], "confirmed"),
         (Limits(0.35, 0.65), [0.1, 0.9, 0.1, 0.9], "undecided"),
         (Limits(0.35, 0.65), [0.8, 0.81, 0.8, 0.79], "refuted"),
-        (Limits(0.0, 0.0), [0.0, 0.0, 0.0], "confirmed"),
-        (Limits(0.0, 0.0), [1.0, 1.0, 1.0], "refuted"),
+        # Equal values are one draw, which agrees or differs.
+        (Limits(0.0, 0.0), [0.0, 0.0, 0.0], "agrees"),
+        (Limits(0.0, 0.0), [1.0, 1.0, 1.0], "differs"),
         # "More than 0" is wrong where nothing was ever seen.
-        (Limits(low=0.0, strict=True), [0.0, 0.0, 0.0], "refuted"),
-        (Limits(high=0.0, strict=True), [0.0, 0.0, 0.0], "refuted"),
+        (Limits(low=0.0, strict=True), [0.0, 0.0, 0.0], "differs"),
+        (Limits(high=0.0, strict=True), [0.0, 0.0, 0.0], "differs"),
         (Limits(low=0.5), [1.0], "undecided"),
         (Limits(low=0.5), [], "undecided"),
         (Limits(low=0.5), [1.0, math.nan], "undecided"),
@@ -65,6 +66,20 @@ def test_a_row_says_how_many_runs_it_rests_on() -> None:
     assert row.note == "why; 3 runs, from 1 to 3"
     assert row.interval == pytest.approx((-0.484, 4.484), abs=1e-3)
     assert trial_row("a", "g", "what", None, Limits(0, 1), [], "ms").verdict == "undecided"
+
+
+def test_runs_that_are_one_draw_are_shown_as_one() -> None:
+    """Five runs that give the same number say no more than one: no interval, and a word of its own."""
+    row = trial_row("a", "g", "what", None, Limits(20, 30), [24.0] * 5, "")
+    assert (row.measured, row.interval, row.verdict) == (24.0, None, "agrees")
+    assert row.note == "one draw: 5 runs give the same value"
+
+
+def test_what_follows_from_elsewhere_is_shown_and_not_judged() -> None:
+    """A requirement, or a number that another row implies, has limits and no verdict; the note says why."""
+    row = trial_row("a", "g", "what", "> 5", Limits(low=5), [1.0, 2.0], "", "why", not_judged="derived from b")
+    assert (row.verdict, row.limits) == ("info", (5, math.inf))
+    assert row.note.startswith("not judged: derived from b; why")
 
 
 TEMPLATE = Template("t", 'duration = "30 s"\n[bottleneck]\nrate = "1 Mbps"\n[[flow]]\nrtt = "20 ms"\n')
@@ -105,7 +120,8 @@ def test_claims_over_an_interval(expected: dict[str, float], verdict: str, publi
 def test_a_page_of_claims_counts_and_filters_them(tmp_path: Path) -> None:
     """The page has a counter for each verdict that occurs; the filter's kinds name them."""
     rows = [
-        trial_row(f"r{k}", "g", "what", None, Limits(0, 1), v, "") for k, v in enumerate([[0.5] * 3, [2.0] * 3, []])
+        trial_row(f"r{k}", "g", "what", None, Limits(0, 1), v, "")
+        for k, v in enumerate([[0.4, 0.5, 0.6], [2.0, 2.1, 2.2], []])
     ]
     path = tmp_path / "page.html"
     write_suite_page(path, title="T", notes_html="", rows=rows, figures=[])

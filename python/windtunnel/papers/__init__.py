@@ -44,14 +44,14 @@ def reproduce(
     from windtunnel.papers.reproduction import run_suite
 
     suite = _suites()[_known(name, NAMES, "suite")](quick and not only)
-    ids, detail = select(suite, only), quick or bool(only)
+    ids, part = select(suite, only), quick or bool(only)
     return run_suite(
         suite,
         ids,
         out=out,
         jobs=jobs,
         console=console,
-        detail=detail,
+        part=part,
         settings=settings,
         force=force,
         allow_read=allow_read,

@@ -4,53 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from windtunnel import models
 from windtunnel.papers.cells import Cell, Measurement
+from windtunnel.papers.expected import Expected
 from windtunnel.papers.expression import calculate
 from windtunnel.papers.features import Axis
 from windtunnel.papers.rows import Row, Verdict, compare, spread
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.trials import Limits, trial_row
+from windtunnel.papers.trials import judge, trial_row
 
 #: Axes for claims that are not read off a figure: bins of a tenth of a second.
 AXIS = Axis(0.0, 56.0, 0.0, 1.0)
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What a claim expects: a value near a number, or one above or below it."""
-
-    near: float | None
-    above: float | None
-    below: float | None
-    tolerance: float
-    why: str
-
-    def published(self) -> float | str:
-        """What stands in the published column."""
-        if self.near is not None:
-            return float(self.near)
-        return f"> {self.above:g}" if self.above is not None else f"< {self.below:g}"
-
-    def limits(self) -> Limits:
-        """What the mean of several runs may be."""
-        if self.near is not None:
-            return Limits(self.near - self.tolerance, self.near + self.tolerance)
-        return Limits(
-            self.above if self.above is not None else -math.inf,
-            self.below if self.below is not None else math.inf,
-            strict=True,
-        )
-
-    def verdict(self, values: Sequence[float]) -> Verdict:
-        """A bound must hold in the unperturbed run; a value may lie anywhere in the range of the perturbed runs."""
-        measured = values[0] if values else math.nan
-        if self.above is not None:
-            return "agrees" if measured > self.above else "differs"
-        return "agrees" if self.below is not None and measured < self.below else "differs"
 
 
 def claims_groups(
@@ -90,16 +57,9 @@ def _later(id: str, claim: Mapping[str, Any]) -> Group:
 def _claim(
     id: str, claim: Mapping[str, Any], quantities: Mapping[str, dict[str, Any]], cells: dict[str, Cell]
 ) -> Group:
-    expected = Expected(
-        claim["expected"].get("near"),
-        claim["expected"].get("above"),
-        claim["expected"].get("below"),
-        float(claim["expected"].get("tolerance", 0.0)),
-        claim["expected"]["why"],
-    )
-    # Where phases decide, one run says little: `over = "mean"` judges the mean over all of them.
-    # `over = "interval"` also asks how well the runs determine that mean: confirmed, refuted or undecided.
-    averaged = claim.get("over") == "mean"
+    given = {key: value for key, value in claim["expected"].items() if key != "why"}
+    expected = Expected.of(given)
+    why = "; ".join(filter(None, [claim["expected"].get("why", ""), expected.why]))
     places: dict[str, tuple[str, int]] = {}
     constants: dict[str, float] = {}
     for name, q in quantities.items():
@@ -113,35 +73,39 @@ def _claim(
     place = places.get(claim["value"])
     measured = cells[place[0]].identity(place[1]) if place is not None else ""
 
-    limits = expected.limits()
+    note = f"{claim['measure']}. {why}"
+    what, unit, limits = claim["text"], claim["unit"], expected.limits
 
     def rows(results: Results) -> list[Row]:
         values = _evaluate(claim["value"], constants, {n: results.values(*p) for n, p in places.items()})
+        # Where phases decide, one run says little: the interval of the mean over all of them is judged.
         if claim.get("over") == "interval":
-            note = f"{claim['measure']}. {expected.why}"
-            tolerance = expected.tolerance if expected.near is not None else None
-            published, what, unit = expected.published(), claim["text"], claim["unit"]
-            return [trial_row(id, "claims", what, published, limits, values, unit, note, tolerance=tolerance)]
-        judged = [sum(values) / len(values)] if averaged and values else values
-        note = f"{claim['measure']}. {expected.why}"
-        if expected.near is not None:
-            near = compare(id, "claims", claim["text"], expected.near, expected.tolerance, judged, claim["unit"], note)
+            return [
+                trial_row(
+                    id,
+                    "claims",
+                    what,
+                    expected.published,
+                    limits,
+                    values,
+                    unit,
+                    note,
+                    tolerance=expected.tolerance,
+                    not_judged=claim.get("not_judged", ""),
+                )
+            ]
+        if expected.near is not None and expected.tolerance is not None:
+            near = compare(id, "claims", what, expected.near, expected.tolerance, values, unit, note)
             return [replace(near, interval=spread(values), measurement=measured)]
+        value = values[0] if values and math.isfinite(values[0]) else None
+        # A bound must hold in the unperturbed run.
+        verdict: Verdict = "agrees" if value is not None and judge(limits, [value, value]) == "confirmed" else "differs"
         return [
             Row(
-                id,
-                "claims",
-                claim["text"],
-                expected.published(),
-                judged[0] if judged and math.isfinite(judged[0]) else None,
-                None,
-                claim["unit"],
-                expected.verdict(judged),
-                note,
-                spread(values),
+                id, "claims", what, expected.published, value, None, unit, verdict, note, spread(values),
                 limits=(limits.low, limits.high),
             )
-        ]
+        ]  # fmt: skip
 
     runs = sorted({run for run, _ in places.values()})
     return Group(id, f"Claim {id}", claim["text"], runs, rows, statement=True)

@@ -1,4 +1,4 @@
-"""What a check expects of the mean over the seeds, as the data say it: ``above``, ``below`` or ``within``."""
+"""What a check expects of a measured number, as the data say it: a word of the table, a bound, or a number."""
 
 from __future__ import annotations
 
@@ -8,18 +8,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.papers.trials import Limits
+from windtunnel.papers.words import word
 
 
 @dataclass(frozen=True)
 class Expected:
-    """The limits of the mean, and how the report shows them."""
+    """The limits, how the report shows them, and where they come from if a word gives them.
+
+    ``near`` and ``tolerance`` are those of a published number.
+    """
 
     limits: Limits
     text: str
+    why: str = ""
+    near: float | None = None
+    tolerance: float | None = None
 
     @staticmethod
     def of(data: Mapping[str, Any]) -> Expected:
-        """From ``{ above = 3 }``, ``{ below = 3 }``, ``{ within = [1, 3] }`` or ``{ exactly = 0 }``."""
+        """From ``{ above = 3 }``, ``{ below = 3 }``, ``{ within = [1, 3] }``, ``{ exactly = 0 }``,
+        ``{ near = 3, tolerance = 1 }`` or ``{ word = "equal", of = "share" }``.
+
+        Of a word, ``of`` is ``"ratio"`` if absent; with ``percent = true`` the value is in percent.
+
+        Raises ValueError for anything else.
+        """
         match dict(data):
             case {"above": low}:
                 return Expected(Limits(low, math.inf, strict=True), f"> {low:g}")
@@ -29,4 +42,25 @@ class Expected:
                 return Expected(Limits(low, high), f"{low:g} to {high:g}")
             case {"exactly": value}:
                 return Expected(Limits(value, value), f"{value:g}")
+            case {"near": near, "tolerance": tolerance}:
+                limits = Limits(near - tolerance, near + tolerance)
+                return Expected(limits, f"{near:g}", near=float(near), tolerance=float(tolerance))
+            case {"word": name, **rest} if rest.keys() <= {"of", "percent"}:
+                means = word(name)
+                limits = means.limits(rest.get("of", "ratio"), rest.get("percent", False))
+                return Expected(limits, f"{name.replace('-', ' ')} ({_words(limits)})", means.why)
         raise ValueError(f"not an expectation: {data}")
+
+    @property
+    def published(self) -> float | str:
+        """What stands in the published column."""
+        return self.text if self.near is None else self.near
+
+
+def _words(limits: Limits) -> str:
+    """The limits in figures: ``0.9 to 1.1``, ``> 0.5``."""
+    if math.isinf(limits.high):
+        return f"{'>' if limits.strict else '≥'} {limits.low:.3g}"
+    if math.isinf(limits.low):
+        return f"{'<' if limits.strict else '≤'} {limits.high:.3g}"
+    return f"{limits.low:.3g} to {limits.high:.3g}"

@@ -51,6 +51,10 @@ class Check:
     expected: Expected | None
     why: str
     runs: int
+    about: frozenset[str] = frozenset()
+    """The subjects that it speaks of: lists of claims gather their checks by them."""
+    not_judged: str = ""
+    """Why the check is shown and not judged, although it expects something."""
 
     def values(self, results: Results) -> list[float]:
         """The number by seed; NaN where a division by zero leaves nothing to measure; empty if a run failed."""
@@ -61,13 +65,18 @@ class Check:
 
     def verdict(self, results: Results) -> Verdict:
         """What the runs say of the expectation."""
-        return judge(self.expected.limits, self.values(results)) if self.expected else "info"
+        return judge(self.expected.limits, self.values(results)) if self.expected and not self.not_judged else "info"
 
     def row(self, group: str, results: Results) -> Row:
         """The row of the report."""
-        text = self.expected.text if self.expected else None
-        limits = self.expected.limits if self.expected else None
-        return trial_row(self.id, group, self.text, text, limits, self.values(results), self.unit, self.why)
+        expected = self.expected
+        text, limits = (expected.published, expected.limits) if expected else (None, None)
+        why = "; ".join(filter(None, [self.why, expected.why if expected else ""]))
+        values = self.values(results)
+        return trial_row(
+            self.id, group, self.text, text, limits, values, self.unit, why,
+            tolerance=expected.tolerance if expected else None, not_judged=self.not_judged,
+        )  # fmt: skip
 
 
 def _calculated(text: str, quantities: Mapping[str, float]) -> float:
@@ -112,7 +121,8 @@ def read(
 
 def _experiment(data: Mapping[str, Any], arms: Arms, cells: dict[str, Cell], *, quick: bool) -> Experiment:
     listed = [c for c in expanded(data["check"], quick=quick) if c.get("quick", True) or not quick]
-    checks = tuple(_check(data["id"], c, arms, cells, quick=quick) for c in listed)
+    about = data.get("about", ())
+    checks = tuple(_check(data["id"], {"about": about, **c}, arms, cells, quick=quick) for c in listed)
     return Experiment(data["id"], data["title"], data["claim"], data["place"], checks, data.get("figure"))
 
 
@@ -138,6 +148,8 @@ def _check(
         Expected.of(data["expect"]) if "expect" in data else None,
         data.get("why", ""),
         min(1 + len(cell.twins) for cell in used.values()),
+        frozenset(data["about"]),
+        data.get("not_judged", ""),
     )
 
 

@@ -17,13 +17,13 @@ from windtunnel.engine import cache
 from windtunnel.papers.jobs import Job, Outcome, jobs_of, run_all
 from windtunnel.papers.mentions import Mentions
 from windtunnel.papers.notes import Notes, placed
+from windtunnel.papers.references import filled
 from windtunnel.papers.rows import Row
 from windtunnel.papers.standing import rows_of
 from windtunnel.papers.suite import Group, Results, Suite
 from windtunnel.papers.terminal import show_failures, show_rows, show_totals
 from windtunnel.progress import progress_bar
 from windtunnel.scenario import Scenario
-from windtunnel.verdicts import WEAK
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from windtunnel.report.suite_page import SuiteFigure
 
 #: Version of the layout of rows.json.
-SCHEMA = 2
+SCHEMA = 3
 
 #: Cost of a run besides its packets (starting, reading the tables, drawing), expressed in packets.
 OVERHEAD = 2e6
@@ -49,7 +49,6 @@ COLUMNS = (
     "tolerance",
     "low",
     "high",
-    "weak",
     "unit",
     "verdict",
     "note",
@@ -63,7 +62,7 @@ def run_suite(
     out: Path,
     jobs: int | None,
     console: Console,
-    detail: bool,
+    part: bool,
     settings: Sequence[str] = (),
     force: bool = False,
     allow_read: Sequence[Path] = (),
@@ -71,6 +70,7 @@ def run_suite(
 ) -> int:
     """Run the groups ``ids`` of ``suite`` with ``settings`` into the folder ``out``; 1 if a run failed, else 0.
 
+    ``part`` says that these are not all rows of the suite: they are printed, and notes may refer to others.
     ``force`` replaces the folder of a suite. With ``use_cache`` numbers are taken from earlier runs of this or another
     suite, also from those of one that was interrupted.
     """
@@ -92,9 +92,9 @@ def run_suite(
         results = Results(suite.cells, outcomes)
         rows = rows_of(groups, results)
         foreign = sorted({what for outcome in outcomes for what in outcome.foreign})
-        _write(folder, suite, groups, rows, results, outcomes, settings, foreign)
+        _write(folder, suite, groups, rows, results, outcomes, settings, foreign, part=part)
     every = [row for group in groups for row in rows[group.id]]
-    if detail:
+    if part:
         show_rows(console, groups, rows)
     show_totals(console, groups, rows)
     for fact in _facts(settings, foreign):
@@ -135,13 +135,15 @@ def _write(
     outcomes: Sequence[Outcome],
     settings: Sequence[str],
     foreign: Sequence[str],
+    *,
+    part: bool,
 ) -> None:
     from windtunnel.report.suite_page import write_suite_page
 
     every = [row for group in groups for row in rows[group.id]]
     _write_csv(folder / "rows.csv", every)
     _write_json(folder / "rows.json", suite, every, outcomes, settings, foreign)
-    notes = placed(suite.notes, Mentions(groups, suite.aliases))
+    notes = placed(filled(suite.notes, every, whole=not part), Mentions(groups, suite.aliases))
     figures = [_figure(folder, group, groups, rows[group.id], results, notes) for group in groups]
     page, facts = folder / "report.html", _facts(settings, foreign)
     write_suite_page(page, title=suite.title, notes_html=notes.rest, rows=every, figures=figures, facts=facts)
@@ -191,8 +193,7 @@ def _write_csv(path: Path, rows: Sequence[Row]) -> None:
         writer.writerow(COLUMNS)
         for row in rows:
             low, high = row.interval or (None, None)
-            weak = WEAK if row.weak else ""
-            values = {**asdict(row), "difference": row.difference, "low": low, "high": high, "weak": weak}
+            values = {**asdict(row), "difference": row.difference, "low": low, "high": high}
             writer.writerow([values[name] for name in COLUMNS])
 
 
@@ -211,13 +212,11 @@ def _write_json(
         "settings": list(settings),
         "foreign": list(foreign),
         "verdicts": Counter(row.verdict for row in rows),
-        "weak": sum(row.weak for row in rows),
         "rows": [
             {
                 **asdict(row),
                 "measured": _finite(row.measured),
                 "difference": _finite(row.difference),
-                "weak": row.weak,
                 "limits": [_finite(limit) for limit in row.limits] if row.limits else None,
             }
             for row in rows

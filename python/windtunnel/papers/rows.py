@@ -11,7 +11,7 @@ from windtunnel.verdicts import Verdict
 __all__ = ["Row", "Verdict", "compare", "printed_precision", "refer", "spread", "verdict"]
 
 #: An interval wider than this part of the measured value determines that value badly.
-WEAK_WIDTH = 0.2
+WIDE = 0.2
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Row:
     source: str = ""
 
     @property
-    def weak(self) -> bool:
-        """Whether the interval is wider than a fifth of the measured value, so that it holds much besides."""
+    def wide(self) -> bool:
+        """Whether the interval is wider than a fifth of the measured value, so that it contains much else."""
         if self.interval is None or self.measured is None or not math.isfinite(self.measured):
             return False
         low, high = self.interval
-        return high - low > WEAK_WIDTH * abs(self.measured)
+        return high - low > WIDE * abs(self.measured)
 
     @property
     def expected(self) -> float | str | None:

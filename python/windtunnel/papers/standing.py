@@ -1,4 +1,4 @@
-"""Rows that cannot fail: what follows from an input, and what repeats another row, is for information.
+"""What a row's verdict is worth: rows that cannot fail are for information, and agreement may be weak.
 
 A verdict counts only where a run could have turned it. Three kinds of rows are no such evidence:
 
@@ -6,6 +6,8 @@ A verdict counts only where a run could have turned it. Three kinds of rows are 
   printed curve). Its note says what it follows from, and whether the document's number agrees with that.
 - *Without a run*: a group that needs no cell has nothing but given rows.
 - *Repeats*: a row of the same measurement, with the same published value, as a row before it.
+
+A number agrees *weakly* where the interval of the runs is wider than a fifth of the measured value.
 """
 
 from __future__ import annotations
@@ -29,8 +31,13 @@ def rows_of(groups: Sequence[Group], results: Results) -> dict[str, list[Row]]:
         rows = group.rows(results)
         if not group.cells:
             rows = [given(row, FORMULA) for row in rows]
-        found[group.id] = [_repeating(row, seen) for row in rows]
+        found[group.id] = [_weighed(_repeating(row, seen)) for row in rows]
     return found
+
+
+def _weighed(row: Row) -> Row:
+    """``row``, whose agreement is weak where its interval is wide."""
+    return replace(row, verdict="weak") if row.verdict == "agrees" and row.wide else row
 
 
 def given(row: Row, by: str) -> Row:

@@ -14,7 +14,7 @@ from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group
 from windtunnel.printable import printable
-from windtunnel.verdicts import WEAK, WORDS, Verdict
+from windtunnel.verdicts import WORDS, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,15 +61,9 @@ def show_rows(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequ
                 number(row.measured),
                 *(more if wide else ()),
                 row.unit,
-                verdict_text(row),
+                Text(row.verdict, WORDS[row.verdict].colour),
             )
         console.print(table)
-
-
-def verdict_text(row: Row) -> Text:
-    """The verdict in its colour, and whether the interval says little."""
-    text = Text(row.verdict, WORDS[row.verdict].colour)
-    return text.append(f", {WEAK}", "dim") if row.weak else text
 
 
 def show_totals(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequence[Row]]) -> None:
@@ -91,9 +85,6 @@ def show_totals(console: Console, groups: Sequence[Group], rows: Mapping[str, Se
     table.add_section()
     table.add_row("all", *(str(sum(c[name] for c in sums.values())) for name in shown))
     console.print(table)
-    weak = sum(row.weak for group in groups for row in rows[group.id])
-    if weak:
-        console.print(f"{weak} rows are {WEAK}: their intervals are wider than a fifth of the value.", soft_wrap=True)
 
 
 def show_failures(console: Console, failed: Sequence[Outcome]) -> None:

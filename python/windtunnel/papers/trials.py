@@ -4,6 +4,9 @@ Two flows over an AQM depend on their phases, so that one run says little. A sta
 offsets and seeds. The mean over them has an interval: Student's, ``mean +- t(n - 1) s / sqrt(n)``, which contains the
 true mean in 95 of 100 such experiments. The statement is confirmed where the whole interval lies within its limits,
 refuted where none of it does, and undecided otherwise: then the runs are too few, or too different, to tell.
+
+Runs that all give the same value are one draw: they say no more than one run, and have no interval. The number then
+agrees or differs.
 """
 
 from __future__ import annotations
@@ -33,8 +36,15 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
     return statistics.mean_interval(values, 0.95, "t") if all(map(math.isfinite, values)) else None
 
 
+def is_one_draw(values: Sequence[float]) -> bool:
+    """Whether there are several values, all finite and the same."""
+    return len(values) > 1 and math.isfinite(values[0]) and all(value == values[0] for value in values)
+
+
 def judge(limits: Limits, values: Sequence[float]) -> Verdict:
     """The verdict on the statement that the mean is within ``limits``; rounding of fractions decides nothing."""
+    if is_one_draw(values):
+        return "agrees" if judge_interval(limits, (values[0], values[0])) == "confirmed" else "differs"
     return judge_interval(limits, mean_interval(values))
 
 
@@ -54,13 +64,21 @@ def trial_row(
     note: str = "",
     *,
     tolerance: float | None = None,
+    not_judged: str = "",
 ) -> Row:
-    """The row of a number measured in several runs: their mean, its interval, and the verdict if there are limits."""
-    interval = mean_interval(values)
-    runs = f"{len(values)} runs" if interval else "no interval: fewer than two runs that show it"
+    """The row of a number measured in several runs: their mean, its interval, and the verdict if there are limits.
+
+    ``not_judged`` says why the row is for information although it has limits.
+    """
+    interval = None if is_one_draw(values) else mean_interval(values)
     if interval:
-        runs += f", from {min(values):.4g} to {max(values):.4g}"
-    verdict: Verdict = judge(limits, values) if limits is not None else "info"
+        runs = f"{len(values)} runs, from {min(values):.4g} to {max(values):.4g}"
+    elif is_one_draw(values):
+        runs = f"one draw: {len(values)} runs give the same value"
+    else:
+        runs = "no interval: fewer than two runs that show it"
+    verdict: Verdict = judge(limits, values) if limits is not None and not not_judged else "info"
+    note = "; ".join(filter(None, [not_judged and f"not judged: {not_judged}", note]))
     return Row(
         id, group, what, published, mean(values), tolerance, unit, verdict, "; ".join(filter(None, [note, runs])),
         interval, limits=None if limits is None else (limits.low, limits.high),

@@ -15,7 +15,7 @@ from windtunnel.papers.rows import Row
 from windtunnel.report.page import render, write_page
 from windtunnel.report.suite_rows import ShownRow, shown
 from windtunnel.report.thumbnail import thumbnail
-from windtunnel.verdicts import WEAK, WORDS, Kind
+from windtunnel.verdicts import WORDS, Kind
 
 # Numbers of a statement that the table of statements shows; the others are in its section.
 _FOREMOST = 4
@@ -72,11 +72,11 @@ class Section:
 
     @property
     def kind(self) -> Kind:
-        """What its rows say together: it disagrees where one does, and agrees where one does and none is undecided."""
+        """What its rows say together: it disagrees where one does, and agrees where one does and all are decided."""
         kinds, verdicts = {row.kind for row in self.rows}, {row.row.verdict for row in self.rows}
         if "differs" in kinds:
             return "differs"
-        return "agrees" if "agrees" in kinds and "undecided" not in verdicts else "info"
+        return "agrees" if "agrees" in kinds and not verdicts & {"undecided", "weak"} else "info"
 
     @property
     def foremost(self) -> list[ShownRow]:
@@ -131,8 +131,6 @@ def write_suite_page(
             "facts": facts,
             "notes": Markup(notes_html),
             "counts": _counts(every),
-            "weak": sum(bool(each.weak) for each in every),
-            "weak_word": WEAK,
             "long_note": _LONG_NOTE,
             "words": WORDS,
             "statements": [section for section in sections if section.figure.statement],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from windtunnel.papers.rows import Row
 from windtunnel.report.text import NOTHING, number, setting, signed
-from windtunnel.verdicts import WEAK, WORDS, Kind
+from windtunnel.verdicts import WORDS, Kind
 
 # The strip in a row: half its width in pixels; the part of it that two limits occupy, and how far values lie from one.
 _HALF = 40
@@ -33,7 +33,6 @@ class ShownRow:
     published: str
     measured: str
     interval: str
-    weak: str
     difference: str
     tolerance: str
     off: float | str
@@ -50,7 +49,6 @@ def shown(row: Row) -> ShownRow:
         f"{setting(row.expected)} ({row.source})" if row.source else setting(row.expected),
         number(row.measured),
         f"{number(row.interval[0])} to {number(row.interval[1])}" if row.interval else "",
-        WEAK if row.weak else "",
         _difference(row),
         NOTHING if row.tolerance is None else f"\N{PLUS-MINUS SIGN}{setting(row.tolerance)}",
         _off(row),

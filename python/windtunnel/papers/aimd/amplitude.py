@@ -23,6 +23,7 @@ from windtunnel.papers.aimd.data_files import template
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, Verdict, compare, spread
 from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.words import word
 
 #: Numbers of flows.
 COUNTS = (1, 2, 4, 8, 16)
@@ -38,8 +39,8 @@ START_S, STOP_S = 30, 130
 TWIN_STAGGERS_MS = (31.3, 17.9, 41.7)
 QUICK_TWINS = 2
 
-#: The law is right "on average": the suite's 10 % of what it predicts.
-CLOSE = 0.1
+#: The law is right "on average": what it predicts and what is measured are equal.
+CLOSE = word("equal").around_one
 
 #: Overrides that make the queue, and the power of n by which n flows scale the amplitude of one.
 QUEUES = {"tail-drop": (), "pie": ('bottleneck.queue={ kind="pie", limit="10000 packets" }',)}

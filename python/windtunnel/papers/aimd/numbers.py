@@ -11,13 +11,12 @@ from windtunnel.models.sawteeth import C_RENO, RENO, Aimd, Path, synchronized
 from windtunnel.papers.aimd.data_files import toml
 from windtunnel.papers.rows import Row, compare, printed_precision
 from windtunnel.papers.suite import Group
+from windtunnel.papers.words import word
 
 #: Decrease factors beside the report's 0.7.
 FACTORS = (0.5, 0.6, 0.7, 0.8, 0.9)
 #: Rounding of double precision.
 EXACT = 1e-12
-#: What the report calls "slightly" (section 3.1.2): within 10 %.
-SLIGHTLY = 1.1
 #: The path on which the geometric model checks the formula; any other path gives the same ratio.
 PATH = Path(2000.0, 0.020, 0.020)
 
@@ -102,9 +101,12 @@ def _chain_rows() -> list[Row]:
     listed = ", ".join(f"{n}: {100 * p:.0f} %" for n, p in counts.items())
     out.append(Row("losses/count", "losses", "losses per tail-drop event", None, mean, None, "", "info", listed))
     tail = losses.stationary(RENO, C_RENO, counts)
-    inside = 1.0 < tail.rate_ratio < SLIGHTLY
+    slightly = word("slightly").limits("ratio")
+    inside = slightly.low < tail.rate_ratio < slightly.high
     what = "tail drop: rate of C-Reno over Reno's from the Markov chain, slightly higher than 1"
-    out.append(_bounded("losses/chain-tail-drop", what, "1 to 1.1", tail.rate_ratio, inside))
+    out.append(
+        _bounded("losses/chain-tail-drop", what, f"{slightly.low:g} to {slightly.high:g}", tail.rate_ratio, inside)
+    )
     aqm = losses.stationary(RENO, C_RENO, losses.AQM_LOSSES)
     what = "AQM: responses of Reno over those of C-Reno: Reno is hit somewhat more often (section 3.2)"
     out.append(_bounded("losses/chain-aqm-hits", what, "> 1", aqm.hit_ratio, aqm.hit_ratio > 1.0))

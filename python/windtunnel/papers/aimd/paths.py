@@ -14,14 +14,15 @@ from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, compare, spread
 from windtunnel.papers.standing import given
 from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.words import word
 
 #: Rates in Mbit/s and base RTTs in ms. The axes of the published images are not legible: see the notes.
 RATES = (4, 12, 40, 120, 200)
 RTTS = (5, 10, 20, 50, 100)
 QUICK_RATES, QUICK_RTTS = (4, 40, 200), (5, 20, 100)
 
-#: The mean normalised rate is "close to 1" where it is within 10 % of it: the report's number for "slightly".
-CLOSE = 0.1
+#: The mean normalised rate is "close to 1" where it is equal to it.
+CLOSE = word("equal").around_one
 
 
 @dataclass(frozen=True)

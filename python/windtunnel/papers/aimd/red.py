@@ -23,6 +23,7 @@ from windtunnel.papers.aimd.red_figure import Line, Panel, draw
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, Verdict, compare, spread
 from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.words import word
 
 #: Factors kept; flows of each kind over a queue; n of the dropper. Both lose about 1 to 5 % of the packets.
 FACTORS = (0.6, 0.7, 0.8, 0.875, 0.9)
@@ -38,8 +39,8 @@ LAW_EVERY = 1001
 LIMIT_S, SPAN_S = 30, 100
 TWINS = 3
 
-#: "More than a factor of 2", and up to where rates count as equal: the suite's 10 %.
-FACTOR, CLOSE = 2.0, 0.1
+#: "More than a factor of 2", and up to where rates count as equal.
+FACTOR, CLOSE = 2.0, word("equal").around_one
 
 BYTES = tuple(f"flow.{i}.{key}" for i in (0, 1) for key in ('cc.growth="per-ack"', 'ack="immediate"'))
 

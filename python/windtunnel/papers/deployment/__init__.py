@@ -13,7 +13,10 @@ from windtunnel.papers.experiments import Experiment, read
 from windtunnel.papers.suite import Group, Suite
 
 #: The files of experiments, in the order of the report.
-TOPICS = ("fall-back", "feedback", "collisions", "l4s", "sparse", "misuse", "open-questions", "scalability", "relation")
+TOPICS = (
+    "fall-back", "feedback", "collisions", "l4s", "sparse", "misuse", "hazards", "open-questions", "scalability",
+    "relation",
+)  # fmt: skip
 
 
 def experiments(

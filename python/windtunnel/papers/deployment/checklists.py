@@ -10,6 +10,7 @@ from typing import Any
 from windtunnel.papers.experiments import Check, Experiment
 from windtunnel.papers.rows import Row, Verdict
 from windtunnel.papers.suite import Group, Results
+from windtunnel.verdicts import agrees
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,17 @@ class Line:
     text: str
     checks: tuple[Check, ...]
     note: str
+    requirement: bool = False
+    """Whether it demands something, so that it is shown and not judged."""
 
     def row(self, group: str, results: Results) -> Row:
-        """Confirmed if all checks are, refuted if any is; the note names those that are not confirmed."""
+        """Confirmed if all checks are, refuted if any is; the note names those that are not confirmed.
+
+        A requirement is for information.
+        """
         found = {check.id: check.verdict(results) for check in self.checks}
-        kept = sum(verdict == "confirmed" for verdict in found.values())
-        others = [
-            f"{verdict}: {', '.join(ids)}" for verdict, ids in _by_verdict(found).items() if verdict != "confirmed"
-        ]
+        kept = sum(map(agrees, found.values()))
+        others = [f"{verdict}: {', '.join(ids)}" for verdict, ids in _by_verdict(found).items() if not agrees(verdict)]
         tried = ", ".join(sorted({check.id.partition("/")[0] for check in self.checks}))
         notes = [self.note, f"see {tried}" if tried else "", *others]
         return Row(
@@ -38,7 +42,7 @@ class Line:
             float(kept) if found else None,
             None,
             "checks",
-            together(list(found.values())),
+            "info" if self.requirement else together(list(found.values())),
             "; ".join(filter(None, notes)),
         )
 
@@ -47,9 +51,9 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     """What several checks of one statement say: it holds if all do."""
     if not verdicts:
         return "info"
-    if "refuted" in verdicts:
+    if {"refuted", "differs"} & set(verdicts):
         return "refuted"
-    return "confirmed" if all(v == "confirmed" for v in verdicts) else "undecided"
+    return "confirmed" if all(map(agrees, verdicts)) else "undecided"
 
 
 def _by_verdict(found: Mapping[str, Verdict]) -> dict[Verdict, list[str]]:
@@ -64,8 +68,9 @@ def checklist_group(data: Mapping[str, Any], experiments: Sequence[Experiment], 
 
     Raises ValueError for a pattern that no check has.
     """
-    checks = [check for e in experiments for check in e.checks if check.expected is not None]
-    lines = [_line(line, checks, quick=quick) for line in data["line"]]
+    checks = [c for e in experiments for c in e.checks if c.expected is not None and not c.not_judged]
+    requirements = data.get("requirements", False)
+    lines = [_line(line, checks, requirements=requirements, quick=quick) for line in data["line"]]
     ids = {check.id for line in lines for check in line.checks}
     cells = sorted({q.cell for check in checks if check.id in ids for q in check.quantities.values()})
     return Group(
@@ -77,11 +82,17 @@ def checklist_group(data: Mapping[str, Any], experiments: Sequence[Experiment], 
     )
 
 
-def _line(data: Mapping[str, Any], checks: Sequence[Check], *, quick: bool) -> Line:
+def _line(data: Mapping[str, Any], checks: Sequence[Check], *, requirements: bool, quick: bool) -> Line:
+    about, left_out = data.get("about"), data.get("left_out", {})
     patterns: Sequence[str] = data.get("checks", ())
-    chosen = tuple(check for check in checks if any(fnmatchcase(check.id, p) for p in patterns))
-    for pattern in patterns:
+    chosen = [c for c in checks if about in c.about or any(fnmatchcase(c.id, p) for p in patterns)]
+    for pattern in (*patterns, *left_out):
         if not quick and not any(fnmatchcase(check.id, pattern) for check in chosen):
             raise ValueError(f"{data['id']}: no check is named {pattern}")
-    notes = [data.get("note", ""), "only with the checks of the quick suite" if quick and patterns else ""]
-    return Line(data["id"], data["text"], chosen, "; ".join(filter(None, notes)))
+    used = tuple(c for c in chosen if not any(fnmatchcase(c.id, p) for p in left_out))
+    notes = [
+        data.get("note", ""),
+        *(f"without {pattern}: {why}" for pattern, why in left_out.items()),
+        "only with the checks of the quick suite" if quick and chosen else "",
+    ]
+    return Line(data["id"], data["text"], used, "; ".join(filter(None, notes)), requirements)
