@@ -52,9 +52,9 @@ def assert_complete(claims: Iterable[Mapping[str, Any]]) -> None:
     assert len(set(ids)) == len(ids)
     for claim in claims:
         assert names(claim["value"]) == set(claim["quantities"]), claim["id"]
-        assert claim["expected"]["why"]
+        assert claim["expected"].get("why") or "word" in claim["expected"]
         assert claim["over"] == "interval"
-        assert len({"near", "above", "below"} & set(claim["expected"])) == 1
+        assert len({"near", "above", "below", "word"} & set(claim["expected"])) == 1
         for quantity in claim["quantities"].values():
             name, arguments = parse(quantity["method"])
             inspect.signature(METHODS[name]).bind(None, *arguments)

@@ -1,8 +1,9 @@
 """Numbers in notes are references to rows, filled in when the page is built, so that no note is older than its rows.
 
-``{P44/five .1f}`` is what the row P44/five measured, with one decimal; ``{P44/five}`` has three significant digits.
-``{K77/share-100-* .2f}`` is the range over the rows of that pattern, ``0.53 to 0.54``; ``{P05a interval .2f}`` is the
-row's interval, ``1.10 to 1.12``; with ``%`` as in ``{P05a .0%}`` the number is in percent.
+``{{P44/five .1f}}`` is what the row P44/five measured, with one decimal; ``{{P44/five}}`` has three significant
+digits. ``{{K77/share-100-* .2f}}`` is the range over the rows of that pattern, ``0.53 to 0.54``;
+``{{P05a interval .2f}}`` is the row's interval, ``1.10 to 1.12``; with ``%`` as in ``{{P05a .0%}}`` the number is in
+percent.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ from windtunnel.papers.rows import Row
 
 #: What stands in a part of a suite for a number of the rest.
 ELSEWHERE = "\N{HORIZONTAL ELLIPSIS}"
-_REFERENCE = re.compile(r"\{(?P<row>[^\s{}]+)(?P<interval> interval)?(?: (?P<format>\.\d[fg%]))?\}")
+_REFERENCE = re.compile(r"\{\{(?P<row>[^\s{}]+)(?P<interval> interval)?(?: (?P<format>\.\d[fg%]))?\}\}")
+
+
+def references(text: str) -> set[str]:
+    """The groups whose rows ``text`` refers to: what stands before the first slash of a row's id."""
+    return {match["row"].partition("/")[0] for match in _REFERENCE.finditer(text)}
 
 
 def filled(text: str, rows: Iterable[Row], *, whole: bool) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from windtunnel.papers.cells import Cell
+from windtunnel.papers.expected import Expected
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.plan import measured, scenario_cell
@@ -21,6 +22,9 @@ SEEDS, QUICK_SEEDS = 5, 2
 #: The window that is measured: after the first losses.
 FROM_S, TO_S = 10, 60
 _SHARE = Value("share", "share of the cheat", "%", [measured("0", f'share_percent("0-1", {FROM_S}, {TO_S})')])
+#: The end of the run of a short transfer, which takes a second.
+SHORT_S = 10
+_TIME = Value("time", "time of the transfer", "ms", [measured("0", 'field("transfers.time_ms.mean")')])
 #: A cheat that is defended against has at most this share, in percent; one that gains has at least the other.
 DEFENDED, GAINS = 55.0, 60.0
 
@@ -30,10 +34,7 @@ _MARKS = ('bottleneck.queue={ kind="codel", ecn=true, ecn_mode="rfc3168" }',)
 
 @dataclass(frozen=True)
 class Attack:
-    """What a receiver does, the senders that cannot be deceived and those beside which it pays.
-
-    Others are deceived, and do not gain: Reno of 1990 overruns the queue, and recovers by timeouts.
-    """
+    """What a receiver does, the senders that stop it, and those with which it pays: all others of its time."""
 
     id: str
     name: str
@@ -55,10 +56,11 @@ class Sender:
 
 _MODERN, _OLDER = ("linux", "skip", "nonce"), ("vulnerable", "bytes", "sack")
 ATTACKS = (
-    Attack("division", "ACK division: 10 per segment", "division=10", _MODERN, ("sack",),
+    Attack("division", "ACK division: 10 per segment", "division=10", ("bytes", *_MODERN), ("vulnerable", "sack"),
            "a sender that counts what is acknowledged does not count ACKs"),
     Attack("spoofing", "duplicate ACKs: 50 every 50 ms", 'duplicates=50, duplicates_interval="50 ms"',
-           ("sack", *_MODERN), (), "SACK says what arrived; an ACK that says nothing new is worth nothing"),
+           ("sack", *_MODERN), ("vulnerable", "bytes"),
+           "SACK says what arrived; an ACK that says nothing new is worth nothing"),
     Attack("optimistic", "optimistic ACKs",
            'optimistic="2 ms", optimistic_step="8 kB", optimistic_lead="100 kB"', ("skip", "nonce"), (*_OLDER, "linux"),
            "only what the receiver cannot guess tells what it has got"),
@@ -82,7 +84,7 @@ DEAF = {"losses": _DROPS, "marks": (*_MARKS, *(f'flow.{n}.ecn="rfc3168"' for n i
 
 def cheating_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
     """Receivers that lie, and senders that ignore."""
-    return [_receivers(cells, quick=quick), _senders(cells, quick=quick)]
+    return [_receivers(cells, quick=quick), _short(cells), _senders(cells, quick=quick)]
 
 
 def _cell(cells: dict[str, Cell], name: str, *settings: str, quick: bool) -> Cell:
@@ -127,6 +129,36 @@ def _row(results: Results, attack: Attack, sender: Sender, cell: Cell) -> Row:
         bound, limits = f"> {GAINS:g}", Limits(low=GAINS, strict=True)
     return trial_row(f"cheating/{attack.id}-{sender.id}", "cheating", f"{attack.name}, {sender.name}: {_SHARE.what}",
                      bound, limits, _SHARE.values(results, cell), "%", attack.why)  # fmt: skip
+
+
+def _short(cells: dict[str, Cell]) -> Group:
+    """A transfer that ends within slow start, where the authors of the attacks measured them."""
+    path = (
+        'bottleneck.rate="20 Mbps"', *_DROPS, f'duration="{SHORT_S} s"', 'flow.0.cc="reno"', 'flow.0.iw="1 packets"',
+        'flow.0.app={ kind="transfer", size="300 kB" }', f"flow.0.tcp={{ {SENDERS[0].tcp} }}",
+    )  # fmt: skip
+    tried = [attack for attack in ATTACKS if attack.id in ("division", "spoofing")]
+    honest = scenario_cell(cells, "short-honest", "alone", *path, seeds=QUICK_SEEDS)
+    lying = [
+        scenario_cell(cells, f"short-{attack.id}", "alone", *path, f"flow.0.ack={{ {attack.ack} }}", seeds=QUICK_SEEDS)
+        for attack in tried
+    ]
+    for cell in (honest, *lying):
+        _TIME.prepare(cell)
+    less = Expected.of({"word": "significantly-less"})
+
+    def row(results: Results, attack: Attack, cell: Cell) -> Row:
+        both = zip(_TIME.values(results, cell), _TIME.values(results, honest), strict=False)
+        what = f"{attack.name}: time of 300 kB over that with an honest receiver"
+        ratios = [lie / plain for lie, plain in both]
+        return trial_row(f"short/{attack.id}", "short", what, less.text, less.limits, ratios, "", less.why)
+
+    def rows(results: Results) -> list[Row]:
+        return [row(results, attack, cell) for attack, cell in zip(tried, lying, strict=True)]
+
+    caption = "300 kB from Reno of 1990, whose initial window is one segment: 20 Mbit/s, 100 ms, alone on the link"
+    used = [cell.name for cell in (honest, *lying)]
+    return Group("short", "Short transfers by receivers that lie", caption, used, rows)
 
 
 def _senders(cells: dict[str, Cell], *, quick: bool) -> Group:
