@@ -171,6 +171,11 @@ def test_only() -> None:
         ("[metrics]", "[metrics", 11, "is no TOML"),
         ("seeds = 3", 'seeds = 3\nuntil = "ci 5"', 4, "ci 5 %"),
         ("seeds = 3", "seeds = 3\nmax = 10", 4, "no `until`"),
+        ("[metrics]", '[metrics]\nx = { value = "duration_s", kind = "shar" }', 12, "did you mean `share`"),
+        ("[metrics]", '[metrics]\nx = { valeu = "duration_s" }', 12, "did you mean `value`"),
+        ("[metrics]", '[metrics]\nx = { kind = "share" }', 12, "a table with `value`"),
+        ("[metrics]", f'[metrics]\nx = "duration_s / 1{"0" * 400}"', 12, "too large"),
+        ("[metrics]", f'[[claim]]\ntext = "x"\ncheck = "duration_s < 1{"0" * 400}"\n[metrics]', 13, "too large"),
     ],
 )
 def test_messages_name_the_place(folder: Path, old: str, new: str, line: int, problem: str) -> None:

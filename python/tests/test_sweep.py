@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -78,9 +79,10 @@ def test_cells(tmp_path: Path) -> None:
     row = next(r for r in cells if r["cell"] == 4 and r["metric"] == "share")
     values = [r["share"] for r in runs if r["cell"] == 4]
     others = [r["share"] for r in runs if r["cell"] == 1]
-    assert row["mean"] == pytest.approx(sum(values) / 3) and row["min"] == min(values) and row["count"] == 3
+    assert row["mean"] == pytest.approx(math.prod(values) ** (1 / 3)) and row["kind"] == "ratio"
+    assert row["min"] == min(values) and row["count"] == 3
     assert row["baseline_cell"] == 1 and row["baseline"] == "flow.a.cc = reno"
-    assert row["difference"] == pytest.approx((sum(values) - sum(others)) / 3)
+    assert row["difference"] == pytest.approx(math.prod(values) ** (1 / 3) - math.prod(others) ** (1 / 3))
     assert row["mean_low"] < row["mean"] < row["mean_high"] and row["p_corrected"] >= row["p"]
     baseline = next(r for r in cells if r["cell"] == 1 and r["metric"] == "share")
     assert baseline["difference"] is None and baseline["p"] is None

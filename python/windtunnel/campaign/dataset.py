@@ -206,6 +206,8 @@ def _manifest(conductor: Conductor, findings: Findings) -> str:
         "seeds": None if campaign.seeds is None else list(campaign.seeds),
         "offsets": campaign.offsets,
         "metrics": {name: metric.text for name, metric in campaign.metrics},
+        "kinds": {name: metric.kind for name, metric in campaign.metrics},
+        "units": {name: metric.unit for name, metric in campaign.metrics},
         "claims": [
             {"name": claim.name, "text": claim.text, "check": claim.condition.text,
              "where": {axis: list(labels) for axis, labels in claim.where}}

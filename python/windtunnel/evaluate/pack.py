@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from windtunnel.campaign import scales
 from windtunnel.errors import InputError
 
 #: What a pack can examine.
@@ -80,6 +81,8 @@ class Trial:
     scenario: Mapping[str, Any]
     axes: Mapping[str, Sequence[Any]]
     metrics: Mapping[str, str]
+    kinds: Mapping[str, scales.Kind]
+    """What metrics are (``campaign/scales.py``) whose expression does not say it."""
     window: tuple[float, float] | None
     quick: Mapping[str, Sequence[Any]]
     seeds: int | None
@@ -209,6 +212,7 @@ def _trial(data: Mapping[str, Any]) -> Trial:
         scenario=data["scenario"],
         axes=data.get("axes", {}),
         metrics=data["metrics"],
+        kinds=data.get("kinds", {}),
         window=(float(window[0]), float(window[1])) if window else None,
         quick=data.get("quick", {}),
         seeds=data.get("seeds"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import tomli_w
 
 from windtunnel._core import ScenarioError
+from windtunnel.campaign.scales import Kind
 from windtunnel.evaluate.fill import Cell, cells, metrics, scenario
 from windtunnel.evaluate.pack import Clause, Pack, Trial
 from windtunnel.evaluate.subject import Subject
@@ -29,6 +30,7 @@ class Run:
     seed: int
     text: str
     metrics: Mapping[str, str]
+    kinds: Mapping[str, Kind]
 
     @property
     def file(self) -> str:
@@ -85,7 +87,7 @@ def plan(pack: Pack, clauses: Sequence[Clause], examined: Subject, *, quick: boo
                         title = _title(pack, clause, cell, arm, examined)
                         data = scenario(trial, cell, title, seed, {pack.kind: value})
                         text = f"# {pack.document}, {clause.id}: {clause.title}\n" + tomli_w.dumps(data)
-                        runs.append(Run(clause.id, trial.id, cell, arm, seed, text, measured))
+                        runs.append(Run(clause.id, trial.id, cell, arm, seed, text, measured, trial.kinds))
     return Plan(tuple(runs), excluded)
 
 

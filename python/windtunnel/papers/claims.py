@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from windtunnel import models
+from windtunnel.campaign.scales import Scale
 from windtunnel.papers.cells import Cell, Measurement
-from windtunnel.papers.expression import calculate
+from windtunnel.papers.expression import calculate, kind
 from windtunnel.papers.features import Axis
 from windtunnel.papers.rows import Row, Verdict, compare, spread
 from windtunnel.papers.suite import Group, Results
@@ -114,6 +115,7 @@ def _claim(
     measured = cells[place[0]].identity(place[1]) if place is not None else ""
 
     limits = expected.limits()
+    scale = Scale.of(claim.get("kind") or kind(claim["value"]))
 
     def rows(results: Results) -> list[Row]:
         values = _evaluate(claim["value"], constants, {n: results.values(*p) for n, p in places.items()})
@@ -121,7 +123,9 @@ def _claim(
             note = f"{claim['measure']}. {expected.why}"
             tolerance = expected.tolerance if expected.near is not None else None
             published, what, unit = expected.published(), claim["text"], claim["unit"]
-            return [trial_row(id, "claims", what, published, limits, values, unit, note, tolerance=tolerance)]
+            return [
+                trial_row(id, "claims", what, published, limits, values, unit, note, tolerance=tolerance, scale=scale)
+            ]
         judged = [sum(values) / len(values)] if averaged and values else values
         note = f"{claim['measure']}. {expected.why}"
         if expected.near is not None:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.papers.cells import Cell, Measurement, Template
 from windtunnel.papers.expand import expanded
 from windtunnel.papers.expected import Expected
-from windtunnel.papers.expression import calculate, names
+from windtunnel.papers.expression import calculate, kind, names
 from windtunnel.papers.rows import Row, Verdict
 from windtunnel.papers.seeds import add_seeds
 from windtunnel.papers.suite import Results
@@ -51,6 +52,7 @@ class Check:
     expected: Expected | None
     why: str
     runs: int
+    scale: Scale = PLAIN
 
     def values(self, results: Results) -> list[float]:
         """The number by seed; NaN where a division by zero leaves nothing to measure; empty if a run failed."""
@@ -61,13 +63,14 @@ class Check:
 
     def verdict(self, results: Results) -> Verdict:
         """What the runs say of the expectation."""
-        return judge(self.expected.limits, self.values(results)) if self.expected else "info"
+        return judge(self.expected.limits, self.values(results), self.scale) if self.expected else "info"
 
     def row(self, group: str, results: Results) -> Row:
         """The row of the report."""
         text = self.expected.text if self.expected else None
         limits = self.expected.limits if self.expected else None
-        return trial_row(self.id, group, self.text, text, limits, self.values(results), self.unit, self.why)
+        values = self.values(results)
+        return trial_row(self.id, group, self.text, text, limits, values, self.unit, self.why, scale=self.scale)
 
 
 def _calculated(text: str, quantities: Mapping[str, float]) -> float:
@@ -138,6 +141,7 @@ def _check(
         Expected.of(data["expect"]) if "expect" in data else None,
         data.get("why", ""),
         min(1 + len(cell.twins) for cell in used.values()),
+        Scale.of(data.get("kind") or kind(data["value"])),
     )
 
 

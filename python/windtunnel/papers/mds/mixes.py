@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from windtunnel.campaign.scales import RATIO
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.mds.data_files import template
 from windtunnel.papers.rows import Row
@@ -123,7 +124,8 @@ def _judged(seen: Sequence[tuple[Mix, list[float], list[float]]]) -> list[Row]:
     what = "mean cwnd of the Reno-MDS flows over that of the Reno flows, 50 to 200 s"
     nearer = "spread of ln(cwnd) from 20 to 25 s, when all have started, minus that from 50 to 200 s"
     return [
-        trial_row("K09/ratio", "K09", f"{what}, mean over the mixes", 1.0, near, ratios, "1", why, tolerance=LEFT),
+        trial_row("K09/ratio", "K09", f"{what}, mean over the mixes", 1.0, near, ratios, "1", why, tolerance=LEFT,
+                  scale=RATIO),
         trial_row("K09/closer", "K09", f"{nearer}: they converge", "> 0", Limits(low=0.0, strict=True), closer, "1"),
         trial_row("K09/spread", "K09", "spread of ln(cwnd) of the six flows, 50 to 200 s", f"< {LEFT:.3f}",
                   Limits(high=LEFT, strict=True), apart, "1", "standard deviation; " + why),
