@@ -133,6 +133,21 @@ def test_options(cli: Cli, file: Path, tmp_path: Path) -> None:
     assert done.returncode == 2 and (tmp_path / "mine" / "thesis.tex").exists()
 
 
+def test_an_axis_may_give_what_the_scenario_lacks(cli: Cli, tmp_path: Path) -> None:
+    """A base without an RTT is no scenario of its own: the manifest has it as its first cell has it."""
+    text = BASE.replace('rtt = "20 ms"\n', "", 1)
+    (tmp_path / "base.toml").write_text(text)
+    file = tmp_path / "c.toml"
+    file.write_text(
+        'scenario = "base.toml"\n[axes.grid]\n"flow.a.rtt" = ["10 ms", "30 ms"]\n[metrics]\nx = "duration_s"'
+    )
+    assert cli("sweep", file, "--dry-run").returncode == 0
+    done = cli("sweep", file, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    document = json.loads((tmp_path / "out" / "campaign.json").read_text())
+    assert [flow["rtt"] for flow in document["scenarios"]["scenario"]["flow"]] == ["10 ms", "40 ms"]
+
+
 def test_a_failed_run_is_a_row(tmp_path: Path) -> None:
     """Offsets put the start of a flow with a round trip of minutes beyond the end: that is said in its row."""
     wanted = campaign(axes=[grid({"flow.b.rtt": ["40 ms", "10 min"]})], baseline={"flow.b.rtt": "40 ms"})

@@ -26,6 +26,8 @@ CELL_COLUMNS: dict[str, type] = {
     "difference": float, "difference_low": float, "difference_high": float,
     "p": float, "p_corrected": float, "effect": float, "dominance": float,
 }  # fmt: skip
+#: Columns that data sets of older versions do not have.
+LATER = ("unit", "kind", "method")
 #: Cells that are kept because others may be compared to them.
 _KEPT = 256
 _NAMED = 3
