@@ -37,7 +37,7 @@ from windtunnel.memory import limit
 #: Units of a cell before which no interval is believed to be narrow: of two values it may be by chance.
 _LEAST_UNITS = 5
 _KEY_BYTES = 16
-#: Cells up to this number are all checked before the first run starts; of more, those where a value comes first.
+#: Cells up to this number are all checked before the first run starts; of more, about so many samples.
 _CHECKED = 20_000
 
 
@@ -242,7 +242,7 @@ def first_run(plan: Plan) -> float:
     with TemporaryDirectory() as folder:
         journal = Store(Path(folder, "journal"))
         conductor = Conductor(plan, journal, None, limit(None))
-        for cell in plan.cells():
+        for cell in plan.samples(_CHECKED):
             if cell.base.name in seen:
                 continue
             seen.add(cell.base.name)
@@ -276,15 +276,8 @@ def check_metrics(campaign: Campaign, record: Record) -> None:
 
 def check_cells(plan: Plan) -> None:
     """Refuse values that the scenario does not take, before the first run. Raises InputError that names the axis."""
-    few = len(plan) <= _CHECKED
-    seen: set[tuple[int, str]] = set()
-    for cell in plan.cells():
-        values = {(place, value.label) for place, value in enumerate(cell.values)}
-        if few or not values <= seen:
-            seen |= values
-            _check_cell(plan, cell)
-        elif sum(len(axis.values) for axis in plan.campaign.axes) + len(plan.campaign.bases) <= len(seen):
-            return
+    for cell in plan.cells() if plan.wanted() <= _CHECKED else plan.samples(_CHECKED):
+        _check_cell(plan, cell)
 
 
 def _check_cell(plan: Plan, cell: Cell) -> None:
@@ -307,7 +300,7 @@ def _in_campaign(plan: Plan, cell: Cell, error: ScenarioError) -> Exception:
     *_, built = cell.base.scenario.arguments
     if built and plan.campaign.source is not None and message.startswith("Scenario(...)"):
         # The table `scenario` of the campaign's own file.
-        return CampaignError(["scenario", *_steps(error.key or "")], message.partition(": ")[2])
+        return CampaignError(["scenario", *steps(error.key or "")], message.partition(": ")[2])
     if not cell.settings or message.startswith(f"{error.file}:"):
         return error
     return CampaignError(["axes"], f"the cell {where(plan, cell)}: {message}")
@@ -316,7 +309,7 @@ def _in_campaign(plan: Plan, cell: Cell, error: ScenarioError) -> Exception:
 _ARRAYS = {"flows", "windows", "links", "nodes"}
 
 
-def _steps(key: str) -> Iterator[str | int]:
+def steps(key: str) -> Iterator[str | int]:
     """The parts of a key of the core, which names arguments: ``flows[0].rtt`` is ``flow[0].rtt`` in a file."""
     for place, (name, index) in enumerate(re.findall(r"([^.\[\]]+)|\[(\d+)\]", key)):
         yield int(index) if index else name.removesuffix("s") if place == 0 and name in _ARRAYS else name

@@ -32,6 +32,8 @@ MOST_RUNS = 100
 MOST_SEEDS = 1_000_000
 #: The most cells; more are a slip, and nobody would live to see their end.
 MOST_CELLS = 10_000_000
+#: The most metrics, and the most claims: each is calculated from each run.
+MOST_METRICS = 10_000
 #: What a scenario is called where there are several.
 SCENARIO = "scenario"
 #: Columns of the data set, which therefore no axis and no metric can be called.
@@ -364,6 +366,8 @@ def _offsets(given: object) -> bool | int:
 def _metrics(given: Mapping[str, Any] | Sequence[str], axes: set[str]) -> tuple[tuple[str, Expression], ...]:
     if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
         raise CampaignError(["metrics"], f"{given!r} is not allowed: expressions with names, or a list of expressions")
+    if len(given) > MOST_METRICS:
+        raise CampaignError(["metrics"], f"there are {len(given)}; at most {MOST_METRICS} of a campaign")
     pairs = given.items() if isinstance(given, Mapping) else [(text, text) for text in given]
     found: dict[str, Expression] = {}
     for place, (name, text) in enumerate(pairs):
@@ -409,6 +413,8 @@ def _labels(bases: Sequence[Base], blocks: Sequence[Block]) -> dict[str, list[st
 
 
 def _claims(given: object, metrics: Mapping[str, Expression], axes: Mapping[str, Sequence[str]]) -> tuple[Claim, ...]:
+    if isinstance(given, Sequence) and len(given) > MOST_METRICS:
+        raise CampaignError(["claim"], f"there are {len(given)}; at most {MOST_METRICS} of a campaign")
     try:
         return claims_of(given, metrics, axes)
     except ClaimError as error:
