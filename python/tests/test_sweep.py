@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -97,6 +98,22 @@ def test_places_give_the_same(tmp_path: Path) -> None:
     assert same(tmp_path / "one", tmp_path / "many") and same(tmp_path / "one", tmp_path / "processes")
     # The report, too: of a campaign that was made in Python it names no place.
     assert len({(tmp_path / name / "report.html").read_bytes() for name in ("one", "many", "processes")}) == 1
+
+
+def test_table(cli: Cli, file: Path, tmp_path: Path) -> None:
+    """At 80 columns nothing of a name is cut, units stand beside the metrics, and hidden rows are counted."""
+    done = cli("sweep", file, "--out", tmp_path / "a", "--rows", "5")
+    assert done.returncode == 0, done.stderr
+    assert "\u2026" not in done.stdout and "..." not in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines() if "rows" not in line and "scale" not in line)
+    assert re.search(r"delay +[\d.]+ .*\n +\(ms\)", done.stdout)
+    head = done.stdout[: done.stdout.index("reno")].split()
+    assert {"flow.a.cc", "bottleneck", ".rate", "metric", "mean", "interval", "difference", "corrected"} <= set(head)
+    hidden = re.search(r"(\d+) of (\d+) rows are not shown: (.*cells\.csv) has all", done.stdout)
+    assert hidden and (int(hidden[1]), int(hidden[2])) == (13, 18) and Path(hidden[3]).exists()
+    assert "share: geometric mean; Student's t of the logarithms" in done.stdout
+    every = cli("sweep", file, "--out", tmp_path / "b", "--rows", "0")
+    assert "not shown" not in every.stdout and every.stdout.count("(ms)") == 12
 
 
 def test_dry_run(cli: Cli, file: Path, tmp_path: Path) -> None:
