@@ -110,12 +110,52 @@ def test_what_a_run_does_not_have_is_nan(run: RunResult) -> None:
         ("(" * 300 + "1" + ")" * 300, ""),
         ("1" * 3000, "longer than"),
         ("-" * 100 + "1", "nested too deeply"),
+        # Python's whole numbers have any size, floating-point numbers do not.
+        ("flows.a.goodput / 1" + "0" * 400, "too large"),
+        ("1e400 * flows.a.goodput", "too large"),
     ],
 )
 def test_refusals(text: str, problem: str, run: RunResult) -> None:
     with pytest.raises(MetricError) as error:
         value(text, run)
     assert problem in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "unit"),
+    [
+        ("ratio(flows.a.goodput, flows.b.goodput)", "ratio", ""),
+        ("jain(flows.goodput)", "jain", ""),
+        ("queue.utilization", "share", ""),
+        ("100 * windows.late.queues.bottleneck.utilization", "percent", "%"),
+        ("1 - flows.call.datagrams.loss_ratio", "share", ""),
+        ("mean(queues.utilization)", "share", ""),
+        ("flows.a.limited.cwnd", "share", ""),
+        ("flows.a.goodput", "plain", "Mbit/s"),
+        ("p99(queue.sojourn)", "plain", "ms"),
+        ("queue.sojourn_ms.p99 - 20", "plain", "ms"),
+        ("mean(tables.cc.a.w_max)", "plain", ""),
+        ("flows.a.retransmits / flows.a.sent", "plain", ""),
+        ("flows.a.goodput - queue.sojourn", "plain", ""),
+        ("duration_s", "plain", "s"),
+    ],
+)
+def test_kinds_and_units(text: str, kind: str, unit: str) -> None:
+    """What built-in functions and names of the summary say of themselves; a division alone says nothing."""
+    found = Expression.parse(text)
+    assert (found.kind, found.unit) == (kind, unit)
+
+
+def test_jains_index_knows_its_flows(run: RunResult) -> None:
+    flows = Expression.parse("jain(flows.goodput)").flows
+    assert flows is not None and flows.value(run) == 2
+    assert Expression.parse("flows.a.goodput").flows is None
+
+
+def test_a_claim_has_the_kind_of_its_metric() -> None:
+    own = Expression.parse("flows.a.goodput / flows.b.goodput", "ratio")
+    assert Condition.parse("own < 2", {"own": own}).quantity.kind == "ratio"
+    assert Condition.parse("own + 1 < 2", {"own": own}).quantity.kind == "plain"
 
 
 def test_conditions(run: RunResult) -> None:

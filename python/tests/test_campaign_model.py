@@ -71,6 +71,11 @@ def test_ranges(table: dict[str, object], values: tuple[object, ...]) -> None:
         ({"from": "1 ms", "to": 5, "steps": 3}, "no unit"),
         ({"from": 1, "to": 2, "stepps": 3}, "did you mean `steps`"),
         ({"from": 1, "to": 2, "step": 0.3}, "whole number of steps"),
+        # Numbers whose quotient, difference or digits no floating-point number has.
+        ({"from": 0, "to": 1e300, "step": 1e-300}, "whole number of steps"),
+        ({"from": -1e308, "to": 1e308, "steps": 3}, "too wide"),
+        ({"from": 1, "to": 10**400, "steps": 3}, "is not allowed in a range"),
+        ({"from": "1 ms", "to": f"1{'0' * 400} ms", "steps": 3}, "too wide"),
     ],
 )
 def test_ranges_refuse(table: dict[str, object], problem: str) -> None:
@@ -112,6 +117,39 @@ def test_baseline_of_a_cell() -> None:
     assert [plan.baseline_of(cell, baseline) for cell in plan.cells()] == [0, 0, 2, 2]
     plan = Plan(campaign())
     assert [plan.baseline_of(cell, plan.campaign.baselines[0]) for cell in plan.cells()] == [0, 1, 2, 0, 1, 2]
+
+
+def test_cells_that_are_left_out_are_not_visited() -> None:
+    """What `only` keeps is counted and found by arithmetic, as a look at each cell would find it."""
+    axes = [grid({"x": [1, 2, 3], "w": [5, 6]}), zipped({"y": ["a", "b", "c"], "z": [3, 4, 5]})]
+    for only in ({}, {"x": ["1", "3"]}, {"y": ["b", "c"]}, {"y": ["b"], "z": ["4"], "w": ["6"]}):
+        plan, every = Plan(Campaign(base(), axes=axes), only), Plan(Campaign(base(), axes=axes)).cells()
+        kept = [c for c in every if all(c.values[plan.axes.index(n)].label in given for n, given in only.items())]
+        assert [cell.number for cell in plan.cells()] == [cell.number for cell in kept]
+        assert plan.wanted() == len(kept)
+        assert [plan.wanted_cell(place).number for place in range(plan.wanted())] == [cell.number for cell in kept]
+
+
+def test_a_campaign_of_millions_is_checked_by_samples() -> None:
+    """10^7 cells: each value of each axis comes, or (of very many) evenly chosen ones, in no more than asked for."""
+    many = {"from": 1, "to": 100_000, "steps": 100_000}
+    plan = Plan(Campaign(base(), axes=[grid({"x": list(range(10)), "y": list(range(10)), "z": many})]))
+    samples = list(plan.samples(1000))
+    assert len(plan) == 10**7 and 200 <= len(samples) <= 1000
+    assert {cell.values[0].label for cell in samples} == {str(x) for x in range(10)}
+    assert max(int(cell.values[2].label) for cell in samples) > 99_000
+
+
+def test_too_many_metrics_are_refused() -> None:
+    with pytest.raises(InputError, match="metrics: there are 10001; at most 10000"):
+        Campaign(base(), metrics=["duration_s"] * 10_001)
+
+
+def test_many_seeds() -> None:
+    """The runs of a cell follow from its seeds in one pass: with a look at all seeds for each run it would be 10^10."""
+    plan = Plan(Campaign(base(), seeds=100_000))
+    assert [replica.seed for replica in plan.replicas(99_998, 100_002)] == [99_999, 100_000, 100_001, 100_002]
+    assert sum(1 for _ in plan.replicas(0, 100_000)) == 100_000
 
 
 def test_runs_of_a_cell() -> None:
@@ -171,6 +209,11 @@ def test_only() -> None:
         ("[metrics]", "[metrics", 11, "is no TOML"),
         ("seeds = 3", 'seeds = 3\nuntil = "ci 5"', 4, "ci 5 %"),
         ("seeds = 3", "seeds = 3\nmax = 10", 4, "no `until`"),
+        ("[metrics]", '[metrics]\nx = { value = "duration_s", kind = "shar" }', 12, "did you mean `share`"),
+        ("[metrics]", '[metrics]\nx = { valeu = "duration_s" }', 12, "did you mean `value`"),
+        ("[metrics]", '[metrics]\nx = { kind = "share" }', 12, "a table with `value`"),
+        ("[metrics]", f'[metrics]\nx = "duration_s / 1{"0" * 400}"', 12, "too large"),
+        ("[metrics]", f'[[claim]]\ntext = "x"\ncheck = "duration_s < 1{"0" * 400}"\n[metrics]', 13, "too large"),
     ],
 )
 def test_messages_name_the_place(folder: Path, old: str, new: str, line: int, problem: str) -> None:

@@ -200,6 +200,26 @@ def test_store(tmp_path: Path) -> None:
     assert not list((tmp_path / "a").iterdir())
 
 
+def test_a_damaged_value_is_none(tmp_path: Path) -> None:
+    """One changed byte of a value, or a value of another type: it is computed again, and others stay."""
+    file = tmp_path / "store"
+    store = Store(file)
+    for name in (b"a", b"b", b"c"):
+        store.put(name, name * 100)
+    store.close()
+    with closing(sqlite3.connect(file)) as raw:
+        (value,) = raw.execute("SELECT value FROM outcomes WHERE key = ?", (b"a",)).fetchone()
+        changed = value[:50] + bytes([value[50] ^ 1]) + value[51:]
+        raw.execute("UPDATE outcomes SET value = ? WHERE key = ?", (changed, b"a"))
+        raw.execute("UPDATE outcomes SET value = 'text' WHERE key = ?", (b"b",))
+        raw.commit()
+    store = Store(file)
+    assert [store.get(name) for name in (b"a", b"b", b"c")] == [None, None, b"c" * 100]
+    store.put(b"a", b"new")
+    assert store.get(b"a") == b"new"
+    store.close()
+
+
 def test_store_is_bounded(tmp_path: Path) -> None:
     """What was used longest ago goes first; what was read lately stays."""
     store = Store(tmp_path / "s", most=10_000)

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -327,3 +328,37 @@ def test_numbers_of_a_finding() -> None:
     assert finding(text, packs) == "12.3 ms, Reno 200 ms, met (limit 210 ms)"
     with pytest.raises(ValueError, match="no row"):
         finding("{rfc9743: 5.1.2/rate}", packs)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('limit = "1 bdp"', 'limit = "1 bpd"', ("trial ", "bottleneck.queue.limit", "`bpd`")),
+        ('rate = "20 Mbit/s"', 'raet = "20 Mbit/s"', ("bottleneck.raet", "did you mean `rate`")),
+        ("expect = { at_most", "expect = { at_mots", ("expect.at_mots is not known", "did you mean `at_most`")),
+        ('value = "delay"', 'value = "dealy"', ("value: 'dealy' is not known", "did you mean `delay`")),
+        ("[[clause.check]]", "[[clause.check]", ("is no TOML",)),
+    ],
+)
+def test_mistakes_of_a_pack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, words: tuple[str, ...]
+) -> None:
+    """A typo of a pack's author is an error that names file and clause; it made clauses "n/a", with exit code 0."""
+    from windtunnel.evaluate import pack as module
+
+    shutil.copytree(module._FOLDER, tmp_path / "packs")
+    file = next(f for f in sorted((tmp_path / "packs" / "rfc9743").glob("5*.toml")) if old in f.read_text())
+    file.write_text(file.read_text().replace(old, new, 1))
+    monkeypatch.setattr(module, "_FOLDER", tmp_path / "packs")
+    with pytest.raises(InputError) as error:
+        mistaken = read.__wrapped__("rfc9743")
+        plan(mistaken, mistaken.clauses, subject("cubic", "cc"), quick=True)
+    assert str(file) in str(error.value)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_what_cannot_take_part_is_no_mistake() -> None:
+    """What only the examined algorithm is refused for stays a reason in the row."""
+    pack = read("rfc9743")
+    found = plan(pack, pack.clauses, subject("prague", "cc"), quick=True)
+    assert all(found.excluded.values())

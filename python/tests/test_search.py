@@ -352,6 +352,13 @@ def test_refusals(hunt_file: Path, cli: Cli, case: str, tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
+def test_an_empty_scenario_has_a_place(hunt_file: Path, cli: Cli) -> None:
+    """The table of the file, and not the arguments of Python that it becomes."""
+    hunt_file.write_text('scenario = {}\n[find]\nmaximize = "duration_s"\nabove = 1\n[space]\nmtu = ["1000 B"]\n')
+    done = cli("hunt", hunt_file.name)
+    assert done.returncode == 2 and "idle.toml:1: scenario.duration: is required" in done.stderr, done.stderr
+
+
 def test_held_out_paths_are_others(tune_file: Path) -> None:
     """A path on which a setting was tuned proves nothing about others."""
     tune_file.write_text(TUNE.replace('["15 ms", "40 ms"]', '["15 ms", "30 ms"]'))

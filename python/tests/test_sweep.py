@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import signal
 import subprocess
 import sys
@@ -78,9 +80,10 @@ def test_cells(tmp_path: Path) -> None:
     row = next(r for r in cells if r["cell"] == 4 and r["metric"] == "share")
     values = [r["share"] for r in runs if r["cell"] == 4]
     others = [r["share"] for r in runs if r["cell"] == 1]
-    assert row["mean"] == pytest.approx(sum(values) / 3) and row["min"] == min(values) and row["count"] == 3
+    assert row["mean"] == pytest.approx(math.prod(values) ** (1 / 3)) and row["kind"] == "ratio"
+    assert row["min"] == min(values) and row["count"] == 3
     assert row["baseline_cell"] == 1 and row["baseline"] == "flow.a.cc = reno"
-    assert row["difference"] == pytest.approx((sum(values) - sum(others)) / 3)
+    assert row["difference"] == pytest.approx(math.prod(values) ** (1 / 3) - math.prod(others) ** (1 / 3))
     assert row["mean_low"] < row["mean"] < row["mean_high"] and row["p_corrected"] >= row["p"]
     baseline = next(r for r in cells if r["cell"] == 1 and r["metric"] == "share")
     assert baseline["difference"] is None and baseline["p"] is None
@@ -95,6 +98,22 @@ def test_places_give_the_same(tmp_path: Path) -> None:
     assert same(tmp_path / "one", tmp_path / "many") and same(tmp_path / "one", tmp_path / "processes")
     # The report, too: of a campaign that was made in Python it names no place.
     assert len({(tmp_path / name / "report.html").read_bytes() for name in ("one", "many", "processes")}) == 1
+
+
+def test_table(cli: Cli, file: Path, tmp_path: Path) -> None:
+    """At 80 columns nothing of a name is cut, units stand beside the metrics, and hidden rows are counted."""
+    done = cli("sweep", file, "--out", tmp_path / "a", "--rows", "5")
+    assert done.returncode == 0, done.stderr
+    assert "\u2026" not in done.stdout and "..." not in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines() if "rows" not in line and "scale" not in line)
+    assert re.search(r"delay +[\d.]+ .*\n +\(ms\)", done.stdout)
+    head = done.stdout[: done.stdout.index("reno")].split()
+    assert {"flow.a.cc", "bottleneck", ".rate", "metric", "mean", "interval", "difference", "corrected"} <= set(head)
+    hidden = re.search(r"(\d+) of (\d+) rows are not shown: (.*cells\.csv) has all", done.stdout)
+    assert hidden and (int(hidden[1]), int(hidden[2])) == (13, 18) and Path(hidden[3]).exists()
+    assert "share: geometric mean; Student's t of the logarithms" in done.stdout
+    every = cli("sweep", file, "--out", tmp_path / "b", "--rows", "0")
+    assert "not shown" not in every.stdout and every.stdout.count("(ms)") == 12
 
 
 def test_dry_run(cli: Cli, file: Path, tmp_path: Path) -> None:
@@ -129,6 +148,21 @@ def test_options(cli: Cli, file: Path, tmp_path: Path) -> None:
     (tmp_path / "mine" / "thesis.tex").write_text("x")
     done = cli("sweep", file.name, "--out", "mine", "--force")
     assert done.returncode == 2 and (tmp_path / "mine" / "thesis.tex").exists()
+
+
+def test_an_axis_may_give_what_the_scenario_lacks(cli: Cli, tmp_path: Path) -> None:
+    """A base without an RTT is no scenario of its own: the manifest has it as its first cell has it."""
+    text = BASE.replace('rtt = "20 ms"\n', "", 1)
+    (tmp_path / "base.toml").write_text(text)
+    file = tmp_path / "c.toml"
+    file.write_text(
+        'scenario = "base.toml"\n[axes.grid]\n"flow.a.rtt" = ["10 ms", "30 ms"]\n[metrics]\nx = "duration_s"'
+    )
+    assert cli("sweep", file, "--dry-run").returncode == 0
+    done = cli("sweep", file, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    document = json.loads((tmp_path / "out" / "campaign.json").read_text())
+    assert [flow["rtt"] for flow in document["scenarios"]["scenario"]["flow"]] == ["10 ms", "40 ms"]
 
 
 def test_a_failed_run_is_a_row(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from windtunnel.result import SCHEMA_VERSION
 from windtunnel.table import Table
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
 #: A kind of JSON value: in words, and the types that Python has for it.
@@ -131,6 +132,26 @@ def read_parts(file: Path, columns: Collection[str], rows: int) -> Iterator[Tabl
         yield Table({name: arrow.column(batch[name]) for name in names})
     if not there:
         yield Table({name: np.empty(0, dtype=np.int64) for name in names})
+
+
+def read_arrow(file: Path, columns: Mapping[str, pa.DataType | None]) -> pa.Table:
+    """These columns of a table, with their types (None: any); checksums and texts are verified. Raises InputError."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    _check_file(file)
+    with _readable(file):
+        table = pq.read_table(file, page_checksum_verification=True)
+        table.validate(full=True)
+    if len(set(table.column_names)) < table.num_columns:
+        raise InputError(f"{file}: two columns have the same name")
+    if missing := [name for name in columns if name not in table.column_names]:
+        raise InputError(f"{file}: column {', '.join(f'`{name}`' for name in missing)} is missing")
+    for name, kind in columns.items():
+        found = table.schema.field(name).type
+        if kind is not None and found != kind and not (pa.types.is_dictionary(found) and found.value_type == kind):
+            raise InputError(f"{file}: column `{name}` holds {found}, not {kind}")
+    return table
 
 
 def _open_table(file: Path) -> tuple[ParquetFile, list[str]]:

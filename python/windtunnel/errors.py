@@ -40,3 +40,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
     near = get_close_matches(name.lower(), list(known), n=1, cutoff=0.5)
     return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def cut(text: str, most: int = 80) -> str:
+    """A text for a message: its start, if it is long."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."

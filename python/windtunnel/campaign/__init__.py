@@ -11,6 +11,7 @@
 | ``simulate.py``, ``recording.py`` | a run to what is kept of it; what it need not record |
 | ``conduct.py`` | carries a campaign out: takes runs from the plan, keeps what they gave, adds runs |
 | ``forecast.py`` | how many runs, how long, how much disk |
+| ``scales.py`` | the kinds of quantities: plain, ratio, share; their means and intervals |
 | ``statistics.py``, ``summarise.py`` | values to intervals, comparisons and effects; those of all cells |
 | ``page/`` | the report of a data set, and the pages of its runs |
 | ``columns.py``, ``dataset.py``, ``results.py`` | the data set: its columns, writing it, reading it back |

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,6 +25,7 @@ from windtunnel.campaign.columns import where
 from windtunnel.campaign.model import Campaign, CampaignError
 from windtunnel.campaign.plan import Cell, Plan, Replica, scenario_of
 from windtunnel.campaign.recording import settings as recording
+from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.campaign.simulate import Outcome, Record, Run, Simulate, failure, key_of_run
 from windtunnel.engine.cache import Store, key_of
 from windtunnel.engine.loop import outcomes
@@ -35,7 +37,7 @@ from windtunnel.memory import limit
 #: Units of a cell before which no interval is believed to be narrow: of two values it may be by chance.
 _LEAST_UNITS = 5
 _KEY_BYTES = 16
-#: Cells up to this number are all checked before the first run starts; of more, those where a value comes first.
+#: Cells up to this number are all checked before the first run starts; of more, about so many samples.
 _CHECKED = 20_000
 
 
@@ -47,6 +49,8 @@ class _Open:
     units: int
     values: dict[int, dict[int, list[float]]] = field(default_factory=dict)
     """By metric and unit; only where runs may be added."""
+    scales: list[Scale] = field(default_factory=list)
+    """Of the metrics; from the first run that did not fail."""
 
 
 class Conductor:
@@ -175,6 +179,8 @@ class Conductor:
         self._check_metrics(cell, outcome)
         if self.campaign.until is not None:
             record, unit = Record.decode(outcome.data), place // self.plan.runs_of_unit()
+            if not state.scales and not record.error:
+                state.scales = [record.scale(metric) for metric in self._metrics]
             for number, metric in enumerate(self._metrics):
                 state.values.setdefault(number, {}).setdefault(unit, []).append(record.value(metric)[0])
         if not state.pending:
@@ -193,8 +199,8 @@ class Conductor:
             return 0
         chosen = self.campaign.statistics
         if state.units >= _LEAST_UNITS and all(
-            statistics.is_narrow(of_units(by_unit), until.share, chosen.confidence, chosen.interval)
-            for by_unit in state.values.values()
+            statistics.is_narrow(of_units(by_unit, scale), until.share, chosen.confidence, chosen.interval, scale)
+            for by_unit, scale in zip(state.values.values(), state.scales or repeat(PLAIN), strict=False)
         ):
             return 0
         wanted = max(_LEAST_UNITS, math.ceil(state.units * 1.5))
@@ -221,13 +227,9 @@ class Conductor:
         return len(self.keys[cell]) // _KEY_BYTES // self.plan.runs_of_unit()
 
 
-def of_units(values: dict[int, list[float]]) -> list[float]:
+def of_units(values: dict[int, list[float]], scale: Scale = PLAIN) -> list[float]:
     """One value for each unit: the mean of its runs that have one."""
-    found = []
-    for unit in sorted(values):
-        known = [value for value in values[unit] if math.isfinite(value)]
-        found.append(sum(known) / len(known) if known else math.nan)
-    return found
+    return [runs[0] if len(runs := values[unit]) == 1 else statistics.mean(runs, scale) for unit in sorted(values)]
 
 
 def first_run(plan: Plan) -> float:
@@ -240,7 +242,7 @@ def first_run(plan: Plan) -> float:
     with TemporaryDirectory() as folder:
         journal = Store(Path(folder, "journal"))
         conductor = Conductor(plan, journal, None, limit(None))
-        for cell in plan.cells():
+        for cell in plan.samples(_CHECKED):
             if cell.base.name in seen:
                 continue
             seen.add(cell.base.name)
@@ -274,15 +276,8 @@ def check_metrics(campaign: Campaign, record: Record) -> None:
 
 def check_cells(plan: Plan) -> None:
     """Refuse values that the scenario does not take, before the first run. Raises InputError that names the axis."""
-    few = len(plan) <= _CHECKED
-    seen: set[tuple[int, str]] = set()
-    for cell in plan.cells():
-        values = {(place, value.label) for place, value in enumerate(cell.values)}
-        if few or not values <= seen:
-            seen |= values
-            _check_cell(plan, cell)
-        elif sum(len(axis.values) for axis in plan.campaign.axes) + len(plan.campaign.bases) <= len(seen):
-            return
+    for cell in plan.cells() if plan.wanted() <= _CHECKED else plan.samples(_CHECKED):
+        _check_cell(plan, cell)
 
 
 def _check_cell(plan: Plan, cell: Cell) -> None:
@@ -305,7 +300,7 @@ def _in_campaign(plan: Plan, cell: Cell, error: ScenarioError) -> Exception:
     *_, built = cell.base.scenario.arguments
     if built and plan.campaign.source is not None and message.startswith("Scenario(...)"):
         # The table `scenario` of the campaign's own file.
-        return CampaignError(["scenario", *_steps(error.key or "")], message.partition(": ")[2])
+        return CampaignError(["scenario", *steps(error.key or "")], message.partition(": ")[2])
     if not cell.settings or message.startswith(f"{error.file}:"):
         return error
     return CampaignError(["axes"], f"the cell {where(plan, cell)}: {message}")
@@ -314,7 +309,7 @@ def _in_campaign(plan: Plan, cell: Cell, error: ScenarioError) -> Exception:
 _ARRAYS = {"flows", "windows", "links", "nodes"}
 
 
-def _steps(key: str) -> Iterator[str | int]:
+def steps(key: str) -> Iterator[str | int]:
     """The parts of a key of the core, which names arguments: ``flows[0].rtt`` is ``flow[0].rtt`` in a file."""
     for place, (name, index) in enumerate(re.findall(r"([^.\[\]]+)|\[(\d+)\]", key)):
         yield int(index) if index else name.removesuffix("s") if place == 0 and name in _ARRAYS else name

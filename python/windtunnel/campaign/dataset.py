@@ -27,7 +27,7 @@ from windtunnel._core import MemoryLimitError, ScenarioError
 from windtunnel.atomic import staged
 from windtunnel.campaign.columns import OF_FLOW, AxisColumns, known, number_at
 from windtunnel.campaign.conduct import Conductor
-from windtunnel.campaign.plan import Cell, Replica
+from windtunnel.campaign.plan import Cell, Plan, Replica
 from windtunnel.campaign.simulate import Record
 from windtunnel.campaign.summarise import CELL_COLUMNS, Findings, summarise
 from windtunnel.claims.decide import Decided
@@ -160,7 +160,7 @@ def _write_cells(stage: Path, findings: Findings, axes: AxisColumns) -> None:
     schema = pa.schema([("cell", pa.int64()), *plain, *((name, types[kind]) for name, kind in CELL_COLUMNS.items())])
     rows = [{**axes.of(row.cell), "cell": row.cell.number, **row.values} for row in findings.rows]
     table = pa.Table.from_pylist(rows, schema=schema)
-    pq.write_table(table, stage / "cells.parquet", compression="zstd")
+    pq.write_table(table, stage / "cells.parquet", compression="zstd", write_page_checksum=True)
     csv.write_csv(table, stage / "cells.csv")
 
 
@@ -197,7 +197,7 @@ def _manifest(conductor: Conductor, findings: Findings) -> str:
         "schema_version": SCHEMA_VERSION,
         "version": _core.__version__,
         "title": campaign.title,
-        "scenarios": {base.name: base.scenario.resolve() for base in campaign.bases},
+        "scenarios": _scenarios(conductor.plan),
         "axes": [
             {"name": axis.name, "keys": list(axis.keys), "block": block, "kind": kind.kind,
              "values": [{"label": v.label, "settings": list(v.settings), "number": v.number} for v in axis.values]}
@@ -206,6 +206,8 @@ def _manifest(conductor: Conductor, findings: Findings) -> str:
         "seeds": None if campaign.seeds is None else list(campaign.seeds),
         "offsets": campaign.offsets,
         "metrics": {name: metric.text for name, metric in campaign.metrics},
+        "kinds": {name: metric.kind for name, metric in campaign.metrics},
+        "units": {name: metric.unit for name, metric in campaign.metrics},
         "claims": [
             {"name": claim.name, "text": claim.text, "check": claim.condition.text,
              "where": {axis: list(labels) for axis, labels in claim.where}}
@@ -221,6 +223,21 @@ def _manifest(conductor: Conductor, findings: Findings) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def _scenarios(plan: Plan) -> dict[str, dict[str, Any] | None]:
+    """The scenarios with every default. One to which an axis adds what it needs is shown as its first cell has it; None
+    where that is wrong too.
+    """
+    found: dict[str, dict[str, Any] | None] = {}
+    each = len(plan) // len(plan.campaign.bases)
+    for place, base in enumerate(plan.campaign.bases):
+        found[base.name] = None
+        for scenario in (base.scenario, base.scenario.override(*plan.cell(place * each).settings)):
+            with suppress(ScenarioError):
+                found[base.name] = scenario.resolve()
+                break
+    return found
+
+
 class _Writer:
     """Rows to a Parquet file, a bounded number of them in memory."""
 
@@ -228,7 +245,7 @@ class _Writer:
         import pyarrow.parquet as pq
 
         self._schema, self._columns = schema, self._empty(schema.names)
-        self._writer = pq.ParquetWriter(file, schema, compression="zstd")
+        self._writer = pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True)
         self._count = 0
 
     @staticmethod

@@ -43,12 +43,11 @@ class Forecast:
 
 def forecast(plan: Plan) -> Forecast:
     """The forecast of a plan whose cells are valid."""
-    chosen = None if plan.is_whole else list(plan.cells())
-    cells = len(plan) if chosen is None else len(chosen)
+    cells = plan.wanted()
     step = max(1, cells // _SAMPLE)
     seconds_sum, memory, flows, samples = 0.0, 0.0, 0, 0
     for place in range(0, cells, step):
-        cell = plan.cell(place) if chosen is None else chosen[place]
+        cell = plan.wanted_cell(place)
         scenario = cell.base.scenario.override(*cell.settings)
         estimate = scenario.estimate()
         seconds_sum += estimate["seconds"]

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from windtunnel.campaign.axes import Axis, Block, axes_of, inline
 from windtunnel.campaign.metrics import Expression, MetricError
+from windtunnel.campaign.scales import KINDS
 from windtunnel.claims.model import Claim, ClaimError, claims_of
-from windtunnel.errors import InputError, did_you_mean
+from windtunnel.errors import InputError, cut, did_you_mean
 from windtunnel.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ MOST_RUNS = 100
 MOST_SEEDS = 1_000_000
 #: The most cells; more are a slip, and nobody would live to see their end.
 MOST_CELLS = 10_000_000
+#: The most metrics, and the most claims: each is calculated from each run.
+MOST_METRICS = 10_000
 #: What a scenario is called where there are several.
 SCENARIO = "scenario"
 #: Columns of the data set, which therefore no axis and no metric can be called.
@@ -123,10 +126,11 @@ class Campaign:
     ``offsets``: with True, flows start at another time within a round trip for each seed. A number crosses so many
     offsets with the seeds, which tells what depends on the phases of flows from what depends on chance.
 
-    ``metrics``: expressions by name. ``baseline``: values of axes, to which all other cells are compared, seed by seed;
-    or several such. ``until``: ``"ci 5 %"`` adds runs to a cell until its intervals are narrow enough, or there are
-    ``max_runs``. ``claims``: statements to decide, ``{"text": ..., "check": "p99(queue.sojourn_ms) < 5"}``, each
-    about the cells whose axes have the values of its ``where``.
+    ``metrics``: expressions by name; or tables ``{"value": ..., "kind": ..., "unit": ...}``, whose kind says how values
+    of several runs are put together (``scales.py``). ``baseline``: values of axes, to which all other cells are
+    compared, seed by seed; or several such. ``until``: ``"ci 5 %"`` adds runs to a cell until its intervals are narrow
+    enough, or there are ``max_runs``. ``claims``: statements to decide, ``{"text": ..., "check":
+    "p99(queue.sojourn_ms) < 5"}``, each about the cells whose axes have the values of its ``where``.
     """
 
     title: str
@@ -150,7 +154,7 @@ class Campaign:
         axes: Mapping[str, Any] | Sequence[Block] = (),
         seeds: int | Sequence[int] | None = None,
         offsets: bool | int = False,
-        metrics: Mapping[str, str] | Sequence[str] = (),
+        metrics: Mapping[str, str | Mapping[str, str]] | Sequence[str] = (),
         baseline: Baseline | Sequence[Baseline] = (),
         until: str | None = None,
         max_runs: int | None = None,
@@ -359,22 +363,45 @@ def _offsets(given: object) -> bool | int:
     raise CampaignError(["offsets"], msg, given)
 
 
-def _metrics(given: Mapping[str, str] | Sequence[str], axes: set[str]) -> tuple[tuple[str, Expression], ...]:
+def _metrics(given: Mapping[str, Any] | Sequence[str], axes: set[str]) -> tuple[tuple[str, Expression], ...]:
     if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
         raise CampaignError(["metrics"], f"{given!r} is not allowed: expressions with names, or a list of expressions")
+    if len(given) > MOST_METRICS:
+        raise CampaignError(["metrics"], f"there are {len(given)}; at most {MOST_METRICS} of a campaign")
     pairs = given.items() if isinstance(given, Mapping) else [(text, text) for text in given]
     found: dict[str, Expression] = {}
     for place, (name, text) in enumerate(pairs):
         path = ["metrics", name if isinstance(given, Mapping) else place]
-        if not isinstance(text, str):
-            raise CampaignError(path, f"{text!r} is not allowed: an expression as text", text)
         if name in found or name in axes or name in RESERVED or name == SCENARIO or not name:
             raise CampaignError(path, "is the name of an axis or of another column: choose another", name)
-        try:
-            found[name] = Expression.parse(text)
-        except MetricError as error:
-            raise CampaignError(path, f"{text!r}: {error}", text) from None
+        found[name] = _metric(path, text)
     return tuple(found.items())
+
+
+#: Keys of a metric that is a table.
+_OF_METRIC = ("value", "kind", "unit")
+
+
+def _metric(path: list[str | int], given: object) -> Expression:
+    """An expression, or a table of one with what it does not say itself."""
+    table = given if isinstance(given, Mapping) else {"value": given}
+    for key in table:
+        if key not in _OF_METRIC:
+            hint = did_you_mean(str(key), _OF_METRIC)
+            raise CampaignError([*path, key], f"is not a key here; the keys are {', '.join(_OF_METRIC)}{hint}", key)
+    text, kind, unit = (table.get(key) for key in _OF_METRIC)
+    if not isinstance(text, str):
+        problem = f"{given!r} is not allowed: an expression as text, or a table with `value`, `kind` and `unit`"
+        raise CampaignError(path, problem, given)
+    if kind is not None and kind not in KINDS:
+        hint = did_you_mean(str(kind), KINDS)
+        raise CampaignError([*path, "kind"], f"{kind!r} is not allowed: {' or '.join(KINDS)}{hint}", kind)
+    if unit is not None and not isinstance(unit, str):
+        raise CampaignError([*path, "unit"], f"{unit!r} is not allowed: a text", unit)
+    try:
+        return Expression.parse(text, kind, unit)
+    except MetricError as error:
+        raise CampaignError(path, f"{cut(text)!r}: {error}", text) from None
 
 
 def _labels(bases: Sequence[Base], blocks: Sequence[Block]) -> dict[str, list[str]]:
@@ -386,6 +413,8 @@ def _labels(bases: Sequence[Base], blocks: Sequence[Block]) -> dict[str, list[st
 
 
 def _claims(given: object, metrics: Mapping[str, Expression], axes: Mapping[str, Sequence[str]]) -> tuple[Claim, ...]:
+    if isinstance(given, Sequence) and len(given) > MOST_METRICS:
+        raise CampaignError(["claim"], f"there are {len(given)}; at most {MOST_METRICS} of a campaign")
     try:
         return claims_of(given, metrics, axes)
     except ClaimError as error:

@@ -5,11 +5,13 @@ A cell is made when it is asked for, so that a campaign of a million takes no me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
-from windtunnel.campaign.axes import Block, Value
-from windtunnel.campaign.model import SCENARIO, Base, Campaign, rows_of
+from windtunnel.campaign.axes import Axis, Block, Value
+from windtunnel.campaign.model import SCENARIO, Base, Campaign
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.scenario import Scenario
 from windtunnel.start_offsets import starts
@@ -41,16 +43,40 @@ class Replica:
     unit: int
 
 
+@dataclass(frozen=True)
+class _Dimension:
+    """Axes on which a cell has one place: one axis of a grid, or all of a zip. ``places`` are those that are wanted."""
+
+    axes: tuple[Axis, ...]
+    size: int
+    places: Sequence[int]
+
+
 class Plan:
-    """The cells of a campaign; ``only`` keeps those that have these values, by axis."""
+    """The cells of a campaign; ``only`` keeps those that have these values, by axis.
+
+    A cell's number has its places on all dimensions as digits: the scenario's first, and the last axis varies first.
+    """
 
     def __init__(self, campaign: Campaign, only: Mapping[str, Sequence[str]] | None = None) -> None:
         self.campaign = campaign
         several = len(campaign.bases) > 1
         self.axes = ((SCENARIO,) if several else ()) + tuple(axis.name for axis in campaign.axes)
-        self._sizes = [len(campaign.bases), *map(rows_of, campaign.blocks)]
         self._only = {} if only is None else {name: set(labels) for name, labels in only.items()}
         self._check_only()
+        self._bases = _Dimension((), len(campaign.bases), _kept(campaign.bases, self._only.get(SCENARIO)))
+        self._dimensions = [self._bases, *(each for block in campaign.blocks for each in self._of_block(block))]
+
+    def _of_block(self, block: Block) -> Iterator[_Dimension]:
+        together = [block.axes] if block.kind == "zip" else [(axis,) for axis in block.axes]
+        for axes in together:
+            size = len(axes[0].values)
+            places: Sequence[int] = range(size)
+            for axis in axes:
+                if axis.name in self._only:
+                    wanted = self._only[axis.name]
+                    places = [place for place in places if axis.values[place].label in wanted]
+            yield _Dimension(axes, size, places)
 
     def __len__(self) -> int:
         """The number of cells, those included that ``only`` leaves out."""
@@ -58,43 +84,53 @@ class Plan:
 
     def wanted(self) -> int:
         """The number of cells that ``only`` keeps."""
-        return len(self) if self.is_whole else sum(1 for _ in self.cells())
+        return math.prod(len(each.places) for each in self._dimensions)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether no cell is left out."""
-        return not self._only
+    def wanted_cell(self, place: int) -> Cell:
+        """A cell by its place among those that ``only`` keeps."""
+        digits = _digits(place, [len(each.places) for each in self._dimensions])
+        return self.cell(self._number([each.places[d] for each, d in zip(self._dimensions, digits, strict=True)]))
 
     def cells(self) -> Iterator[Cell]:
-        """The cells; the last axis varies first."""
-        return (cell for cell in map(self.cell, range(len(self))) if self.is_wanted(cell))
+        """The cells that ``only`` keeps; the last axis varies first."""
+        return (self.cell(self._number(places)) for places in product(*(each.places for each in self._dimensions)))
 
-    def is_wanted(self, cell: Cell) -> bool:
-        """Whether ``only`` keeps a cell."""
-        labels = dict(zip(self.axes, (value.label for value in cell.values), strict=True))
-        return all(labels[name] in wanted for name, wanted in self._only.items())
+    def samples(self, most: int) -> Iterator[Cell]:
+        """Cells in which each value of each axis comes; of axes with very many values evenly chosen ones, so that there
+        are about ``most`` cells.
+        """
+        if not self.wanted():
+            return
+        first = [each.places[0] for each in self._dimensions]
+        yield self.cell(self._number(first))
+        for at, each in enumerate(self._dimensions):
+            step = max(1, len(each.places) * len(self._dimensions) // most)
+            for place in each.places[step::step]:
+                yield self.cell(self._number([*first[:at], place, *first[at + 1 :]]))
+
+    def _number(self, places: Sequence[int]) -> int:
+        number = 0
+        for each, place in zip(self._dimensions, places, strict=True):
+            number = number * each.size + place
+        return number
 
     def cell(self, number: int) -> Cell:
         """A cell by its number."""
-        base, *rows = _digits(number, self._sizes)
+        base, *places = _digits(number, [each.size for each in self._dimensions])
         chosen = self.campaign.bases[base]
         values = [Value(chosen.name, ())] if len(self.campaign.bases) > 1 else []
-        for block, row in zip(self.campaign.blocks, rows, strict=True):
-            places = _places(block, row)
-            values += [axis.values[place] for axis, place in zip(block.axes, places, strict=True)]
+        for each, place in zip(self._dimensions[1:], places, strict=True):
+            values += [axis.values[place] for axis in each.axes]
         return Cell(number, chosen, tuple(values))
 
     def baseline_of(self, cell: Cell, baseline: Sequence[tuple[str, str]]) -> int:
         """The number of the cell that ``cell`` is compared to: as it is, but with the baseline's values."""
         wanted = dict(baseline)
-        base, *rows = _digits(cell.number, self._sizes)
+        base, *places = _digits(cell.number, [each.size for each in self._dimensions])
         if SCENARIO in wanted and len(self.campaign.bases) > 1:
             base = [b.name for b in self.campaign.bases].index(wanted[SCENARIO])
-        rows = [_with(block, row, wanted) for block, row in zip(self.campaign.blocks, rows, strict=True)]
-        number = 0
-        for size, digit in zip(self._sizes, [base, *rows], strict=True):
-            number = number * size + digit
-        return number
+        pairs = zip(self._dimensions[1:], places, strict=True)
+        return self._number([base, *(_with(each, place, wanted) for each, place in pairs)])
 
     def first_units(self) -> int:
         """How many units a cell starts with."""
@@ -106,11 +142,11 @@ class Plan:
         """The runs of the units ``first`` to before ``past``; beyond the seeds that were given, the next ones."""
         campaign = self.campaign
         seeds: tuple[int | None, ...] = campaign.seeds or (None,)
+        known = max((seed for seed in seeds if seed is not None), default=0)
         for unit in range(first, past):
             if not isinstance(campaign.offsets, bool):
                 yield from (Replica(seed, unit + 1, unit) for seed in seeds)
                 continue
-            known = max((seed for seed in seeds if seed is not None), default=0)
             seed = seeds[unit] if unit < len(seeds) else known + 1 + unit - len(seeds)
             yield Replica(seed, unit + 1 if campaign.offsets else 0, unit)
 
@@ -149,26 +185,13 @@ def _digits(number: int, sizes: Sequence[int]) -> list[int]:
     return digits[::-1]
 
 
-def _places(block: Block, row: int) -> list[int]:
-    """The place of the value of each axis."""
-    if block.kind == "zip":
-        return [row] * len(block.axes)
-    return _digits(row, [len(axis.values) for axis in block.axes])
+def _kept(bases: Sequence[Base], names: set[str] | None) -> Sequence[int]:
+    return [place for place, base in enumerate(bases) if names is None or base.name in names]
 
 
-def _with(block: Block, row: int, wanted: Mapping[str, str]) -> int:
-    """The row that has the wanted values, and else those of ``row``."""
-    named = [(place, axis) for place, axis in enumerate(block.axes) if axis.name in wanted]
+def _with(dimension: _Dimension, place: int, wanted: Mapping[str, str]) -> int:
+    """The place that has the wanted values, and else ``place``."""
+    named = [axis for axis in dimension.axes if axis.name in wanted]
     if not named:
-        return row
-    labels = {axis.name: [v.label for v in axis.values] for _, axis in named}
-    if block.kind == "zip":
-        rows = range(len(block.axes[0].values))
-        return next(r for r in rows if all(labels[a.name][r] == wanted[a.name] for _, a in named))
-    places = _places(block, row)
-    for place, axis in named:
-        places[place] = labels[axis.name].index(wanted[axis.name])
-    number = 0
-    for axis, place in zip(block.axes, places, strict=True):
-        number = number * len(axis.values) + place
-    return number
+        return place
+    return next(p for p in range(dimension.size) if all(a.values[p].label == wanted[a.name] for a in named))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -53,6 +54,8 @@ def ends(table: dict[str, Any]) -> tuple[float, float, str | None]:
         low, high = _in_unit(table["from"], unit), _in_unit(table["to"], unit)
     elif isinstance(table["to"], str):
         raise InputError(f"from {table['from']!r} to {table['to']!r}: one has a unit, and the other has none")
+    if not all(map(math.isfinite, (low, high, high - low))):
+        raise InputError(f"from {table['from']!r} to {table['to']!r} is too wide: at most 1.8e308 lies between")
     return low, high, unit
 
 
@@ -75,7 +78,7 @@ def _steps(table: dict[str, Any], low: float, high: float, unit: str | None, spa
     if not step or (high - low) / step < 0:
         raise InputError(f"step: {table['step']!r} does not lead from {table['from']!r} to {table['to']!r}")
     count = (high - low) / step
-    if abs(count - round(count)) > 1e-6 or not 1 <= round(count) < MOST_STEPS:
+    if not math.isfinite(count) or abs(count - round(count)) > 1e-6 or not 1 <= round(count) < MOST_STEPS:
         raise InputError(f"step: {table['step']!r} is not allowed: a whole number of steps, at most {MOST_STEPS}, "
                          f"from {table['from']!r} to {table['to']!r}")  # fmt: skip
     return round(count) + 1
@@ -106,11 +109,16 @@ def _plain(value: float) -> str:
 
 def _number(value: object) -> tuple[float, str | None]:
     """The number of a value, and its unit."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value), None
+    if isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value):
+        with suppress(OverflowError):  # a whole number of more than 308 digits
+            return float(value), None
     if isinstance(value, str) and (found := _QUANTITY.fullmatch(value)):
         return float(found[1]), found[2]
     raise InputError(f'{value!r} is not allowed in a range: a number, or one with a unit such as "20 ms"')
+
+
+def _is_finite(value: float) -> bool:
+    return isinstance(value, int) or math.isfinite(value)
 
 
 def _in_unit(value: object, unit: str) -> float:

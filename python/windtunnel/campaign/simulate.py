@@ -18,6 +18,7 @@ from typing import Any
 
 from windtunnel import _core
 from windtunnel.campaign.metrics import Expression, MetricError
+from windtunnel.campaign.scales import Scale
 from windtunnel.engine.cache import core, key_of
 from windtunnel.engine.work import GoOn
 from windtunnel.memory import limit
@@ -96,6 +97,11 @@ class Record:
             return metric.value(RunResult(self.summary, {}, {})), ""
         except MetricError as error:
             return math.nan, str(error)
+
+    def scale(self, metric: Expression) -> Scale:
+        """The scale of a metric: that of its kind, and of Jain's index for as many flows as this run has."""
+        flows = metric.flows if metric.kind == "jain" else None
+        return Scale.of(metric.kind, math.nan if flows is None else self.value(flows)[0])
 
     def answers(self, metrics: Iterable[str]) -> bool:
         """Whether these metrics, which need a table, were asked for in this run, and it did not fail."""

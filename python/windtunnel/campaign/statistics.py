@@ -1,6 +1,7 @@
-"""Values of several runs to intervals, comparisons and effects. All by scipy, and all of it deterministic.
+"""Values of several runs to intervals, comparisons and effects; all of it deterministic.
 
-Values are one for each independent run. NaN stands for a run without this value, and is left out.
+Values are one for each independent run. NaN stands for a run without this value, and is left out. What the mean of
+values is, and on which scale its interval is made, is their ``Scale`` (``scales.py``).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from windtunnel.campaign.model import Correction, Interval
+from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.metrics import Array
 
 #: Resamples of a bootstrap interval, and the seed of their draws.
@@ -33,13 +35,16 @@ class Summary:
     std: float | None = None
     least: float | None = None
     most: float | None = None
+    method: str = ""
+    """What the mean and its interval are, in words."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The values of a cell minus those of its baseline, run by run.
+    """The mean of a cell minus that of its baseline, from the values run by run.
 
-    ``p``: how likely such a mean is without a difference.
+    Of ratios, the factor between the means has the interval, and ``difference`` is what it adds to the baseline's mean;
+    ``effect`` is of their logarithms. ``p``: how likely such a mean is without a difference.
     """
 
     count: int
@@ -52,38 +57,62 @@ class Comparison:
     """Cliff's delta: how much more often a value is above one of the baseline than below it, from -1 to 1."""
 
 
-def summary(values: Sequence[float], confidence: float, interval: Interval) -> Summary:
+def summary(values: Sequence[float], confidence: float, interval: Interval, scale: Scale = PLAIN) -> Summary:
     """Mean and median with intervals."""
     x = _finite(values)
     if not len(x):
         return Summary(0)
     return Summary(
-        len(x), float(np.mean(x)), mean_interval(x, confidence, interval), float(np.median(x)),
+        len(x), scale.mean(x), mean_interval(x, confidence, interval, scale), float(np.median(x)),
         median_interval(x, confidence), float(np.std(x, ddof=1)) if len(x) > 1 else None,
-        float(np.min(x)), float(np.max(x)),
+        float(np.min(x)), float(np.max(x)), method(x, interval, scale),
     )  # fmt: skip
 
 
-def mean_interval(values: Sequence[float] | Array, confidence: float, kind: Interval) -> tuple[float, float] | None:
-    """The interval of the mean: Student's, or the bias-corrected and accelerated bootstrap; None below two values."""
+def mean(values: Sequence[float] | Array, scale: Scale = PLAIN) -> float:
+    """The mean as its scale has it; NaN without a value."""
+    x = _finite(values)
+    return scale.mean(x) if len(x) else math.nan
+
+
+def method(values: Sequence[float] | Array, interval: Interval, scale: Scale = PLAIN) -> str:
+    """What the mean of these values and its interval are, in words."""
+    words = scale.fitting(_finite(values)).words()
+    return words if interval == "t" else f"{words.partition(';')[0]}; bootstrap"
+
+
+def mean_interval(
+    values: Sequence[float] | Array, confidence: float, kind: Interval, scale: Scale = PLAIN
+) -> tuple[float, float] | None:
+    """The interval of the mean: Student's on the scale, or the bias-corrected and accelerated bootstrap; None below two
+    values.
+    """
     x = _finite(values)
     if len(x) < 2:
         return None
-    mean = float(np.mean(x))
     if np.ptp(x) == 0:
-        return mean, mean
-    from scipy import stats
+        return float(x[0]), float(x[0])
+    return _bootstrap(x, confidence, scale) if kind == "bootstrap" else scale.interval(x, confidence)
 
-    if kind == "bootstrap":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            found = stats.bootstrap(
-                (x,), np.mean, confidence_level=confidence, n_resamples=RESAMPLES, rng=np.random.default_rng(SEED)
-            ).confidence_interval
-        low, high = float(found.low), float(found.high)
-        return (low, high) if math.isfinite(low) and math.isfinite(high) else None
-    half = float(stats.t.ppf((1 + confidence) / 2, len(x) - 1)) * float(np.std(x, ddof=1)) / math.sqrt(len(x))
-    return mean - half, mean + half
+
+def _bootstrap(x: Array, confidence: float, scale: Scale) -> tuple[float, float] | None:
+    """Between means of resamples, which no range is left by; of ratios, between the geometric ones."""
+    from scipy import stats  # slow to import, and needed here alone
+
+    logarithms = scale.kind == "ratio" and bool(np.all(x > 0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = stats.bootstrap(
+            (np.log(x) if logarithms else x,), np.mean, confidence_level=confidence, n_resamples=RESAMPLES,
+            rng=np.random.default_rng(SEED),
+        ).confidence_interval  # fmt: skip
+    low, high = float(found.low), float(found.high)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    if logarithms:
+        return math.exp(low), math.exp(high)
+    # The geometric mean is 0, and in no case above the arithmetic one.
+    return (0.0 if scale.kind == "ratio" and float(np.min(x)) == 0 else low), high
 
 
 def median_interval(values: Sequence[float] | Array, confidence: float) -> tuple[float, float] | None:
@@ -93,16 +122,18 @@ def median_interval(values: Sequence[float] | Array, confidence: float) -> tuple
     x = np.sort(_finite(values))
     if len(x) < 2:
         return None
-    from scipy import stats
+    from scipy.special import bdtr, bdtrik
 
     # The k-th values from both ends contain the median unless fewer than k values are on one side of it.
-    k = int(stats.binom.ppf((1 - confidence) / 2, len(x), 0.5))
-    if 2 * stats.binom.cdf(k - 1, len(x), 0.5) > 1 - confidence:
+    k = max(0, math.floor(bdtrik((1 - confidence) / 2, len(x), 0.5))) + 1
+    while k >= 1 and 2 * bdtr(k - 1, len(x), 0.5) > 1 - confidence:
         k -= 1
     return (float(x[k - 1]), float(x[len(x) - k])) if k >= 1 else None
 
 
-def comparison(values: Sequence[float], baseline: Sequence[float], confidence: float, interval: Interval) -> Comparison:
+def comparison(
+    values: Sequence[float], baseline: Sequence[float], confidence: float, interval: Interval, scale: Scale = PLAIN
+) -> Comparison:
     """The paired comparison: values of the same run (seed, offset) are at the same place in both."""
     pairs = min(len(values), len(baseline))
     a, b = np.asarray(values[:pairs], dtype=np.float64), np.asarray(baseline[:pairs], dtype=np.float64)
@@ -110,10 +141,21 @@ def comparison(values: Sequence[float], baseline: Sequence[float], confidence: f
     a, b = a[known], b[known]
     if not len(a):
         return Comparison(0)
+    above = dominance(a, b)
+    if scale.kind == "ratio" and np.all(a > 0) and np.all(b > 0):
+        a, b = np.log(a), np.log(b)
+        of = math.exp(float(np.mean(b)))
+        between = mean_interval(a - b, confidence, interval)
+        return Comparison(
+            len(a), of * math.expm1(float(np.mean(a - b))),
+            None if between is None else (of * math.expm1(between[0]), of * math.expm1(between[1])),
+            _p(a - b), hedges_g(a, b), above,
+        )  # fmt: skip
     difference = a - b
+    both = scale if scale.fitting(a).is_bounded and scale.fitting(b).is_bounded else PLAIN
     return Comparison(
-        len(a), float(np.mean(difference)), mean_interval(difference, confidence, interval), _p(difference),
-        hedges_g(a, b), dominance(a, b),
+        len(a), float(np.mean(difference)), mean_interval(difference, confidence, interval, both.of_differences),
+        _p(difference), hedges_g(a, b), above,
     )  # fmt: skip
 
 
@@ -123,9 +165,10 @@ def _p(difference: Array) -> float | None:
     """
     if len(difference) < 2 or np.ptp(difference) == 0:
         return None
-    from scipy import stats
+    from scipy.special import stdtr
 
-    return float(stats.ttest_1samp(difference, 0.0).pvalue)
+    t = float(np.mean(difference)) / (float(np.std(difference, ddof=1)) / math.sqrt(len(difference)))
+    return 2 * float(stdtr(len(difference) - 1, -abs(t)))
 
 
 def hedges_g(a: Array, b: Array) -> float | None:
@@ -152,11 +195,10 @@ def corrected(p_values: Sequence[float | None], method: Correction) -> list[floa
     """
     known = [(p, place) for place, p in enumerate(p_values) if p is not None]
     found: list[float | None] = [None] * len(p_values)
-    if method == "benjamini-hochberg" and known:
-        from scipy import stats
-
-        for (_, place), q in zip(known, stats.false_discovery_control([p for p, _ in known], method="bh"), strict=True):
-            found[place] = float(q)
+    if method == "benjamini-hochberg":
+        most = 1.0
+        for rank, (p, place) in reversed(list(enumerate(sorted(known), 1))):
+            most = found[place] = min(most, p * len(known) / rank)
         return found
     least = 0.0
     for rank, (p, place) in enumerate(sorted(known)):
@@ -193,19 +235,19 @@ def phases(groups: Sequence[Sequence[float]]) -> Phases | None:
         return Phases(1.0, bool(np.ptp(everything) > _SPREAD * abs(mean)))
     freedom = len(everything) - len(kept)
     share = 1 - within / total
-    from scipy import stats
+    from scipy.special import fdtrc
 
     ratio = (total - within) / (len(kept) - 1) / (within / freedom)
-    return Phases(share, bool(share >= _SHARE and stats.f.sf(ratio, len(kept) - 1, freedom) < _SIGNIFICANT))
+    return Phases(share, bool(share >= _SHARE and fdtrc(len(kept) - 1, freedom, ratio) < _SIGNIFICANT))
 
 
-def is_narrow(values: Sequence[float], share: float, confidence: float, kind: Interval) -> bool:
+def is_narrow(values: Sequence[float], share: float, confidence: float, kind: Interval, scale: Scale = PLAIN) -> bool:
     """Whether the interval of the mean is at most ``share`` of the mean to either side."""
-    found = mean_interval(values, confidence, kind)
+    found = mean_interval(values, confidence, kind, scale)
     if found is None:
         return False
-    mean = float(np.mean(_finite(values)))
-    return max(found[1] - mean, mean - found[0]) <= share * abs(mean)
+    middle = mean(values, scale)
+    return max(found[1] - middle, middle - found[0]) <= share * abs(middle)
 
 
 def _finite(values: Sequence[float] | Array) -> Array:

@@ -11,13 +11,14 @@ from windtunnel.campaign import statistics
 from windtunnel.campaign.columns import where
 from windtunnel.campaign.conduct import Conductor, of_units
 from windtunnel.campaign.plan import Cell
+from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.claims.cells import decide
 from windtunnel.claims.decide import Decided
 
 #: Columns of a row, beyond its cell, and their types. ``runs`` of the cell are ``failed`` or have one of ``distinct``
-#: digests; ``count`` independent values have ``mean`` ... ``max``.
+#: digests; ``count`` independent values have ``mean`` ... ``max``; ``method`` says what mean and interval are.
 CELL_COLUMNS: dict[str, type] = {
-    "metric": str, "runs": int, "failed": int, "distinct": int, "count": int,
+    "metric": str, "unit": str, "kind": str, "method": str, "runs": int, "failed": int, "distinct": int, "count": int,
     "mean": float, "mean_low": float, "mean_high": float,
     "median": float, "median_low": float, "median_high": float, "std": float, "min": float, "max": float,
     "offset_share": float, "phase_locked": bool,
@@ -25,6 +26,8 @@ CELL_COLUMNS: dict[str, type] = {
     "difference": float, "difference_low": float, "difference_high": float,
     "p": float, "p_corrected": float, "effect": float, "dominance": float,
 }  # fmt: skip
+#: Columns that data sets of older versions do not have.
+LATER = ("unit", "kind", "method")
 #: Cells that are kept because others may be compared to them.
 _KEPT = 256
 _NAMED = 3
@@ -55,6 +58,7 @@ class _Values:
     failed: int
     digests: int
     by_metric: tuple[dict[int, list[float]], ...]
+    scales: tuple[Scale, ...]
 
 
 def summarise(conductor: Conductor) -> Findings:
@@ -93,30 +97,35 @@ class _Summary:
             self._kept.move_to_end(cell)
             return self._kept[cell]
         by_metric: tuple[dict[int, list[float]], ...] = tuple({} for _ in self._campaign.metrics)
+        scales = [PLAIN for _ in self._campaign.metrics]
         runs, failed, digests = 0, 0, set()
         for record in self._conductor.records(cell):
+            if runs == failed and not record.error:  # the first that did not fail
+                scales = [record.scale(metric) for _, metric in self._campaign.metrics]
             unit = runs // self._plan.runs_of_unit()
             runs, failed = runs + 1, failed + bool(record.error)
             digests |= {record.digest} - {""}
             for values, (_, metric) in zip(by_metric, self._campaign.metrics, strict=True):
                 values.setdefault(unit, []).append(record.value(metric)[0])
-        found = self._kept[cell] = _Values(runs, failed, len(digests), by_metric)
+        found = self._kept[cell] = _Values(runs, failed, len(digests), by_metric, tuple(scales))
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         return found
 
     def _rows(self, cell: Cell, name: str, place: int, values: _Values) -> list[Row]:
         chosen, by_unit = self._campaign.statistics, values.by_metric[place]
-        units = of_units(by_unit)
-        summary = statistics.summary(units, chosen.confidence, chosen.interval)
+        scale = values.scales[place]
+        units = of_units(by_unit, scale)
+        summary = statistics.summary(units, chosen.confidence, chosen.interval, scale)
         phases = self._phases(cell, by_unit)
         until = self._campaign.until
-        if until and not statistics.is_narrow(units, until.share, chosen.confidence, chosen.interval):
+        if until and not statistics.is_narrow(units, until.share, chosen.confidence, chosen.interval, scale):
             self._wide[cell.number] = cell
         low, high = summary.interval or (None, None)
         median_low, median_high = summary.median_interval or (None, None)
         row = dict.fromkeys(CELL_COLUMNS) | {
-            "metric": name, "runs": values.runs, "failed": values.failed, "distinct": values.digests,
+            "metric": name, "unit": self._campaign.metrics[place][1].unit, "kind": scale.kind,
+            "method": summary.method, "runs": values.runs, "failed": values.failed, "distinct": values.digests,
             "count": summary.count, "mean": summary.mean, "mean_low": low, "mean_high": high,
             "median": summary.median, "median_low": median_low, "median_high": median_high,
             "std": summary.std, "min": summary.least, "max": summary.most,
@@ -125,7 +134,7 @@ class _Summary:
         baselines = self._campaign.baselines
         if not baselines:
             return [Row(cell, row)]
-        return [Row(cell, row | self._compared(cell, place, units, baseline)) for baseline in baselines]
+        return [Row(cell, row | self._compared(cell, place, units, scale, baseline)) for baseline in baselines]
 
     def _phases(self, cell: Cell, by_unit: dict[int, list[float]]) -> statistics.Phases | None:
         """Only where offsets and seeds are crossed can one be told from the other."""
@@ -137,7 +146,7 @@ class _Summary:
         return found
 
     def _compared(
-        self, cell: Cell, place: int, units: Sequence[float], baseline: Sequence[tuple[str, str]]
+        self, cell: Cell, place: int, units: Sequence[float], scale: Scale, baseline: Sequence[tuple[str, str]]
     ) -> dict[str, Any]:
         number = self._plan.baseline_of(cell, baseline)
         name = ", ".join(f"{axis} = {label}" for axis, label in baseline)
@@ -145,8 +154,8 @@ class _Summary:
         if number == cell.number or number not in self._conductor.keys:
             return {"baseline": name, "baseline_cell": number}
         chosen = self._campaign.statistics
-        others = of_units(self._values(number).by_metric[place])
-        found = statistics.comparison(units, others, chosen.confidence, chosen.interval)
+        others = of_units(self._values(number).by_metric[place], scale)
+        found = statistics.comparison(units, others, chosen.confidence, chosen.interval, scale)
         low, high = found.interval or (None, None)
         return {
             "baseline": name, "baseline_cell": number, "pairs": found.count, "difference": found.difference,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windtunnel.campaign.conduct import of_units
+from windtunnel.campaign.scales import PLAIN
 from windtunnel.claims.decide import Decided, Decision, of_values
 from windtunnel.claims.model import Claim
 
@@ -37,8 +39,12 @@ def _in_cell(conductor: Conductor, cell: Cell, claims: list[Claim], labels: dict
         return []
     values: list[dict[int, list[float]]] = [{} for _ in claims]
     why = ["" for _ in claims]
+    scales = [PLAIN for _ in claims]
+    first = True
     per_unit = conductor.plan.runs_of_unit()
     for number, record in enumerate(conductor.records(cell.number)):
+        if first and not record.error:
+            first, scales = False, [record.scale(claim.condition.quantity) for claim in claims]
         for place, claim in enumerate(claims):
             value, problem = record.value(claim.condition.quantity)
             values[place].setdefault(number // per_unit, []).append(value)
@@ -46,7 +52,7 @@ def _in_cell(conductor: Conductor, cell: Cell, claims: list[Claim], labels: dict
     chosen = conductor.campaign.statistics
     pairs = tuple(labels.items())
     decisions = [
-        of_values(claim, of_units(by_unit), chosen.confidence, chosen.interval, reason)
-        for claim, by_unit, reason in zip(claims, values, why, strict=True)
+        of_values(claim, of_units(by_unit, scale), chosen.confidence, chosen.interval, reason, scale)
+        for claim, by_unit, reason, scale in zip(claims, values, why, scales, strict=True)
     ]
-    return [Decision(d.verdict, d.count, d.mean, d.interval, d.why, pairs) for d in decisions]
+    return [replace(decision, cell=pairs) for decision in decisions]

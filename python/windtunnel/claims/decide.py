@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from windtunnel.campaign.metrics import MetricError
+from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.claims.model import Claim, condition_of, default_name
 from windtunnel.verdicts import Statement
 
@@ -66,6 +67,8 @@ class Decision:
     interval: tuple[float, float] | None = None
     why: str = ""
     cell: tuple[tuple[str, str], ...] = ()
+    method: str = ""
+    """What the mean and its interval are, in words."""
 
     def words(self) -> str:
         """What was measured: ``4.2 (3.9 to 4.5, 8 runs)``."""
@@ -85,7 +88,7 @@ class Decision:
         low, high = self.interval or (None, None)
         return {
             "cell": dict(self.cell), "verdict": self.verdict, "count": self.count, "mean": self.mean, "low": low,
-            "high": high, "why": self.why,
+            "high": high, "method": self.method, "why": self.why,
         }  # fmt: skip
 
 
@@ -116,17 +119,25 @@ def is_passed(decided: Iterable[Decided], *, undecided: bool) -> bool:
 
 
 def of_values(
-    claim: Claim, values: Sequence[float], confidence: float, interval: Literal["t", "bootstrap"], why: str = ""
+    claim: Claim,
+    values: Sequence[float],
+    confidence: float,
+    interval: Literal["t", "bootstrap"],
+    why: str = "",
+    scale: Scale = PLAIN,
 ) -> Decision:
     """The decision by independent values; one that is not a number counts for nothing."""
-    from windtunnel.campaign.statistics import mean_interval
+    from windtunnel.campaign.statistics import mean as mean_of
+    from windtunnel.campaign.statistics import mean_interval, method
 
     known = [value for value in values if math.isfinite(value)]
     if not known:
         return Decision("undecided", 0, None, why=why or "no run has a value")
-    mean = math.fsum(known) / len(known)
-    found = (mean, mean) if len(known) == 1 else mean_interval(known, confidence, interval)
-    return Decision(judge(claim.condition, found), len(known), mean, found if len(known) > 1 else None)
+    if len(known) == 1:
+        value = known[0]
+        return Decision(judge(claim.condition, (value, value)), 1, value)
+    mean, found = mean_of(known, scale), mean_interval(known, confidence, interval, scale)
+    return Decision(judge(claim.condition, found), len(known), mean, found, method=method(known, interval, scale))
 
 
 def of_run(result: RunResult) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.campaign.metrics import Condition, Expression, MetricError
-from windtunnel.errors import did_you_mean
+from windtunnel.errors import cut, did_you_mean
 
 KEYS = ("text", "check", "name", "where")
 
@@ -41,7 +41,7 @@ def condition_of(check: str, names: Mapping[str, Expression]) -> Condition:
             raise MetricError("baseline() is known only where two are compared: in `windtunnel compare --fail-if`")
         return condition
     except MetricError as error:
-        raise ClaimError(["check"], f"{check!r}: {error}", check) from None
+        raise ClaimError(["check"], f"{cut(check)!r}: {error}", check) from None
 
 
 def claims_of(given: object, names: Mapping[str, Expression], axes: Mapping[str, Sequence[str]]) -> tuple[Claim, ...]:

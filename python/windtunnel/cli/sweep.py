@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,12 @@ from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.reading import allow_read_option, set_option
 from windtunnel.cli.streams import message, say
 from windtunnel.errors import InputError
+from windtunnel.printable import printable
 from windtunnel.scenario_file import STDIN
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from windtunnel.campaign.conduct import Conductor
     from windtunnel.campaign.model import Campaign
     from windtunnel.campaign.plan import Plan
@@ -41,6 +45,8 @@ if TYPE_CHECKING:
 )
 @click.option("--pages", metavar="N", type=click.IntRange(0, 1000), default=0, help="Write pages of N runs: those of "
               "cells with the greatest and least means first.")  # fmt: skip
+@click.option("--rows", metavar="N", type=click.IntRange(0), default=20, show_default=True,
+              help="Print so many rows of the table; 0 for all. The data set has all.")  # fmt: skip
 @set_option
 @place_options
 @claim_options
@@ -56,6 +62,7 @@ def sweep(
     only: tuple[str, ...],
     page: str | None,
     pages: int,
+    rows: int,
     settings: tuple[str, ...],
     where: Where,
     restart: bool,
@@ -101,7 +108,7 @@ def sweep(
         )  # fmt: skip
     except KeyboardInterrupt:
         stopped(ctx, target)
-    _report(campaign, conductor, findings)
+    _report(campaign, conductor, findings, rows or len(findings.rows), target)
     show(findings.claims)
     say(target)
     passed = report([(stem, findings.claims)], junit, undecided)
@@ -148,12 +155,12 @@ def _try_first(plan: Plan) -> None:
     message(f"the first run took {seconds:.2g} s; all metrics are known")
 
 
-#: Rows of the table that is printed; the data set has all.
-_ROWS = 20
+#: Names of axes that are longer are broken before their dots.
+_LONG = 12
 
 
-def _report(campaign: Campaign, conductor: Conductor, findings: Findings) -> None:
-    """The first cells and what is to be said of the whole."""
+def _report(campaign: Campaign, conductor: Conductor, findings: Findings, most: int, place: Path) -> None:
+    """The first rows and what is to be said of the whole."""
     from rich.table import Table
 
     from windtunnel.cli.consoles import output
@@ -161,30 +168,51 @@ def _report(campaign: Campaign, conductor: Conductor, findings: Findings) -> Non
     compared = bool(campaign.baselines)
     table = Table(box=None, pad_edge=False)
     for axis in conductor.plan.axes:
-        table.add_column(axis, overflow="fold")
-    table.add_column("metric")
-    table.add_column("mean", justify="right")
+        table.add_column(_heading(axis), overflow="fold")
+    table.add_column("metric", overflow="fold")
+    table.add_column("mean", justify="right", no_wrap=True)
     table.add_column(f"{100 * campaign.statistics.confidence:g} % interval", justify="right", no_wrap=True)
     if compared:
-        table.add_column("difference", justify="right")
-        table.add_column("corrected p", justify="right")
+        table.add_column("difference", justify="right", overflow="fold")
+        table.add_column("corrected p", justify="right", overflow="fold")
     last = None
-    for row in findings.rows[:_ROWS]:
+    for row in findings.rows[:most]:
         v, first = row.values, row.cell.number != last
         last = row.cell.number
         cells = [value.label if first else "" for value in row.cell.values]
-        cells += [v["metric"], _number(v["mean"]), _span(v["mean_low"], v["mean_high"])]
+        metric = f"{v['metric']} ({v['unit']})" if v["unit"] else v["metric"]
+        cells += [metric, _number(v["mean"]), _span(v["mean_low"], v["mean_high"])]
         if compared:
             cells += [_number(v["difference"]), _number(v["p_corrected"])]
         table.add_row(*cells)
     console = output()
     if findings.rows:
         console.print(table)
-    if len(findings.rows) > _ROWS:
-        say(f"... and {len(findings.rows) - _ROWS} more rows in cells.csv")
+    if len(findings.rows) > most:
+        hidden = len(findings.rows) - most
+        say(f"{hidden} of {len(findings.rows)} rows are not shown: {place / 'cells.csv'} has all, --rows 0 prints all")
+    for line in _methods(findings):
+        say(line)
     for note in findings.notes:
         say(f"note: {note}")
     say(conductor.count.line())
+
+
+def _heading(axis: str) -> Text:
+    from rich.text import Text
+
+    name = printable(axis)
+    return Text(name.replace(".", "\n.") if len(name) > _LONG else name)
+
+
+def _methods(findings: Findings) -> Iterator[str]:
+    """What means and intervals are, where not all are plain ones."""
+    found: dict[str, dict[str, None]] = {}
+    for row in findings.rows:
+        if row.values["method"]:
+            found.setdefault(row.values["method"], {})[row.values["metric"]] = None
+    if len(found) > 1 or any(row.values["kind"] != "plain" for row in findings.rows):
+        yield from (f"{', '.join(metrics)}: {method}" for method, metrics in found.items())
 
 
 def _number(value: float | None) -> str:

@@ -9,7 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from windtunnel.campaign import statistics
+from windtunnel.campaign.metrics import Expression
 from windtunnel.campaign.model import SCENARIO
+from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.compare.sides import CampaignSide, RunSide
 from windtunnel.errors import InputError
 from windtunnel.result import RunResult
@@ -135,7 +137,15 @@ def metrics_of(baseline: CampaignSide, candidate: CampaignSide) -> dict[str, str
     return {name: text for name, text in a.items() if name in b}
 
 
-def units(rows: Sequence[Mapping[str, Any]], values: Sequence[float], *, crossed: bool) -> list[float]:
+def scales_of(side: CampaignSide, metrics: Mapping[str, str]) -> dict[str, Scale]:
+    """The scales of metrics; of a data set from before there were kinds, what their texts say."""
+    kinds = side.data.document.get("kinds", {})
+    return {name: Scale.of(kinds.get(name) or Expression.parse(text).kind) for name, text in metrics.items()}
+
+
+def units(
+    rows: Sequence[Mapping[str, Any]], values: Sequence[float], *, crossed: bool, scale: Scale = PLAIN
+) -> list[float]:
     """Independent values: where offsets are crossed with seeds, the mean over the runs of each offset."""
     if not crossed:
         return list(values)
@@ -144,7 +154,7 @@ def units(rows: Sequence[Mapping[str, Any]], values: Sequence[float], *, crossed
         by_offset.setdefault(row["offset"], []).append(value)
     from windtunnel.campaign.conduct import of_units
 
-    return of_units(by_offset)
+    return of_units(by_offset, scale)
 
 
 def is_crossed(side: CampaignSide) -> bool:
@@ -157,19 +167,20 @@ def of_campaigns(baseline: CampaignSide, candidate: CampaignSide) -> list[Differ
     chosen, metrics = candidate.data.document["statistics"], metrics_of(baseline, candidate)
     if not metrics:
         raise InputError(f"{candidate.name}: has no metric of {baseline.name}")
-    crossed, found = is_crossed(candidate), []
+    crossed, found, scales = is_crossed(candidate), [], scales_of(candidate, metrics)
     for cell, pairs in pairs_of(baseline, candidate):
         for name in metrics:
             known = [(a, b) for a, b in pairs if a[name] is not None and b[name] is not None]
             if not known:
                 continue
             rows = [b for _, b in known]
-            before = units(rows, [a[name] for a, _ in known], crossed=crossed)
-            after = units(rows, [b[name] for _, b in known], crossed=crossed)
-            s = statistics.comparison(after, before, chosen["confidence"], chosen["interval"])
-            means = (sum(before) / len(before), sum(after) / len(after))
+            scale = scales[name]
+            before = units(rows, [a[name] for a, _ in known], crossed=crossed, scale=scale)
+            after = units(rows, [b[name] for _, b in known], crossed=crossed, scale=scale)
+            s = statistics.comparison(after, before, chosen["confidence"], chosen["interval"], scale)
+            means = (statistics.mean(before, scale), statistics.mean(after, scale))
             found.append(
-                Difference(cell, name, *means, means[1] - means[0], s.interval, s.p, s.count, rows[0]["cell"], s.effect,
+                Difference(cell, name, *means, s.difference or 0.0, s.interval, s.p, s.count, rows[0]["cell"], s.effect,
                            s.dominance)
             )  # fmt: skip
     return found

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from windtunnel.campaign.metrics import Condition, Expression, MetricError
 from windtunnel.campaign.metrics.language import Node
+from windtunnel.campaign.scales import Scale
 from windtunnel.claims.decide import Decided, Decision, of_values
 from windtunnel.claims.model import Claim
 from windtunnel.compare.differences import is_crossed, metrics_of, pairs_of, units
@@ -54,9 +56,10 @@ def of_campaigns(texts: Sequence[str], baseline: CampaignSide, candidate: Campai
                 values = [gate.quantity.value(_known(roots, b), _known(roots, a)) for a, b in pairs]
             except MetricError as error:
                 raise InputError(f"--fail-if {text!r}: {error}; there are {', '.join(metrics)}") from None
-            independent = units([b for _, b in pairs], values, crossed=is_crossed(candidate))
-            d = of_values(_claim(gate, ""), independent, chosen["confidence"], chosen["interval"])
-            decisions.append(Decision(d.verdict, d.count, d.mean, d.interval, d.why, (("cell", cell or "all"),)))
+            scale = Scale.of(gate.quantity.kind)
+            independent = units([b for _, b in pairs], values, crossed=is_crossed(candidate), scale=scale)
+            d = of_values(_claim(gate, ""), independent, chosen["confidence"], chosen["interval"], scale=scale)
+            decisions.append(replace(d, cell=(("cell", cell or "all"),)))
         found.append(_decided(gate, candidate.name, decisions))
     return found
 

@@ -82,6 +82,8 @@ class Joined:
             "scenarios": {"": {}},
             "axes": axes,
             "metrics": dict(self.metrics),
+            "kinds": last.get("kinds", {}),
+            "units": last.get("units", {}),
             "baselines": [{self.axis: self._names[0]}],
             "statistics": last["statistics"],
             "version": last["version"],
@@ -172,7 +174,8 @@ class Joined:
     def _statistics(self, side: _Side) -> dict[tuple[int, str], dict[str, Any]]:
         """What a campaign says of its own cells; the same for each of its baselines."""
         table = side.data.data.cells
-        columns = [*list(CELL_COLUMNS)[: list(CELL_COLUMNS).index("baseline")]]
+        known = set(table.column_names)  # an older data set has fewer
+        columns = [name for name in list(CELL_COLUMNS)[: list(CELL_COLUMNS).index("baseline")] if name in known]
         cells = self._places(side, np.asarray(table.column("cell").combine_chunks()))
         rows = table.select(columns).to_pylist()
         return {(int(cell), row["metric"]): row for cell, row in zip(cells, rows, strict=True)}

@@ -24,6 +24,9 @@ _WAIT = 0.5
 #: Seconds after which the time of a value's last use is noted again: a day.
 _USE = 86400.0
 
+#: Bytes of a value's hash.
+_SEAL = 8
+
 _TABLE = "CREATE TABLE IF NOT EXISTS outcomes (key BLOB PRIMARY KEY, value BLOB NOT NULL, used REAL NOT NULL)"
 
 
@@ -56,7 +59,7 @@ class Store:
         self._used: set[bytes] = set()
 
     def get(self, key: bytes) -> bytes | None:
-        """The value of a key. Raises OSError."""
+        """The value of a key; None for one that is not there, or has been damaged since. Raises OSError."""
         if key in self._waiting:
             return self._waiting[key]
         with self._named():
@@ -65,8 +68,7 @@ class Store:
             return None
         if self._most is not None and time.time() - row[1] > _USE:
             self._used.add(key)
-        value: bytes = row[0]
-        return value
+        return _unsealed(key, row[0])
 
     def put(self, key: bytes, value: bytes) -> None:
         """Store a value; one that the key had is replaced. Raises OSError, such as for a full disk."""
@@ -84,7 +86,7 @@ class Store:
         """Write what waits; from then on it outlives this process, and others see it."""
         now = time.time()
         if self._waiting or self._used:
-            rows = [(key, value, now) for key, value in self._waiting.items()]
+            rows = [(key, _sealed(key, value), now) for key, value in self._waiting.items()]
             used = [(now, key) for key in self._used]
             with self._transaction():
                 self._file.executemany("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?)", rows)
@@ -152,6 +154,18 @@ class Store:
         except sqlite3.Error as error:
             number = errno.ENOSPC if "full" in str(error) else errno.EIO
             raise OSError(number, f"cannot be used: {error}", str(self.path)) from None
+
+
+def _sealed(key: bytes, value: bytes) -> bytes:
+    """A value with the hash by which damage is seen: SQLite looks at the structure of its file alone."""
+    return hashlib.blake2b(value, digest_size=_SEAL, key=key).digest() + value
+
+
+def _unsealed(key: bytes, stored: object) -> bytes | None:
+    if not isinstance(stored, bytes):  # a damaged file may have a value of another type
+        return None
+    value = stored[_SEAL:]
+    return value if _sealed(key, value) == stored else None
 
 
 def shared() -> Store | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from windtunnel._core import ScenarioError
 from windtunnel.campaign.metrics import Expression
+from windtunnel.campaign.scales import Scale
 from windtunnel.campaign.simulate import Record, Simulate, failure, key_of_run
 from windtunnel.campaign.simulate import Run as Task
 from windtunnel.campaign.sweep import default_place
@@ -28,6 +29,7 @@ class Outcome:
     """What a run gave: its metrics, its flows, how it went; ``error`` if it failed."""
 
     values: Mapping[str, float]
+    scales: Mapping[str, Scale]
     flows: tuple[Mapping[str, Any], ...]
     digest: str
     foreign: tuple[str, ...] = ()
@@ -50,7 +52,7 @@ def run_all(
         if store is not None:
             with suppress(OSError):  # a cache that cannot be written costs only time
                 store.close()
-    return [_outcome(records.found[run.text], run.metrics) for run in runs]
+    return [_outcome(records.found[run.text], run) for run in runs]
 
 
 class _Records:
@@ -107,14 +109,17 @@ class _Records:
                 self._store.put(key, data)
 
 
-def _outcome(record: Record, metrics: Mapping[str, str]) -> Outcome:
+def _outcome(record: Record, run: Run) -> Outcome:
     if record.error:
-        return Outcome({}, (), "", error=record.error)
+        return Outcome({}, {}, (), "", error=record.error)
     values: dict[str, float] = {}
-    for name, text in metrics.items():
-        value, problem = record.value(Expression.parse(text))
+    scales: dict[str, Scale] = {}
+    for name, text in run.metrics.items():
+        metric = Expression.parse(text, run.kinds.get(name))
+        value, problem = record.value(metric)
+        scales[name] = record.scale(metric)
         if problem:
-            return Outcome({}, (), record.digest, error=f"metric `{name}`: {problem}")
+            return Outcome({}, {}, (), record.digest, error=f"metric `{name}`: {problem}")
         values[name] = value if math.isfinite(value) else math.nan
     flows = tuple({key: flow[key] for key in FLOW_COLUMNS} for flow in record.summary["flows"])
-    return Outcome(values, flows, record.digest, record.foreign)
+    return Outcome(values, scales, flows, record.digest, record.foreign)

@@ -1,7 +1,8 @@
 """Whether a check is met: the mean of several runs against a limit, or run by run against the worst baseline.
 
-The mean has a 95 % interval (Student's). A requirement is met where the whole interval lies within the limits, not met
-where none of it does, and undecided otherwise: then the runs are too few, or too different, to tell.
+The mean has a 95 % interval (Student's, on the scale of the quantity's kind). A requirement is met where the whole
+interval lies within the limits, not met where none of it does, and undecided otherwise: then the runs are too few, or
+too different, to tell.
 
 Against a baseline the runs are compared in pairs: the same seed sets the same start offsets and the same random
 streams, so that differences between seeds cancel. The worst baseline is the one with the worst mean: a new algorithm
@@ -15,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.evaluate.pack import Expect
 from windtunnel.papers.trials import Limits, judge, mean
 
@@ -37,20 +39,24 @@ class Judgement:
     larger: bool | None
 
 
-def decide(expect: Expect | None, values: Sequence[float], baselines: Mapping[str, Sequence[float]]) -> Judgement:
+def decide(
+    expect: Expect | None, values: Sequence[float], baselines: Mapping[str, Sequence[float]], scale: Scale = PLAIN
+) -> Judgement:
     """The verdict on ``values``, one for each seed; ``baselines`` have theirs in the same order of seeds."""
     if expect is None:
         return Judgement("info", None, "", None)
-    found = [j for j in (_absolute(expect, values), _relative(expect, values, baselines)) if j is not None]
+    found = [
+        j for j in (_absolute(expect, values, scale), _relative(expect, values, baselines, scale)) if j is not None
+    ]
     return min(found, key=lambda j: _BEST.index(j.verdict))
 
 
-def _absolute(expect: Expect, values: Sequence[float]) -> Judgement | None:
+def _absolute(expect: Expect, values: Sequence[float], scale: Scale) -> Judgement | None:
     if not expect.is_absolute:
         return None
     low = -math.inf if expect.above is None else expect.above
     high = math.inf if expect.below is None else expect.below
-    verdict = _WORDS[judge(Limits(low, high), values)]
+    verdict = _WORDS[judge(Limits(low, high), values, scale)]
     if expect.above is not None and expect.below is not None:
         return Judgement(verdict, None, f"{low:g} to {high:g}", None)
     if expect.above is not None:
@@ -58,21 +64,30 @@ def _absolute(expect: Expect, values: Sequence[float]) -> Judgement | None:
     return Judgement(verdict, high, f"at most {high:g}", False)
 
 
-def _relative(expect: Expect, values: Sequence[float], baselines: Mapping[str, Sequence[float]]) -> Judgement | None:
+def _relative(
+    expect: Expect, values: Sequence[float], baselines: Mapping[str, Sequence[float]], scale: Scale
+) -> Judgement | None:
     if not expect.is_relative:
         return None
     larger = expect.at_least is not None
     factor = expect.at_least if expect.at_least is not None else expect.at_most
     assert factor is not None
     means = {
-        name: m for name, v in baselines.items() if (not expect.of or name in expect.of) and (m := mean(v)) is not None
+        name: m
+        for name, v in baselines.items()
+        if (not expect.of or name in expect.of) and (m := mean(v, scale)) is not None
     }
     if not means:
         return Judgement("undecided", None, "no baseline could be measured", larger)
     worst = (min if larger else max)(means, key=lambda name: means[name])
     limit = factor * means[worst] + expect.plus
-    differences = [v - factor * b - expect.plus for v, b in zip(values, baselines[worst], strict=False)]
-    verdict = _WORDS[judge(Limits(low=0.0) if larger else Limits(high=0.0), differences)]
+    pairs = list(zip(values, baselines[worst], strict=False))
+    if scale.kind == "ratio" and not expect.plus and all(v > 0 and b > 0 for v, b in pairs):
+        found = judge(Limits(low=factor) if larger else Limits(high=factor), [v / b for v, b in pairs], scale)
+    else:
+        differences = [v - factor * b - expect.plus for v, b in pairs]
+        found = judge(Limits(low=0.0) if larger else Limits(high=0.0), differences)
+    verdict = _WORDS[found]
     return Judgement(verdict, limit, _words(larger, factor, worst, expect.plus), larger)
 
 

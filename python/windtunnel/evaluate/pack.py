@@ -10,13 +10,14 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from windtunnel.errors import InputError
+from windtunnel.campaign import scales
+from windtunnel.errors import InputError, did_you_mean
 
 #: What a pack can examine.
 Kind = Literal["cc", "queue"]
@@ -80,6 +81,8 @@ class Trial:
     scenario: Mapping[str, Any]
     axes: Mapping[str, Sequence[Any]]
     metrics: Mapping[str, str]
+    kinds: Mapping[str, scales.Kind]
+    """What metrics are (``campaign/scales.py``) whose expression does not say it."""
     window: tuple[float, float] | None
     quick: Mapping[str, Sequence[Any]]
     seeds: int | None
@@ -100,6 +103,8 @@ class Clause:
     trials: tuple[Trial, ...]
     checks: tuple[Check, ...]
     document: str = ""
+    file: str = ""
+    """The file of the pack that it is in."""
 
     def judges_quantile(self, trial: Trial) -> bool:
         """Whether something is expected of a quantile, such as the 95th percentile of a delay."""
@@ -170,7 +175,7 @@ def read(name: str) -> Pack:
     folder = _FOLDER / name
     head = tomllib.loads((folder / "pack.toml").read_text(encoding="utf-8"))
     files = sorted(file for file in folder.glob("*.toml") if file.name != "pack.toml")
-    clauses = [_clause(c) for file in files for c in tomllib.loads(file.read_text(encoding="utf-8"))["clause"]]
+    clauses = [clause for file in files for clause in _clauses(file)]
     return Pack(
         name=name,
         title=head["title"],
@@ -185,6 +190,52 @@ def read(name: str) -> Pack:
         clauses=tuple(sorted(clauses, key=lambda clause: _order(clause.id))),
         variables=head.get("variables", {}),
     )
+
+
+def _clauses(file: Path) -> Iterator[Clause]:
+    """The clauses of a file. Raises InputError, which names it, for a mistake in it."""
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{file}: is no TOML: {error}") from None
+    for place, table in enumerate(data.get("clause", ())):
+        try:
+            clause = replace(_clause(table), file=str(file))
+            _check_clause(clause)
+            yield clause
+        except KeyError as error:
+            raise InputError(f"{file}: clause {table.get('id', place + 1)}: {error} is missing") from None
+        except ValueError as error:
+            raise InputError(f"{file}: clause {table.get('id', place + 1)}: {error}") from None
+
+
+def _check_clause(clause: Clause) -> None:
+    """Refuse names that nothing has. Raises ValueError."""
+    trials = {trial.id: trial for trial in clause.trials}
+    for trial in clause.trials:
+        for name, kind in trial.kinds.items():
+            _known(f"trial {trial.id}: kinds.{name}", name, trial.metrics)
+            _known(f"trial {trial.id}: kinds.{name}: {kind!r}", kind, scales.KINDS)
+        for axis in trial.quick:
+            _known(f"trial {trial.id}: quick.{axis}", axis, trial.axes)
+    for check in clause.checks:
+        _known(f"check {check.id}: trial: {check.trial!r}", check.trial, trials)
+        trial = trials[check.trial]
+        _known(f"check {check.id}: value: {check.value!r}", check.value, trial.metrics)
+        for axis, labels in check.at.items():
+            _known(f"check {check.id}: at.{axis}", axis, trial.axes)
+            known = [_label(value) for values in (trial.axes, trial.quick) for value in values.get(axis, ())]
+            for label in labels:
+                _known(f"check {check.id}: at.{axis}: {label!r}", str(label), known)
+
+
+def _label(value: Any) -> str:
+    return str(value["name"] if isinstance(value, Mapping) else value)
+
+
+def _known(place: str, name: str, known: Collection[str]) -> None:
+    if name not in known:
+        raise ValueError(f"{place} is not known; there are {', '.join(known) or 'none'}{did_you_mean(name, known)}")
 
 
 def _clause(data: Mapping[str, Any]) -> Clause:
@@ -209,6 +260,7 @@ def _trial(data: Mapping[str, Any]) -> Trial:
         scenario=data["scenario"],
         axes=data.get("axes", {}),
         metrics=data["metrics"],
+        kinds=data.get("kinds", {}),
         window=(float(window[0]), float(window[1])) if window else None,
         quick=data.get("quick", {}),
         seeds=data.get("seeds"),
@@ -222,7 +274,7 @@ def _check(data: Mapping[str, Any], trials: Sequence[Trial]) -> Check:
         text=data["text"],
         value=data["value"],
         unit=data.get("unit", ""),
-        trial=data.get("trial", trials[0].id),
+        trial=data["trial"] if "trial" in data or not trials else trials[0].id,
         expect=_expect(data["expect"]) if "expect" in data else None,
         why=data.get("why", ""),
         at=data.get("at", {}),
@@ -230,4 +282,6 @@ def _check(data: Mapping[str, Any], trials: Sequence[Trial]) -> Check:
 
 
 def _expect(data: Mapping[str, Any]) -> Expect:
+    for key in data:
+        _known(f"expect.{key}", key, [field.name for field in fields(Expect)])
     return Expect(**{**data, "of": tuple(data.get("of", ()))})

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from windtunnel.campaign.scales import PLAIN, Scale
+from windtunnel.campaign.statistics import method
 from windtunnel.evaluate.execute import Outcome
 from windtunnel.evaluate.judge import Verdict, decide, overall
 from windtunnel.evaluate.pack import Check, Clause, Pack
@@ -21,11 +23,13 @@ class Measured:
     mean: float | None
     interval: tuple[float, float] | None
     runs: int
+    method: str = ""
+    """What the mean and its interval are, in words."""
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Measured:
+    def of(cls, values: Sequence[float], scale: Scale = PLAIN) -> Measured:
         """Without a mean where a run shows nothing to measure."""
-        return cls(mean(values), mean_interval(values), len(values))
+        return cls(mean(values, scale), mean_interval(values, scale), len(values), method(values, "t", scale))
 
 
 @dataclass(frozen=True)
@@ -97,8 +101,9 @@ def _row(pack: Pack, clause: Clause, check: Check, cell: str, arms: Mapping[str,
     errors = [o.error for runs in arms.values() for _, o in runs if o.error]
     values = {arm: [] if errors else [outcome.values[check.value] for _, outcome in runs] for arm, runs in arms.items()}
     own, baselines = values[SUBJECT], {arm: v for arm, v in values.items() if arm != SUBJECT}
-    judgement = decide(check.expect, own, baselines)
-    measured = Measured.of(own)
+    scale = next((o.scales[check.value] for _, o in arms[SUBJECT] if check.value in o.scales), PLAIN)
+    judgement = decide(check.expect, own, baselines, scale)
+    measured = Measured.of(own, scale)
     return Row(
         id=_id(clause, check, cell),
         clause=clause.id,
@@ -106,7 +111,7 @@ def _row(pack: Pack, clause: Clause, check: Check, cell: str, arms: Mapping[str,
         cell=cell,
         unit=check.unit,
         subject=measured,
-        baselines={arm: Measured.of(v) for arm, v in baselines.items()},
+        baselines={arm: Measured.of(v, scale) for arm, v in baselines.items()},
         limit=judgement.limit,
         limit_text=judgement.text,
         verdict="failed" if errors else judgement.verdict,

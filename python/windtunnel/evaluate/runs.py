@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import tomli_w
 
 from windtunnel._core import ScenarioError
+from windtunnel.campaign.scales import Kind
+from windtunnel.errors import InputError
 from windtunnel.evaluate.fill import Cell, cells, metrics, scenario
 from windtunnel.evaluate.pack import Clause, Pack, Trial
 from windtunnel.evaluate.subject import Subject
@@ -29,6 +32,7 @@ class Run:
     seed: int
     text: str
     metrics: Mapping[str, str]
+    kinds: Mapping[str, Kind]
 
     @property
     def file(self) -> str:
@@ -67,14 +71,17 @@ OVERHEAD_S = 0.01
 
 
 def plan(pack: Pack, clauses: Sequence[Clause], examined: Subject, *, quick: bool) -> Plan:
-    """The runs of ``clauses``. A scenario that the core refuses for what is examined is excluded, with its words."""
+    """The runs of ``clauses``. A scenario that the core refuses for what is examined is excluded, with its words.
+
+    Raises InputError for a mistake of the pack.
+    """
     runs: list[Run] = []
     excluded: dict[tuple[str, str, str], str] = {}
     for clause in clauses:
         for trial in clause.trials:
             arms = {SUBJECT: examined.value, **pack.baselines, **trial.baselines}
             for cell in cells(trial, pack.variables, quick=quick):
-                reason = _refused(pack, trial, cell, examined)
+                reason = _refused(pack, clause, trial, cell, examined)
                 if reason is not None:
                     excluded[clause.id, trial.id, cell.name] = reason
                     continue
@@ -85,7 +92,7 @@ def plan(pack: Pack, clauses: Sequence[Clause], examined: Subject, *, quick: boo
                         title = _title(pack, clause, cell, arm, examined)
                         data = scenario(trial, cell, title, seed, {pack.kind: value})
                         text = f"# {pack.document}, {clause.id}: {clause.title}\n" + tomli_w.dumps(data)
-                        runs.append(Run(clause.id, trial.id, cell, arm, seed, text, measured))
+                        runs.append(Run(clause.id, trial.id, cell, arm, seed, text, measured, trial.kinds))
     return Plan(tuple(runs), excluded)
 
 
@@ -94,12 +101,26 @@ def _title(pack: Pack, clause: Clause, cell: Cell, arm: str, examined: Subject) 
     return f"{pack.name} {clause.id} with {name}" + (f", {cell.name}" if cell.name else "")
 
 
-def _refused(pack: Pack, trial: Trial, cell: Cell, examined: Subject) -> str | None:
-    """Why what is examined cannot be a part of this scenario; None if it can."""
-    data = scenario(trial, cell, "", 1, examined.placeholders)
+def _refused(pack: Pack, clause: Clause, trial: Trial, cell: Cell, examined: Subject) -> str | None:
+    """Why what is examined cannot be a part of this scenario; None if it can.
+
+    What a baseline cannot be a part of either is a mistake of the pack: raises InputError with its place.
+    """
+    for name, value in {**pack.baselines, **trial.baselines}.items():
+        if (problem := _problem(trial, cell, {pack.kind: value})) is not None:
+            where = f", {cell.name}" if cell.name else ""
+            raise InputError(
+                f"{clause.file}: clause {clause.id}, trial {trial.id}{where}, baseline {name}: {'; '.join(problem)}"
+            )
+    own = _problem(trial, cell, examined.placeholders)
+    return None if own is None else own[-1]
+
+
+def _problem(trial: Trial, cell: Cell, subject: Mapping[str, Any]) -> list[str] | None:
+    """What the core says of the scenario, line by line, without places in a file that nobody has written."""
     try:
-        Scenario.from_toml(tomli_w.dumps(data)).check()
+        Scenario.from_toml(tomli_w.dumps(scenario(trial, cell, "", 1, subject))).check()
     except ScenarioError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return re.sub(r"^(error: )?(line \d+: )?", "", lines[-1])
+        return [re.sub(r"^(error: )?(line \d+: )?", "", line) for line in lines]
     return None

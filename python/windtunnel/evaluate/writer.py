@@ -155,7 +155,7 @@ def _json_row(row: Row) -> dict[str, Any]:
 
 
 def _json_measured(measured: Measured) -> dict[str, Any]:
-    return {"mean": measured.mean, "interval": measured.interval, "runs": measured.runs}
+    return {"mean": measured.mean, "interval": measured.interval, "runs": measured.runs, "method": measured.method}
 
 
 def _write_data(folder: Path, evidence: Evidence) -> None:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from windtunnel import models
+from windtunnel.campaign.scales import Scale
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.expected import Expected
-from windtunnel.papers.expression import calculate
+from windtunnel.papers.expression import calculate, kind
 from windtunnel.papers.features import Axis
 from windtunnel.papers.rows import Row, Verdict, compare, spread
 from windtunnel.papers.suite import Group, Results
@@ -75,6 +76,7 @@ def _claim(
 
     note = f"{claim['measure']}. {why}"
     what, unit, limits = claim["text"], claim["unit"], expected.limits
+    scale = Scale.of(claim.get("kind") or kind(claim["value"]))
 
     def rows(results: Results) -> list[Row]:
         values = _evaluate(claim["value"], constants, {n: results.values(*p) for n, p in places.items()})
@@ -91,6 +93,7 @@ def _claim(
                     unit,
                     note,
                     tolerance=expected.tolerance,
+                    scale=scale,
                     not_judged=claim.get("not_judged", ""),
                 )
             ]

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 
+from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.figures.style import INK, RC, SOFT, flow_look
 from windtunnel.papers.expression import calculate
-from windtunnel.papers.trials import mean_interval
+from windtunnel.papers.trials import mean, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,32 +66,39 @@ def figure_of(experiment: Experiment, data: Mapping[str, Any]) -> Callable[[Resu
 
     def png(results: Results) -> bytes | None:
         values = {check.id.partition("/")[2]: check.values(results) for check in experiment.checks}
-        drawn = filled(panels, values)
+        drawn = filled(panels, values, {check.id.partition("/")[2]: check.scale for check in experiment.checks})
         return draw(data["title"], drawn) if drawn else None
 
     return png
 
 
+#: All are plain.
+NO_SCALES: Mapping[str, Scale] = {}
+
+
 def filled(
-    panels: Sequence[PanelSpec], values: Mapping[str, Sequence[float]]
+    panels: Sequence[PanelSpec], values: Mapping[str, Sequence[float]], scales: Mapping[str, Scale] = NO_SCALES
 ) -> list[tuple[PanelSpec, dict[str, list[Point]]]]:
     """The panels and lines that have points: the quick selection leaves others without."""
-    lines = [(spec, {label: _points(spec, label, values) for label in spec.series}) for spec in panels]
+    lines = [(spec, {label: _points(spec, label, values, scales) for label in spec.series}) for spec in panels]
     some = [(spec, {label: points for label, points in of_panel.items() if points}) for spec, of_panel in lines]
     return [(spec, of_panel) for spec, of_panel in some if of_panel]
 
 
-def _points(spec: PanelSpec, label: str, values: Mapping[str, Sequence[float]]) -> list[Point]:
+def _points(
+    spec: PanelSpec, label: str, values: Mapping[str, Sequence[float]], scales: Mapping[str, Scale]
+) -> list[Point]:
     out = []
     for place, x in enumerate(spec.x):
-        found = values.get(Template(spec.series[label]).substitute(x=x), ())
-        interval = mean_interval(found)
-        if interval is None:
+        check = Template(spec.series[label]).substitute(x=x)
+        found, scale = values.get(check, ()), scales.get(check, PLAIN)
+        interval, middle = mean_interval(found, scale), mean(found, scale)
+        if interval is None or middle is None:
             continue
         at = float(place) if isinstance(x, str) else float(x)
         if label in spec.measured_x:
             at = float(np.mean(values[Template(spec.measured_x[label]).substitute(x=x)]))
-        out.append(Point(at, float(np.mean(found)), *interval))
+        out.append(Point(at, middle, *interval))
     return out
 
 

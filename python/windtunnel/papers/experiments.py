@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.papers.cells import Cell, Measurement, Template
 from windtunnel.papers.expand import expanded
 from windtunnel.papers.expected import Expected
-from windtunnel.papers.expression import calculate, names
+from windtunnel.papers.expression import calculate, kind, names
 from windtunnel.papers.rows import Row, Verdict
 from windtunnel.papers.seeds import add_seeds
 from windtunnel.papers.suite import Results
@@ -51,6 +52,7 @@ class Check:
     expected: Expected | None
     why: str
     runs: int
+    scale: Scale = PLAIN
     about: frozenset[str] = frozenset()
     """The subjects that it speaks of: lists of claims gather their checks by them."""
     not_judged: str = ""
@@ -65,7 +67,9 @@ class Check:
 
     def verdict(self, results: Results) -> Verdict:
         """What the runs say of the expectation."""
-        return judge(self.expected.limits, self.values(results)) if self.expected and not self.not_judged else "info"
+        if self.expected is None or self.not_judged:
+            return "info"
+        return judge(self.expected.limits, self.values(results), self.scale)
 
     def row(self, group: str, results: Results) -> Row:
         """The row of the report."""
@@ -75,7 +79,8 @@ class Check:
         values = self.values(results)
         return trial_row(
             self.id, group, self.text, text, limits, values, self.unit, why,
-            tolerance=expected.tolerance if expected else None, not_judged=self.not_judged,
+            tolerance=expected.tolerance if expected else None, scale=self.scale,
+            not_judged=self.not_judged,
         )  # fmt: skip
 
 
@@ -148,6 +153,7 @@ def _check(
         Expected.of(data["expect"]) if "expect" in data else None,
         data.get("why", ""),
         min(1 + len(cell.twins) for cell in used.values()),
+        Scale.of(data.get("kind") or kind(data["value"])),
         frozenset(data["about"]),
         data.get("not_judged", ""),
     )

@@ -6,6 +6,8 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 
+from windtunnel.campaign.scales import Kind
+
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -19,6 +21,26 @@ def names(text: str) -> set[str]:
     """The quantities that an expression needs."""
     tree = ast.parse(text, mode="eval")
     return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - set(_FUNCTIONS)
+
+
+def kind(text: str) -> Kind:
+    """What kind of quantity it is: ``a / b`` is a ratio, ``a / (a + b)`` a share, all else plain."""
+    match ast.parse(text, mode="eval").body:
+        case ast.BinOp(left=above, op=ast.Div(), right=below) if _has_quantity(above) and _has_quantity(below):
+            parts = [ast.dump(part) for part in _terms(below)]
+            return "share" if len(parts) > 1 and all(ast.dump(part) in parts for part in _terms(above)) else "ratio"
+    return "plain"
+
+
+def _has_quantity(node: ast.expr) -> bool:
+    return any(isinstance(each, ast.Name) and each.id not in _FUNCTIONS for each in ast.walk(node))
+
+
+def _terms(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _terms(left) + _terms(right)
+    return [node]
 
 
 def calculate(text: str, quantities: Mapping[str, float]) -> float:

@@ -23,6 +23,8 @@ Point: TypeAlias = dict[str, Coordinate]
 
 DIGITS = 4
 _RANGE_KEYS = ("from", "to", "spacing", "whole", "key", "keys", "when")
+#: Beyond it not every whole number is a floating-point number.
+_MOST_WHOLE = 2**53
 _LIST_KEYS = ("values", "key", "keys", "when")
 
 
@@ -85,6 +87,8 @@ class Dimension:
             raise InputError("a logarithmic range is from and to more than 0")
         if whole and (low != round(low) or high != round(high)):
             raise InputError("the ends of a range of whole numbers are whole numbers")
+        if whole and max(abs(low), abs(high)) > _MOST_WHOLE:
+            raise InputError(f"from {table['from']!r} to {table['to']!r}: whole numbers are at most 2^53")
         # The keys of an axis, with a value that every range has.
         keys = Axis.of(name, {**{k: table[k] for k in ("key", "keys") if k in table}, "values": [0]}).keys
         return cls(name, keys, (), low, high, unit, spacing == "log", whole, when)
@@ -128,7 +132,7 @@ class Dimension:
         """Values all over the dimension, few: both ends, and the middle of a range."""
         if self.choices:
             return list(self.labels)
-        middle = (self.low * self.high) ** 0.5 if self.log else (self.low + self.high) / 2
+        middle = self.low**0.5 * self.high**0.5 if self.log else (self.low + self.high) / 2
         return list(dict.fromkeys(self.rounded(v, DIGITS) for v in (self.low, self.rounded(middle, 2), self.high)))
 
     def place(self, value: Coordinate) -> float:

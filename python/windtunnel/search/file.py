@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from windtunnel._core import ScenarioError
 from windtunnel.campaign.axes import Block, inline
+from windtunnel.campaign.conduct import steps
 from windtunnel.campaign.file import Source, blocks_of, check_keys, dotted, scenarios_of, toml_table
 from windtunnel.campaign.metrics import Condition, Expression, MetricError
 from windtunnel.campaign.model import CampaignError
@@ -150,7 +151,13 @@ def _check_points(made: Hunt | Tune) -> None:
     start = space.consistent({})
     if isinstance(made, Hunt) and not start:
         start = {}
-    _try(space.scenario(start), (), "")
+    try:
+        space.scenario(start).resolve_text()
+    except ScenarioError as error:
+        if not str(error).startswith("Scenario(...)"):
+            raise
+        # The table `scenario` of this file.
+        raise CampaignError(["scenario", *steps(error.key or "")], str(error).partition(": ")[2]) from None
     for dimension in space.dimensions:
         for value in dimension.probes():
             point = start if dimension.when is None else _where(space, dimension.when)
@@ -176,8 +183,6 @@ def _try(scenario: Scenario, path: Sequence[str], prefix: str) -> None:
     try:
         scenario.resolve_text()
     except ScenarioError as error:
-        if not path:
-            raise
         raise CampaignError(path, prefix + str(error).replace("\n  ", "; ")) from None
 
 

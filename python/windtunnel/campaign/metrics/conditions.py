@@ -27,7 +27,13 @@ class Condition:
     @classmethod
     def parse(cls, text: str, names: Mapping[str, Expression] = NONE) -> Condition:
         """``names`` are expressions that it may name. Raises MetricError."""
-        node = python_of(text, names)
+        found = cls._of_python(text, python_of(text, names))
+        # What was declared of a metric holds for a claim about it.
+        known = next((each for each in names.values() if each.root == found.quantity.root), None)
+        return found if known is None else replace(found, quantity=replace(found.quantity, kind=known.kind))
+
+    @classmethod
+    def _of_python(cls, text: str, node: ast.expr) -> Condition:
         if not isinstance(node, ast.Compare):
             raise MetricError("is no comparison: write <, <=, >, >= or in [low, high]")
         match node.ops, node.comparators:

@@ -18,13 +18,15 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
+from windtunnel.campaign.metrics.kinds import flows_of, kind_of, unit_of
 from windtunnel.campaign.metrics.paths import ROOTS, Path, resolve, show, tables_behind
 from windtunnel.campaign.metrics.values import Distribution, MetricError, Value, reduce
+from windtunnel.campaign.scales import Kind
 from windtunnel.errors import did_you_mean
 from windtunnel.metrics import Array, jain_index
 from windtunnel.result import RunResult
@@ -100,16 +102,20 @@ class Expression:
     root: Node
     tables: frozenset[str]
     """The tables that it may need; all else is in the summary."""
+    kind: Kind = "plain"
+    """What kind of quantity it is, which decides how values of several runs are put together."""
+    unit: str = ""
 
     @classmethod
-    def parse(cls, text: str) -> Expression:
-        """Raises MetricError, with the nearest name for one that is not known."""
-        return cls.of(text, node_of(python_of(text)))
+    def parse(cls, text: str, kind: Kind | None = None, unit: str | None = None) -> Expression:
+        """Kind and unit are what the text says, unless given. Raises MetricError, with the nearest of unknown names."""
+        found = cls.of(text, node_of(python_of(text)))
+        return replace(found, kind=kind or found.kind, unit=found.unit if unit is None else unit)
 
     @classmethod
     def of(cls, text: str, root: Node) -> Expression:
         """The expression of a node that ``text`` holds."""
-        return cls(text, root, frozenset(_tables(root)))
+        return cls(text, root, frozenset(_tables(root)), kind_of(root), unit_of(root))
 
     @classmethod
     def of_python(cls, node: ast.expr) -> Expression:
@@ -125,6 +131,12 @@ class Expression:
     def is_quantile(self) -> bool:
         """Whether a quantile of a distribution is in it, such as ``p99(...)`` or ``rtt_ms.p50``."""
         return _has_quantile(self.root)
+
+    @property
+    def flows(self) -> Expression | None:
+        """How many flows its index of fairness is of; None where it is another expression."""
+        root = flows_of(self.root)
+        return None if root is None else Expression.of(f"flows of {self.text}", root)
 
     @property
     def compares(self) -> bool:
@@ -164,7 +176,9 @@ def python_of(text: str, names: Mapping[str, Expression] = NONE) -> ast.expr:
         node = ast.parse(_FRACTION.sub(r"p\1_\2", _INDEX.sub(r"[\1]", text.strip())), mode="eval").body
         found: ast.expr = _Named(names).visit(node) if names else node
         return found
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError) as error:
+        if "integer string conversion" in str(error):  # Python reads no number of more than 4300 digits
+            raise MetricError("a number in it is too large: at most 1.8e308, about 308 digits") from None
         hint = '; names with other characters than letters, digits and _ are written flows["name"]'
         raise MetricError(f"is no expression{hint}") from None
     except (RecursionError, MemoryError):
@@ -177,7 +191,7 @@ def node_of(node: ast.expr, depth: int = 0) -> Node:
         raise MetricError("is nested too deeply")
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            return Number(float(number))
+            return Number(_finite(number))
         case ast.Name() | ast.Attribute() | ast.Subscript():
             return _path(node)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
@@ -189,6 +203,17 @@ def node_of(node: ast.expr, depth: int = 0) -> Node:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             return _call(name, [node_of(argument, depth + 1) for argument in arguments])
     raise MetricError(f"`{ast.unparse(node)}` is not allowed here: paths, numbers, + - * / and functions are")
+
+
+def _finite(number: float) -> float:
+    """A number as the floating-point number that it is calculated with. Raises MetricError for one that is none."""
+    try:
+        found = float(number)
+    except OverflowError:
+        found = math.inf
+    if math.isinf(found):
+        raise MetricError("a number in it is too large: at most 1.8e308, about 308 digits")
+    return found
 
 
 def _path(node: ast.expr) -> PathNode:

@@ -16,6 +16,7 @@ from typing import Any
 from windtunnel.campaign.columns import where
 from windtunnel.campaign.dataset import is_dataset
 from windtunnel.campaign.plan import Cell, Plan, Replica, scenario_of
+from windtunnel.campaign.results import CampaignResult, load
 from windtunnel.errors import InputError
 from windtunnel.result import RunResult
 
@@ -96,7 +97,7 @@ def add_page(plan: Plan, folder: Path, address: Address) -> tuple[Path, str]:
     if not is_dataset(folder):
         raise InputError(f"{folder}: is no data set; do the sweep first, or name its data set with --out")
     find(plan, address)
-    known = _known(folder, address)
+    known = _known(load(folder), address)
     digest = write_run_page(plan, folder, address)
     same = known is not None and known.get("digest") == digest
     warning = "" if same else (
@@ -105,11 +106,12 @@ def add_page(plan: Plan, folder: Path, address: Address) -> tuple[Path, str]:
     return folder / address.file, warning
 
 
-def _known(folder: Path, address: Address) -> dict[str, Any] | None:
+def _known(data: CampaignResult, address: Address) -> dict[str, Any] | None:
     """What the data set says of a run."""
-    import pyarrow.parquet as pq
+    import pyarrow.compute as pc
 
-    rows = pq.read_table(folder / "runs.parquet", columns=["digest"], filters=[("cell", "=", address.cell)])
+    runs = data.runs
+    rows = runs.filter(pc.equal(runs.column("cell"), address.cell)).select(["digest"])
     return rows.slice(address.place, 1).to_pylist()[0] if address.place < rows.num_rows else None
 
 

@@ -90,7 +90,7 @@ def page_of(
     meta = {
         "axes": axes,
         "overlaid": next((place for place, axis in enumerate(axes) if axis["name"] == overlaid), -1),
-        "metrics": [{"name": name, "text": text} for name, text in document["metrics"].items()],
+        "metrics": [{"name": name, "text": text} for name, text in _explained(document, cells)],
         "baselines": [name_of(each) for each in document["baselines"]],
         "confidence": document["statistics"]["confidence"],
         "binned": grid.is_binned,
@@ -104,7 +104,7 @@ def page_of(
         {
             **said,
             "overlaid": overlaid,
-            "metrics": list(document["metrics"].items()),
+            "metrics": list(_explained(document, cells)),
             "panels": panels,
             "binned": _binned_note(grid, len(cell) // laid_over, is_overlaid=bool(overlaid)),
             "footer": f"windtunnel {document['version']}",
@@ -112,6 +112,21 @@ def page_of(
             "data": Markup(columns.base64()),
         },
     )
+
+
+def _explained(document: Mapping[str, Any], cells: pa.Table) -> Iterator[tuple[str, str]]:
+    """Each metric with its expression, its unit, and what its means and intervals are."""
+    methods: dict[str, dict[str, None]] = {}
+    if "method" in cells.column_names:
+        for metric, method in zip(*(cells.column(name).to_pylist() for name in ("metric", "method")), strict=True):
+            if method:
+                methods.setdefault(metric, {})[method] = None
+    for name, text in document["metrics"].items():
+        unit = document.get("units", {}).get(name, "")
+        yield (
+            name,
+            "; or ".join([f"{text}{f' in {unit}' if unit else ''}", *methods.get(name, ())]).replace("; or", ":", 1),
+        )
 
 
 def _with_dimensions(grid: Grid) -> Iterator[tuple[int, AxisValues]]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from windtunnel.campaign.scales import RATIO
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.expected import Expected
 from windtunnel.papers.mds.data_files import template
@@ -121,7 +122,8 @@ def _judged(seen: Sequence[tuple[Mix, list[float], list[float]]]) -> list[Row]:
     what = "mean cwnd of the Reno-MDS flows over that of the Reno flows, 50 to 200 s"
     nearer = "spread of ln(cwnd) from 20 to 25 s, when all have started, minus that from 50 to 200 s"
     return [
-        trial_row("K09/ratio", "K09", f"{what}, mean over the mixes", equal.text, equal.limits, ratios, "1", equal.why),
+        trial_row("K09/ratio", "K09", f"{what}, mean over the mixes", equal.text, equal.limits, ratios, "1", equal.why,
+                  scale=RATIO),
         trial_row("K09/closer", "K09", f"{nearer}: they converge", "> 0", Limits(low=0.0, strict=True), closer, "1"),
         trial_row("K09/spread", "K09", "spread of ln(cwnd) of the six flows, 50 to 200 s", f"≤ {apart_limits.high:g}",
                   apart_limits, apart, "1", "standard deviation; " + equal.why),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.papers.cells import Cell, Excerpt
 from windtunnel.papers.rows import Row
 from windtunnel.papers.sce.data_files import toml
@@ -32,6 +33,7 @@ class Value:
     unit: str
     of: Sequence[tuple[str, str]]
     formula: Callable[..., float]
+    scale: Scale = PLAIN
 
     def values(self, results: Results, cell: Cell) -> list[float]:
         """The number in every run."""
@@ -48,9 +50,11 @@ def _share(a: float, b: float) -> float:
 
 
 _RATES = (("throughput_mbps", FIRST), ("throughput_mbps", SECOND))
-SHARE = Value("share", "share of {first} in the throughput of both", "", _RATES, _share)
-JAIN = Value("jain", "Jain's index of both throughputs", "", _RATES, _jain)
-USED = Value("used", "throughput of both over the link's rate", "", _RATES, lambda a, b: (a + b) / RATE_MBPS)
+SHARE = Value("share", "share of {first} in the throughput of both", "", _RATES, _share, Scale.of("share"))
+JAIN = Value("jain", "Jain's index of both throughputs", "", _RATES, _jain, Scale.of("jain", 2))
+USED = Value(
+    "used", "throughput of both over the link's rate", "", _RATES, lambda a, b: (a + b) / RATE_MBPS, Scale.of("share")
+)
 DELAY_P95 = Value("delay-p95", "queueing delay, P95", "ms", [("sojourn_ms.p95", QUEUE)], float)
 
 #: What the rows of a graph show.
@@ -115,7 +119,7 @@ def number_rows(id: str, flows: Sequence[str], cell: Cell, results: Results, val
     rows = []
     for value in values:
         what, seen = value.what.format(first=first, second=second), value.values(results, cell)
-        rows.append(trial_row(f"{id}/{value.id}", id, what, None, None, seen, value.unit))
+        rows.append(trial_row(f"{id}/{value.id}", id, what, None, None, seen, value.unit, scale=value.scale))
     return rows
 
 

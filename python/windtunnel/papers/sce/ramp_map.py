@@ -126,7 +126,11 @@ def _rows(results: Results, law: str, name: str, used: dict[Place, Cell]) -> lis
         for value in VALUES:
             what = f"{name}, {ramp_name}: {value.what.format(first='Reno', second=name)}"
             seen = value.values(results, used[place])
-            rows.append(trial_row(f"map/{law}/{ramp_name}/{value.id}", "map", what, None, None, seen, value.unit))
+            rows.append(
+                trial_row(
+                    f"map/{law}/{ramp_name}/{value.id}", "map", what, None, None, seen, value.unit, scale=value.scale
+                )
+            )
     shares = _values(results, used, SHARE)
     delays = _values(results, used, DELAY_P95)
     known = np.isfinite(shares)

@@ -132,7 +132,7 @@ def _states(cells: dict[str, Cell], path: Path, *, quick: bool) -> Group:
     def rows(results: Results) -> list[Row]:
         return [
             trial_row(f"{path.id}/{c.value.id}", path.id, f"BBR, {path.text}: {c.value.what}", c.text, c.limits,
-                      c.value.values(results, cell), c.value.unit, c.why)
+                      c.value.values(results, cell), c.value.unit, c.why, scale=c.value.scale)
             for c in checks
         ]  # fmt: skip
 

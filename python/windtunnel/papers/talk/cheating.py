@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
+from windtunnel.campaign.scales import PERCENT
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.expected import Expected
 from windtunnel.papers.rows import Row
@@ -21,7 +22,9 @@ from windtunnel.papers.trials import Limits, trial_row
 SEEDS, QUICK_SEEDS = 5, 2
 #: The window that is measured: after the first losses.
 FROM_S, TO_S = 10, 60
-_SHARE = Value("share", "share of the cheat", "%", [measured("0", f'share_percent("0-1", {FROM_S}, {TO_S})')])
+_SHARE = Value(
+    "share", "share of the cheat", "%", [measured("0", f'share_percent("0-1", {FROM_S}, {TO_S})')], scale=PERCENT
+)
 #: The end of the run of a short transfer, which takes a second.
 SHORT_S = 10
 _TIME = Value("time", "time of the transfer", "ms", [measured("0", 'field("transfers.time_ms.mean")')])
@@ -128,7 +131,8 @@ def _row(results: Results, attack: Attack, sender: Sender, cell: Cell) -> Row:
     elif sender.id in attack.pays:
         bound, limits = f"> {GAINS:g}", Limits(low=GAINS, strict=True)
     return trial_row(f"cheating/{attack.id}-{sender.id}", "cheating", f"{attack.name}, {sender.name}: {_SHARE.what}",
-                     bound, limits, _SHARE.values(results, cell), "%", attack.why)  # fmt: skip
+                     bound, limits, _SHARE.values(results, cell), "%", attack.why,
+                     scale=_SHARE.scale)  # fmt: skip
 
 
 def _short(cells: dict[str, Cell]) -> Group:
@@ -171,7 +175,7 @@ def _senders(cells: dict[str, Cell], *, quick: bool) -> Group:
         return [
             trial_row(f"deaf/{signal}", "deaf", f"a sender that ignores {signal}: its share beside Reno", "> 80",
                       Limits(low=80.0, strict=True), _SHARE.values(results, cell), "%",
-                      "the network relies on its senders")
+                      "the network relies on its senders", scale=_SHARE.scale)
             for signal, cell in used.items()
         ]  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from windtunnel.campaign.scales import PERCENT, Scale
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results
@@ -69,7 +70,7 @@ def _constant(cells: dict[str, Cell], id: str, cc: str, name: str, rtt_ms: float
     cell = scenario_cell(cells, id, "steady", f'flow.0.cc="{cc}"', f'flow.0.rtt="{rtt_ms:g} ms"')
     cell.excerpt, cell.page = flow_series, name
     values = [
-        Value("use", "use of the link", "%", [measured("queue 0", "utilization_percent()")]),
+        Value("use", "use of the link", "%", [measured("queue 0", "utilization_percent()")], scale=PERCENT),
         Value("overflows", "overflows of the buffer in 100 s", "", [measured("queue 0", "overflow_count(0, 100)")]),
         Value("delay", "queueing delay, mean", "ms", [measured("queue 0", 'field("sojourn_ms.mean")')]),
     ]
@@ -98,7 +99,13 @@ def _phases(cells: dict[str, Cell], *, quick: bool) -> Group:
         )
         for cc in sorted(names, key=PHASES.index)
     }  # fmt: skip
-    late = Value("jain", "Jain's index of two flows, 100 to 140 s", "", [measured("0-1", "jain_mean(100, 140)")])
+    late = Value(
+        "jain",
+        "Jain's index of two flows, 100 to 140 s",
+        "",
+        [measured("0-1", "jain_mean(100, 140)")],
+        scale=Scale.of("jain", 2),
+    )
     soon = Value("converged", "time until both have their share (Jain's index 0.95 for 3 s; 120 s: never)", "s",
                  [measured("0-1", f"converged_in({JOINS_S}, {END_S}, 0.95, 3)")])  # fmt: skip
     for cell in used.values():

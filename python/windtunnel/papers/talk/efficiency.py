@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windtunnel.campaign.scales import PERCENT
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results
@@ -12,7 +13,7 @@ from windtunnel.papers.talk.values import Value
 from windtunnel.papers.trials import Limits, trial_row
 
 TAHOE = "tahoe"
-_USE = Value("use", "use of the link in 60 s", "%", [measured("queue 0", "utilization_percent()")])
+_USE = Value("use", "use of the link in 60 s", "%", [measured("queue 0", "utilization_percent()")], scale=PERCENT)
 
 #: Windows of the fixed-window sender in segments. The line holds 3.5 of them, its buffer 20 more.
 WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16, 20, 22, 24, 28, 32, 48, 64, 96)
@@ -39,11 +40,12 @@ def _tahoe(cells: dict[str, Cell], *, quick: bool) -> Group:
         tahoe, reno = (_USE.values(results, used[cc]) for cc in (TAHOE, RENO))
         less = [r - t for r, t in zip(reno, tahoe, strict=True)]
         return [
-            trial_row("tahoe/tahoe", "tahoe", "Tahoe: use of the link in 60 s", None, None, tahoe, "%"),
+            trial_row("tahoe/tahoe", "tahoe", "Tahoe: use of the link in 60 s", None, None, tahoe, "%",
+                      scale=PERCENT),
             trial_row("tahoe/less", "tahoe", "Reno's use of the link minus Tahoe's", "> 0", Limits(0, strict=True),
                       less, "% points", 'the slide "Efficiency": Tahoe bad, Reno better'),
             trial_row("tahoe/reno", "tahoe", "Reno: use of the link in 60 s", "< 99.5",
-                      Limits(high=99.5, strict=True), reno, "%", "but not ideal"),
+                      Limits(high=99.5, strict=True), reno, "%", "but not ideal", scale=PERCENT),
         ]  # fmt: skip
 
     def png(results: Results) -> bytes | None:

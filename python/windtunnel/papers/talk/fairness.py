@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from itertools import combinations_with_replacement
 
+from windtunnel.campaign.scales import PERCENT
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results
@@ -27,7 +28,9 @@ _SHORT = Value(
     [measured("0", "rate_mean(1, 30, 120)"), measured("1", "rate_mean(1, 30, 120)")],
     lambda short, long: short / long if long > 0 else math.inf,
 )  # fmt: skip
-_SHARE = Value("share", "share of the first", "%", [measured("0", f'share_percent("0-1", {FROM_S}, 90)')])
+_SHARE = Value(
+    "share", "share of the first", "%", [measured("0", f'share_percent("0-1", {FROM_S}, 90)')], scale=PERCENT
+)
 
 
 def fairness_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windtunnel.campaign.scales import PERCENT, Scale
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results
@@ -29,14 +30,22 @@ ALL_FIVE = (50.0, 60.0)
 FAIR, HELD_S = 0.95, 3.0
 
 OVERFLOWS = Value("overflows", "buffer overflows in 60 s", "", [measured(_QUEUE, f"overflow_count(0, {ONE.end_s})")])
-SHARE = Value("share", "share beside Reno, 20 to 90 s", "%", [measured("0", f'share_percent("0-1", {FROM_S}, 90)')])
-JAIN = Value("jain", "Jain's index of five streams, 20 to 90 s", "", [measured("0-4", f"jain_mean({FROM_S}, 90)")])
+SHARE = Value(
+    "share", "share beside Reno, 20 to 90 s", "%", [measured("0", f'share_percent("0-1", {FROM_S}, 90)')], scale=PERCENT
+)
+JAIN = Value(
+    "jain",
+    "Jain's index of five streams, 20 to 90 s",
+    "",
+    [measured("0-4", f"jain_mean({FROM_S}, 90)")],
+    scale=Scale.of("jain", 5),
+)
 LOSSY_RATE = Value("rate", "goodput with 1 % loss, 10 to 60 s", "Mbit/s", [measured("0", "rate_mean(1, 10, 60)")])
 
 #: The numbers of each picture.
 VALUES: dict[Kind, tuple[Value, ...]] = {
     ONE: (
-        Value("use", "use of the link in 60 s", "%", [measured(_QUEUE, "utilization_percent()")]),
+        Value("use", "use of the link in 60 s", "%", [measured(_QUEUE, "utilization_percent()")], scale=PERCENT),
         OVERFLOWS,
         Value("lost", "packets lost in these", "", [measured(_QUEUE, 'field("drops.full")')]),
         Value("delay", "queueing delay, mean", "ms", [measured(_QUEUE, 'field("sojourn_ms.mean")')]),

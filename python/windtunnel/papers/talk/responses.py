@@ -125,7 +125,7 @@ def _factors(cells: dict[str, Cell], *, quick: bool) -> Group:
             limits = Limits(low - slack, high + slack)
             note = "docs/spec/congestion-control.md sections 3 and 6.1"
             out.append(trial_row(f"factors/{value.id}-{cc}", "factors", f"{title(cc)}: {value.what}", text, limits,
-                                 value.values(results, cell), value.unit, note))  # fmt: skip
+                                 value.values(results, cell), value.unit, note, scale=value.scale))  # fmt: skip
         return out
 
     caption = "a in one stream and b in five streams on the talk's path, beside what the catalogue says"

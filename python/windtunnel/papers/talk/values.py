@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Results
@@ -20,6 +21,7 @@ class Value:
     unit: str
     of: Sequence[Measurement]
     formula: Callable[..., float] = float
+    scale: Scale = PLAIN
 
     def prepare(self, cell: Cell) -> None:
         """Let the cell measure what the number needs."""
@@ -33,8 +35,9 @@ class Value:
 
     def mean(self, results: Results, cell: Cell) -> float | None:
         """The mean over the runs."""
-        return mean(self.values(results, cell))
+        return mean(self.values(results, cell), self.scale)
 
     def row(self, results: Results, cell: Cell, id: str, group: str, what: str) -> Row:
         """The row of the number, for information."""
-        return trial_row(f"{id}/{self.id}", group, what, None, None, self.values(results, cell), self.unit)
+        values = self.values(results, cell)
+        return trial_row(f"{id}/{self.id}", group, what, None, None, values, self.unit, scale=self.scale)

@@ -1,0 +1,105 @@
+"""What an expression is a quantity of, as far as its own text says: its kind (``campaign/scales.py``) and its unit.
+
+Built-in functions say it (``ratio``, ``jain``), and so do names of the summary: what ends in ``utilization`` or
+``_ratio`` is a share, ``goodput_mbps`` is in Mbit/s. Whoever writes another expression declares both with the metric.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from windtunnel.campaign.scales import Kind
+
+if TYPE_CHECKING:
+    from windtunnel.campaign.metrics.language import Node
+
+_SHARES = re.compile(r"utilization|\w+_ratio")
+#: Numbers whose unit may be left out, with it: those that the summary and the tables have.
+_WITHOUT_UNIT = {
+    "throughput": "mbps", "goodput": "mbps", "rate": "mbps", "cwnd": "bytes", "rtt": "ms", "sojourn": "ms",
+    "time": "ms", "one_way": "ms", "jitter": "ms", "path_rtt": "ms", "received": "bytes", "delivered": "bytes",
+    "ssthresh": "bytes", "in_flight": "bytes", "srtt": "ms",
+}  # fmt: skip
+_UNITS = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "bytes": "bytes", "packets": "packets", "hz": "Hz"}
+#: Keys of a distribution: the name before them says the unit.
+_OF_DISTRIBUTION = re.compile(r"min|max|mean|p\d+(\.\d+)?")
+#: Functions whose value is of the kind, or at least in the unit, of what they are of.
+_KEEPS = ("min", "max", "mean", "median")
+_KEEPS_UNIT = (*_KEEPS, "sum", "std", "abs", "baseline")
+_QUANTILE = re.compile(r"p\d+(_\d+)?")
+
+
+def kind_of(node: Node) -> Kind:
+    """The kind of an expression."""
+    from windtunnel.campaign.metrics.language import Binary, Call, Number, PathNode
+
+    match node:
+        case PathNode(parts=parts):
+            return "share" if _is_share(parts) else "plain"
+        case Call(name=("ratio" | "jain") as name):
+            return name
+        case Call(name=name, arguments=arguments) if name in (*_KEEPS, "baseline") or _QUANTILE.fullmatch(name):
+            kinds: set[Kind] = {kind_of(argument) for argument in arguments}
+            return kinds.pop() if len(kinds) == 1 and kinds != {"jain"} else "plain"
+        case Binary(operator=operator, left=left, right=right):
+            match operator.__name__, left, right:
+                case ("Mult", Number(number=100), share) | ("Mult", share, Number(number=100)) if (
+                    kind_of(share) == "share"
+                ):
+                    return "percent"
+                case "Sub", Number(number=1), share if kind_of(share) == "share":
+                    return "share"
+    return "plain"
+
+
+def unit_of(node: Node) -> str:
+    """The unit of an expression; empty for a number without one, and where the text does not say."""
+    from windtunnel.campaign.metrics.language import Binary, Call, Number, PathNode
+
+    match node:
+        case PathNode(parts=parts):
+            name = "" if _is_share(parts) else _leaf(parts)
+            unit = _WITHOUT_UNIT.get(name) or name.rpartition("_")[2]
+            return _UNITS.get(unit, "") if unit != name or name in _WITHOUT_UNIT else ""
+        case Call(name=name, arguments=arguments) if name in _KEEPS_UNIT or _QUANTILE.fullmatch(name):
+            return _common(map(unit_of, arguments))
+        case Binary(operator=operator, left=left, right=right):
+            if kind_of(node) == "percent":
+                return "%"
+            match operator.__name__, left, right:
+                case (("Add" | "Sub"), Number(), other):
+                    return unit_of(other)
+                case (("Add" | "Sub"), other, Number()):
+                    return unit_of(other)
+                case (("Add" | "Sub"), _, _):
+                    return _common([unit_of(left), unit_of(right)])
+    return ""
+
+
+def flows_of(node: Node) -> Node | None:
+    """An expression that counts the flows of Jain's index; None where ``node`` is none."""
+    from windtunnel.campaign.metrics.language import Call, Number
+
+    if not isinstance(node, Call) or node.name != "jain":
+        return None
+    return Call("count", node.arguments) if len(node.arguments) == 1 else Number(float(len(node.arguments)))
+
+
+def _is_share(parts: tuple[str | int, ...]) -> bool:
+    """Whether it is a share of a rate, of packets, or (``limited``) of a flow's time."""
+    return bool(_SHARES.fullmatch(_leaf(parts))) or "limited" in parts[1:-1]
+
+
+def _leaf(parts: tuple[str | int, ...]) -> str:
+    """The name of what is measured: the last one that is no key of a distribution."""
+    names = [part for part in parts if isinstance(part, str)]
+    while len(names) > 1 and _OF_DISTRIBUTION.fullmatch(names[-1]):
+        names.pop()
+    return names[-1]
+
+
+def _common(units: Iterable[str]) -> str:
+    found = set(units)
+    return found.pop() if len(found) == 1 else ""

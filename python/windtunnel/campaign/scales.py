@@ -1,0 +1,162 @@
+"""What kind of quantity values are: it decides what their mean is, and on which scale its interval is made.
+
+| kind | mean | interval |
+|---|---|---|
+| ``plain`` | arithmetic | Student's t |
+| ``ratio`` | geometric | Student's t of the logarithms |
+| ``share``, ``percent``, ``jain`` | arithmetic | Student's t on a scale that has no end within the range |
+
+A factor of 2 and one of 1/2 are equally far from 1, so that a ratio is added on a logarithmic scale. A share of 0 to 1
+cannot be -0.1: the interval of its mean ``m`` is made on the scale ``g(m) = (1 - m)**(-1/3) - m**(-1/3)``, which runs
+from minus to plus infinity, and is brought back. The error of ``m`` counts there by the slope of ``g``, so that values
+of exactly 0 or 1 are values like others.
+
+Why this ``g``: Student's ratio of values that crowd at one end is skewed, because mean and deviation depend on each
+other. For values of a gamma distribution, as shares near an end are, a power of -1/3 of the mean takes the first term
+of that skewness away; the logit, the usual scale of shares, takes three quarters of it (docs/campaigns.md, "Intervals",
+has the coverage of each).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from windtunnel.metrics import Array
+
+#: What a metric can be declared as. ``percent`` is a share times 100; ``jain`` is in [1/n, 1] for n flows.
+Kind: TypeAlias = Literal["plain", "ratio", "share", "percent", "jain"]
+KINDS: tuple[Kind, ...] = ("plain", "ratio", "share", "percent", "jain")
+
+#: Values may leave their range by so much of it through rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A kind of quantity with its range; for ``jain`` with that of its number of flows."""
+
+    kind: Kind = "plain"
+    low: float = -math.inf
+    high: float = math.inf
+
+    @classmethod
+    def of(cls, kind: Kind, flows: float = math.nan) -> Scale:
+        """The scale of a kind. ``flows``: how many Jain's index is of; NaN where nobody knows, so that it may be 0."""
+        match kind:
+            case "plain":
+                return PLAIN
+            case "ratio":
+                return RATIO
+            case "share":
+                return SHARE
+            case "percent":
+                return PERCENT
+            case "jain":
+                return cls(kind, 1 / flows if flows > 1 else 0.0, 1.0)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it has a least and a greatest value."""
+        return math.isfinite(self.high)
+
+    @property
+    def of_differences(self) -> Scale:
+        """That of the difference of two such values, which for ratios is one of logarithms."""
+        return Scale("share", self.low - self.high, self.high - self.low) if self.is_bounded else PLAIN
+
+    def fitting(self, values: Array) -> Scale:
+        """This scale; the plain one where values are not what they were said to be."""
+        if self.kind == "ratio":
+            return self if np.all(values >= 0) else PLAIN
+        if self.is_bounded:
+            slack = _ROUNDING * (self.high - self.low)
+            return self if np.all((values >= self.low - slack) & (values <= self.high + slack)) else PLAIN
+        return self
+
+    def mean(self, values: Array) -> float:
+        """The mean of at least one value: a ratio's is geometric, and 0 if one of them is 0."""
+        if self.kind == "ratio" and np.all(values >= 0):
+            return float(np.exp(np.mean(np.log(values)))) if np.all(values > 0) else 0.0
+        return float(np.mean(values))
+
+    def interval(self, values: Array, confidence: float) -> tuple[float, float]:
+        """The interval of the mean of at least two values that are not all the same."""
+        scale = self.fitting(values)
+        if scale.kind == "ratio":
+            return _of_logarithms(values, confidence)
+        if scale.is_bounded:
+            return scale._within(values, confidence)
+        mean, half = float(np.mean(values)), _half(values, confidence)
+        return mean - half, mean + half
+
+    def _within(self, values: Array, confidence: float) -> tuple[float, float]:
+        width = self.high - self.low
+        mean = min(max((float(np.mean(values)) - self.low) / width, 0.0), 1.0)
+        if mean in (0.0, 1.0):  # values differ by rounding
+            return self.low + mean * width, self.low + mean * width
+        half = _half(values, confidence) / width * _slope(mean)
+        low, high = (_inverse(_unbounded(mean) + step) for step in (-half, half))
+        return self.low + low * width, self.low + high * width
+
+    def words(self) -> str:
+        """What the mean and its interval are, for pages and terminals."""
+        if self.kind == "ratio":
+            return "geometric mean; Student's t of the logarithms"
+        if self.is_bounded:
+            return f"mean; Student's t on a scale that keeps it within {self.low:.3g} and {self.high:.3g}"
+        return "mean; Student's t"
+
+
+PLAIN, RATIO = Scale(), Scale("ratio", 0.0)
+SHARE, PERCENT = Scale("share", 0.0, 1.0), Scale("percent", 0.0, 100.0)
+
+
+def _of_logarithms(values: Array, confidence: float) -> tuple[float, float]:
+    """Where a ratio is 0 its logarithm has no mean. The geometric mean is never above the arithmetic one: the interval
+    is then from 0 to where the arithmetic one's ends.
+    """
+    if np.any(values == 0):
+        return 0.0, float(np.mean(values)) + _half(values, confidence)
+    logarithms = np.log(values)
+    mean, half = float(np.mean(logarithms)), _half(logarithms, confidence)
+    return _exp(mean - half), _exp(mean + half)
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 709 else math.inf
+
+
+def _half(values: Array, confidence: float) -> float:
+    return student((1 + confidence) / 2, len(values) - 1) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
+@cache
+def student(p: float, freedom: int) -> float:
+    """The quantile ``p`` of Student's t. Not by ``scipy.stats``, whose import takes longer than many campaigns."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, p))
+
+
+def _unbounded(m: float) -> float:
+    return float((1 - m) ** (-1 / 3) - m ** (-1 / 3))
+
+
+def _slope(m: float) -> float:
+    return float(((1 - m) ** (-4 / 3) + m ** (-4 / 3)) / 3)
+
+
+def _inverse(g: float) -> float:
+    """The share whose :func:`_unbounded` is ``g``, by halving: it grows from 0 to 1."""
+    low, high = 0.0, 1.0
+    while low < (middle := (low + high) / 2) < high:
+        if _unbounded(middle) < g:
+            low = middle
+        else:
+            high = middle
+    return high if g > 0 else low
