@@ -13,17 +13,19 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from conftest import Cli
+from headless import drive
 
 from windtunnel import InputError, Scenario
 from windtunnel.campaign.metrics import Expression
 from windtunnel.evaluate.document import finding
 from windtunnel.evaluate.fill import cells, scenario
-from windtunnel.evaluate.judge import decide, overall
+from windtunnel.evaluate.judge import decide, decide_absolute, overall
 from windtunnel.evaluate.pack import NAMES, Expect, read
 from windtunnel.evaluate.picture import margins
-from windtunnel.evaluate.results import Measured, _margin
+from windtunnel.evaluate.results import Measured, Row, _margin
 from windtunnel.evaluate.runs import SUBJECT, plan
 from windtunnel.evaluate.subject import subject
+from windtunnel.evaluate.terminal import measured, needs
 from windtunnel.report.text import with_code
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -72,6 +74,9 @@ def test_data(name: str) -> None:
                 assert check.why, f"{clause.id} {check.id}: a limit without a reason"
                 assert check.expect.is_absolute or check.expect.is_relative
                 assert set(check.expect.of) <= set(pack.baselines)
+            if check.absolute is not None:
+                assert check.absolute.is_absolute and not check.absolute.is_relative
+                assert re.match(r"(RFC \d+, section|ITU-T [A-Z]\.\d+ \(\d+/\d+\))", check.source), check.id
             for axis, labels in check.at.items():
                 there = {str(v["name"]) if isinstance(v, dict) else str(v) for v in trials[check.trial].axes[axis]}
                 assert set(labels) <= there
@@ -207,6 +212,27 @@ def test_the_words_of_a_limit() -> None:
     assert decide(Expect(above=3), [4, 4], {}).text == "at least 3"
 
 
+def test_an_absolute_limit_stands_next_to_the_comparison() -> None:
+    """As long as CUBIC's queue is no longer than CUBIC's, but no shorter for that."""
+    long = [600.0, 610.0, 605.0]
+    assert decide(Expect(at_most=1.05), long, {"cubic": long}).verdict == "met"
+    absolute = decide_absolute(Expect(below=130), long)
+    assert absolute is not None and (absolute.verdict, absolute.text) == ("not met", "at most 130")
+    assert decide_absolute(None, long) is None
+
+
+def test_a_value_with_its_interval_is_no_limit() -> None:
+    """`9.655, at least 7.966: undecided` read as an error: an interval explains it."""
+    assert measured(Measured(9.655, (7.1, 12.2), 5), "Mbit/s") == "9.655 Mbit/s (95 % interval 7.100 to 12.20)"
+    assert measured(Measured(9.655, None, 1), "ms") == "9.655 ms"
+    judged = decide(Expect(at_least=0.8), [9.0, 10.0, 11.0], {"cubic": [10.0, 10.0, 10.0]})
+    row = Row(
+        "5/x", "5", "goodput", "", "Mbit/s", Measured.of([9.0, 10.0, 11.0]), {}, judged.limit, judged.text, "met",
+        None, "", {},
+    )  # fmt: skip
+    assert needs(row) == "needs at least 8.000 Mbit/s, which is 0.8 times cubic's"
+
+
 def test_a_clause_is_as_good_as_its_worst_row() -> None:
     """Met only where every judged row is; rows for information decide nothing."""
     assert overall(["met", "info", "met"]) == "met"
@@ -272,6 +298,13 @@ def test_bad_input(cli: Cli, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
+#: What is wider than its place.
+CUT = """
+const wide = [...document.querySelectorAll(".scroll, main")].filter((e) => e.scrollWidth > e.clientWidth + 1);
+leave(wide.map((e) => `${e.className} ${e.scrollWidth} > ${e.clientWidth}`));
+"""
+
+
 def test_a_pack(cli: Cli, tmp_path: Path) -> None:
     """A pack of two clauses: it says what it will do, and writes page, rows, data, and scenarios that rerun to the same
     digest.
@@ -284,6 +317,7 @@ def test_a_pack(cli: Cli, tmp_path: Path) -> None:
     verdicts = {clause["id"]: clause["verdict"] for clause in pack["clauses"]}
     # Vegas keeps a few packets in the queue, whatever the buffer; nothing is simulated for multipath.
     assert verdicts == {"5.1.2": "met", "7.10": "info"}
+    assert {clause["id"]: clause["absolute"] for clause in pack["clauses"]} == {"5.1.2": "met", "7.10": None}
     rows = list(csv.DictReader((folder / "rows.csv").read_text(encoding="utf-8").splitlines()))
     (deep,) = (row for row in rows if row["id"] == "5.1.2/delay [buffer=16 bdp]")
     assert float(deep["measured"]) < 10 < 300 < float(deep["cubic"])
@@ -301,6 +335,10 @@ def test_a_pack(cli: Cli, tmp_path: Path) -> None:
         "7.10",
     ):
         assert words in page
+    # Nothing is cut off, neither on a screen of 1280 pixels nor on a phone.
+    for size in ("1280,900", "500,900"):  # Chromium's windows are no narrower
+        cut = drive(folder / "report.html", CUT, size=size)
+        assert cut == [], size
     refused(cli("evaluate", "rfc9743", "--cc", "vegas", "--quick", "--only", "7.10"), "exists already")
     assert cli("evaluate", "rfc9743", "--cc", "vegas", "--quick", "--only", "7.10", "--force").returncode == 0
 

@@ -51,6 +51,11 @@ def decide(
     return min(found, key=lambda j: _BEST.index(j.verdict))
 
 
+def decide_absolute(expect: Expect | None, values: Sequence[float], scale: Scale = PLAIN) -> Judgement | None:
+    """The verdict on the limit that holds whatever baselines do; None where there is none."""
+    return None if expect is None else _absolute(expect, values, scale)
+
+
 def _absolute(expect: Expect, values: Sequence[float], scale: Scale) -> Judgement | None:
     if not expect.is_absolute:
         return None

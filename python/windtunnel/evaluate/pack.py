@@ -68,6 +68,9 @@ class Check:
     why: str
     at: Mapping[str, Sequence[str]]
     """The labels of the axes' values for which it is made; an axis that is not named has all of them."""
+    absolute: Expect | None = None
+    """What no algorithm should exceed, whatever the baselines do; ``source`` says who says so."""
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -278,7 +281,16 @@ def _check(data: Mapping[str, Any], trials: Sequence[Trial]) -> Check:
         expect=_expect(data["expect"]) if "expect" in data else None,
         why=data.get("why", ""),
         at=data.get("at", {}),
+        absolute=_absolute(data["absolute"]) if "absolute" in data else None,
+        source=data["absolute"]["source"] if "absolute" in data else "",
     )
+
+
+def _absolute(data: Mapping[str, Any]) -> Expect:
+    """``{ below = 130, source = "..." }``: a number, and who gives it."""
+    for key in data:
+        _known(f"absolute.{key}", key, ("above", "below", "source"))
+    return Expect(above=data.get("above"), below=data.get("below"))
 
 
 def _expect(data: Mapping[str, Any]) -> Expect:

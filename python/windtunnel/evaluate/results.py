@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.campaign.statistics import method
 from windtunnel.evaluate.execute import Outcome
-from windtunnel.evaluate.judge import Verdict, decide, overall
+from windtunnel.evaluate.judge import Judgement, Verdict, decide, decide_absolute, overall
 from windtunnel.evaluate.pack import Check, Clause, Pack
 from windtunnel.evaluate.runs import SUBJECT, Plan, Run
 from windtunnel.papers.trials import mean, mean_interval
@@ -50,6 +50,10 @@ class Row:
     """How far it is on the good side: 1 at the limit, more is better; the mean, and the ends of the interval."""
     note: str
     files: Mapping[str, str]
+    absolute: Judgement | None = None
+    """Next to the comparison with baselines: a limit that holds whatever these do."""
+    source: str = ""
+    """Who gives that limit."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,12 @@ class ClauseResult:
     clause: Clause
     verdict: Verdict
     rows: tuple[Row, ...]
+
+    @property
+    def absolute(self) -> Verdict | None:
+        """The verdict on the absolute limits; None where the clause has none."""
+        found = [row.absolute.verdict for row in self.rows if row.absolute is not None]
+        return overall(found) if found else None
 
     @property
     def counts(self) -> Counter[str]:
@@ -118,6 +128,8 @@ def _row(pack: Pack, clause: Clause, check: Check, cell: str, arms: Mapping[str,
         margin=_margin(measured, judgement.limit, larger=judgement.larger),
         note=errors[0] if errors else _note(check, own),
         files={arm: runs[0][0].file for arm, runs in arms.items()},
+        absolute=None if errors else decide_absolute(check.absolute, own, scale),
+        source=check.source,
     )
 
 

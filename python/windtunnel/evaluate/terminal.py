@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from windtunnel.evaluate.results import ClauseResult, Row
+from windtunnel.evaluate.results import ClauseResult, Measured, Row
 from windtunnel.evaluate.writer import Evidence
 from windtunnel.printable import printable
 from windtunnel.report.text import number
@@ -43,18 +44,22 @@ def announce(console: Console, plan: Plan, pack: Pack, subject: Subject, jobs: i
 
 def show(console: Console, evidence: Evidence, out: Path) -> None:
     """A line for each clause, and where the page is."""
+    relative = any(result.absolute is not None for result in evidence.results)
     table = Table(title=f"{evidence.subject.name}: {evidence.pack.title}", title_justify="left", box=box.SIMPLE_HEAD,
                   pad_edge=False)  # fmt: skip
     table.add_column("clause", no_wrap=True)
     table.add_column("")
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("than baselines" if relative else "verdict", no_wrap=not relative)
+    if relative:
+        table.add_column("absolute")
     table.add_column("rows", justify="right", no_wrap=True)
     table.add_column("what decides")
     for result in evidence.results:
+        verdicts = [result.verdict, *([result.absolute or "none"] if relative else [])]
         table.add_row(
             result.clause.id,
             result.clause.title,
-            Text(result.verdict, COLOURS.get(result.verdict, "default")),
+            *(Text(verdict, COLOURS.get(verdict, "default")) for verdict in verdicts),
             str(len(result.rows)),
             reason(result),
         )
@@ -74,13 +79,50 @@ def reason(result: ClauseResult) -> str:
         return "" if result.clause.checks else "not simulated"
     if row.verdict == "n/a":
         return row.note
-    value = f"{number(row.subject.mean)} {row.unit}".strip()
-    limit = f", {row.limit_text}" if row.limit_text else ""
-    if row.limit is not None and not row.limit_text.endswith(f" {row.limit:g}"):
-        limit += f" = {number(row.limit)}"
-    limit += f" {row.unit}" if limit and row.unit else ""
-    where = f" ({row.cell})" if row.cell else ""
-    return f"{row.text}{where}: {value}{limit}"
+    limit = f"; {needs(row)}" if row.limit_text else ""
+    return f"{_subject(row)}: {measured(row.subject, row.unit)}{limit}"
+
+
+def absolute_reason(result: ClauseResult) -> str:
+    """The row that decides the verdict on the absolute limits, in a few words."""
+    rows = [row for row in result.rows if row.absolute is not None and row.absolute.verdict == result.absolute]
+    if not rows or result.absolute in (None, "n/a", "failed"):
+        return ""
+    row = max(rows, key=lambda row: _excess(row))
+    assert row.absolute is not None
+    return f"{_subject(row)}: {measured(row.subject, row.unit)}; the limit is {row.absolute.text} {row.unit}".rstrip()
+
+
+def _excess(row: Row) -> float:
+    """How far a row is on the bad side of its absolute limit, as a multiple of it."""
+    absolute, mean = row.absolute, row.subject.mean
+    if absolute is None or mean is None or not absolute.limit:
+        return 0.0
+    return absolute.limit / mean if absolute.larger and mean > 0 else mean / absolute.limit
+
+
+def _subject(row: Row) -> str:
+    return f"{row.text} ({row.cell})" if row.cell else row.text
+
+
+def measured(of: Measured, unit: str) -> str:
+    """A mean with its interval, in words that cannot be taken for a limit: ``9.655 ms (95 % interval 7.1 to 12.2)``."""
+    value = f"{number(of.mean)} {unit}".strip()
+    if of.interval is None or of.mean is None:
+        return value
+    low, high = of.interval
+    return f"{value} (95 % interval {number(low)} to {number(high)})" if high > low else f"{value} (no spread)"
+
+
+def needs(row: Row) -> str:
+    """What is asked for: ``needs at least 7.966 ms, which is 0.8 times cubic's``."""
+    if not row.limit_text:
+        return ""
+    found = re.fullmatch(r"(at (?:least|most)) (.+)", row.limit_text)
+    if found is None or row.limit is None or found[2] == f"{row.limit:g}":
+        return f"needs {row.limit_text} {row.unit}".rstrip()
+    limit = f"{found[1]} {number(row.limit)} {row.unit}".rstrip()
+    return f"needs {limit}, which is {found[2]}"
 
 
 def deciding(result: ClauseResult) -> Row | None:

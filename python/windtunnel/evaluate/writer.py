@@ -73,15 +73,19 @@ def write(folder: Path, evidence: Evidence) -> None:
 def _write_rows(path: Path, evidence: Evidence) -> None:
     baselines = list(evidence.pack.baselines)
     columns = ["id", "clause", "what", "cell", "unit", "measured", "low", "high", "limit", "limit_text", "verdict"]
+    absolute = ["absolute limit", "absolute verdict", "source of the absolute limit"]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*columns, *(f"{b}{end}" for b in baselines for end in ("", " low", " high")), "note"])
+        writer.writerow(
+            [*columns, *(f"{b}{end}" for b in baselines for end in ("", " low", " high")), "note", *absolute]
+        )
         for row in _all(evidence):
             nothing = Measured(None, None, 0)
             numbers = [_three(row.baselines.get(b, nothing)) for b in baselines]
             writer.writerow([
                 row.id, row.clause, row.text, row.cell, row.unit, *_three(row.subject), row.limit, row.limit_text,
                 row.verdict, *(n for three in numbers for n in three), row.note,
+                *((row.absolute.text, row.absolute.verdict, row.source) if row.absolute else ("", "", "")),
             ])  # fmt: skip
 
 
@@ -94,7 +98,7 @@ def _all(evidence: Evidence) -> list[Row]:
 
 
 def _write_json(path: Path, evidence: Evidence) -> None:
-    from windtunnel.evaluate.terminal import reason
+    from windtunnel.evaluate.terminal import absolute_reason, reason
 
     pack = evidence.pack
     document: dict[str, Any] = {
@@ -118,6 +122,8 @@ def _write_json(path: Path, evidence: Evidence) -> None:
                 "level": result.clause.level,
                 "verdict": result.verdict,
                 "decides": reason(result),
+                "absolute": result.absolute,
+                "exceeds": absolute_reason(result),
                 "requirement": one_line(result.clause.requirement),
                 "method": one_line(result.clause.method),
                 "cannot": one_line(result.clause.cannot),
@@ -149,6 +155,14 @@ def _json_row(row: Row) -> dict[str, Any]:
         "limit": row.limit,
         "limit_text": row.limit_text,
         "verdict": row.verdict,
+        "absolute": None
+        if row.absolute is None
+        else {
+            "limit": row.absolute.limit,
+            "limit_text": row.absolute.text,
+            "verdict": row.absolute.verdict,
+            "source": row.source,
+        },
         "note": row.note,
         "scenarios": dict(row.files),
     }

@@ -40,6 +40,7 @@ def write_pack_page(path: Path, evidence: Evidence) -> None:
             "counts": [(counts[v], v, _kind(v)) for v in ("met", "not met", "undecided", "info", "n/a", "failed")
                        if counts[v] or v in ("met", "not met", "undecided")],
             "kinds": _NAMES,
+            "has_absolute": any(result.absolute for result in evidence.results),
             "baselines": list(pack.baselines),
             "seeds": pack.seeds_in_words(quick=evidence.quick),
             "subject": evidence.subject.name,
@@ -61,7 +62,7 @@ def _source(clause: Clause, document: str) -> str:
 
 
 def _clause(result: ClauseResult, document: str, baselines: list[str]) -> dict[str, Any]:
-    from windtunnel.evaluate.terminal import reason
+    from windtunnel.evaluate.terminal import absolute_reason, reason
 
     clause = result.clause
     return {
@@ -75,6 +76,9 @@ def _clause(result: ClauseResult, document: str, baselines: list[str]) -> dict[s
         "verdict": result.verdict,
         "kind": _kind(result.verdict),
         "reason": reason(result),
+        "absolute": result.absolute or "",
+        "absolute_kind": _kind(result.absolute or ""),
+        "exceeds": absolute_reason(result),
         "picture": Markup(margins(result.rows)),
         "rows": [_row(row, baselines) for row in result.rows],
         "open": len(result.rows) <= _OPEN_ROWS,
@@ -82,6 +86,8 @@ def _clause(result: ClauseResult, document: str, baselines: list[str]) -> dict[s
 
 
 def _row(row: Row, baselines: list[str]) -> dict[str, Any]:
+    from windtunnel.evaluate.terminal import needs
+
     return {
         "id": row.id,
         "text": row.text,
@@ -89,18 +95,18 @@ def _row(row: Row, baselines: list[str]) -> dict[str, Any]:
         "unit": row.unit,
         "subject": _measured(row.subject),
         "baselines": [_measured(row.baselines[b]) if b in row.baselines else _measured(None) for b in baselines],
-        "limit": row.limit_text + (f" ({number(row.limit)})" if _adds(row) else ""),
+        "limit": needs(row),
         "verdict": row.verdict,
         "kind": _kind(row.verdict),
         "seeds": row.subject.runs or "",
+        "absolute": "" if row.absolute is None else f"{row.absolute.text} {row.unit}".strip(),
+        "absolute_verdict": "" if row.absolute is None else row.absolute.verdict,
+        "absolute_kind": "" if row.absolute is None else _kind(row.absolute.verdict),
+        "source": row.source,
+        "method": row.subject.method if row.subject.method != "mean; Student's t" else "",
         "note": row.note,
         "file": row.files.get("subject", ""),
     }
-
-
-def _adds(row: Row) -> bool:
-    """Whether the number of the limit says more than its words."""
-    return row.limit is not None and not row.limit_text.endswith(f" {row.limit:g}")
 
 
 def _measured(measured: Measured | None) -> dict[str, Any]:
