@@ -80,6 +80,13 @@ class Run:
         """A queue's name, even if the summary does not know the queue."""
         return self.queues[index] if 0 <= index < len(self.queues) else f"queue {index}"
 
+    def class_of(self, queue: int, index: int) -> str:
+        """What a class of a queue is called: by its own name where there is one queue."""
+        queues = self.summary.get("queues", ())
+        classes = queues[queue].get("classes", ()) if 0 <= queue < len(queues) else ()
+        name = str(classes[index]["name"]) if 0 <= index < len(classes) else f"class {index}"
+        return name if len(self.queues) == 1 else f"{self.queue(queue)}: {name}"
+
     def record(self, flow: int) -> Mapping[str, Any]:
         """A flow's summary; empty if there is none."""
         return self.records[flow] if 0 <= flow < len(self.records) else {}

@@ -227,6 +227,21 @@ QUEUE_COLUMNS = (
     Column("Emptied", "times", _of("emptied")),
 )
 
+#: For the parts that :func:`by_class` gives.
+CLASS_COLUMNS = (
+    Column("Class", "", _of("name"), numeric=False),
+    Column("Throughput", "Mbit/s", _of("throughput_mbps")),
+    Column("Sojourn mean", "ms", _of("sojourn_ms", "mean")),
+    Column("Sojourn P50", "ms", _of("sojourn_ms", "p50")),
+    Column("Sojourn P95", "ms", _of("sojourn_ms", "p95")),
+    Column("Sojourn P99", "ms", _of("sojourn_ms", "p99")),
+    Column("Sojourn max", "ms", _of("sojourn_ms", "max")),
+    Column("SCE", "marks", _of("sce"), rare=True),
+    Column("CE", "marks", _of("ce"), rare=True),
+    Column("Dropped", "packets", lambda one: sum(one["drops"].values())),
+    Column("Dequeued", "packets", _of("dequeued")),
+)
+
 #: For flows that share a queue and always have data to send.
 FAIRNESS_COLUMNS = (
     Column("Fairness", "", _of("name"), numeric=False),
@@ -260,6 +275,13 @@ def by_size(flow: Record) -> Iterator[Record]:
         ends = [f"{end / one:g}" for end in (low, high) if end]
         size = "-".join(ends) if len(ends) == 2 else ("> " if high is None else "<= ") + ends[0]
         yield {**part, "name": flow["name"], "size": f"{size} {unit}"}
+
+
+def by_class(queues: Sequence[Record]) -> Iterator[Record]:
+    """The classes of each queue that sorts packets into a few, named after it."""
+    for queue in queues:
+        for part in queue.get("classes", ()):
+            yield {**part, "name": f"{queue['name']}: {part['name']}"}
 
 
 def summary_table(columns: Sequence[Column], records: Sequence[Record]) -> SummaryTable | None:
