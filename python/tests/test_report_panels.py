@@ -241,6 +241,31 @@ def test_very_many_flows_are_switched_and_coloured_by_group() -> None:
     assert [s["label"] for s in _switches(run(names[1:]))] == names[1:]
 
 
+def test_equals_are_one_group_before_a_legend_repeats_itself() -> None:
+    """More than twelve flows: those of one entry of the scenario are a group. A flow of another path or controller, or
+    of an unknown path, stands for itself whatever its name; and so do twelve.
+    """
+
+    def labels(flows: Sequence[dict[str, Any]]) -> list[str]:
+        return [group.label for group in Run(Result({"flows": flows, "queues": []}, {})).groups]
+
+    def entry(name: str, count: int, **more: Any) -> list[dict[str, Any]]:
+        same = {"cc": "cubic", "application": "bulk", "path_rtt_ms": 20.0, **more}
+        return [{"name": f"{name}-{i + 1}", **same} for i in range(count)]
+
+    two = [*entry("cubic", 7), *entry("reno", 5, cc="reno")]
+    assert labels(two) == [flow["name"] for flow in two]
+    assert labels([*two, *entry("far", 1)]) == [
+        "cubic \N{MULTIPLICATION SIGN} 7",
+        "reno \N{MULTIPLICATION SIGN} 5",
+        "far-1",
+    ]
+    paths = [{**flow, "path_rtt_ms": float(i)} for i, flow in enumerate(entry("cubic", 16))]
+    assert labels(paths) == [flow["name"] for flow in paths]
+    unknown = [{"name": f"cubic-{i}"} for i in range(16)]
+    assert labels(unknown) == [flow["name"] for flow in unknown]
+
+
 def test_both_themes_have_all_colours() -> None:
     """Both themes define the same colours: one that is missing would be taken from the other theme."""
     style = (ASSETS / "report.css").read_text(encoding="utf-8")

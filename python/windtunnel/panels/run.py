@@ -47,7 +47,13 @@ class Run:
     @cached_property
     def groups(self) -> list[Group]:
         """The flows, each by itself unless they are many."""
-        return groups_of(self.flows, [str(one.get("cc", "")) for one in self.records])
+        # Flows of one entry of a scenario have these in common; of a flow without a known path nobody can say it.
+        same = ("cc", "application", "path_rtt_ms")
+        terms = [
+            tuple(str(one[key]) for key in same) if all(key in one for key in same) else index
+            for index, one in enumerate(self.records)
+        ]
+        return groups_of(self.flows, [str(one.get("cc", "")) for one in self.records], terms)
 
     @cached_property
     def grouped(self) -> bool:
