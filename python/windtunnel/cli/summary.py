@@ -111,7 +111,7 @@ _GROUP = (
     _Column("median", _of("median_mbps")),
     _Column("P10", _of("p10_mbps")),
     _Column("P90", _of("p90_mbps")),
-    _Column("Jain", _of("jain")),
+    _Column("Jain of rates", _of("jain")),
 )
 _FLOW = (
     _Column("Mbit/s", _of("throughput_mbps")),
@@ -180,7 +180,7 @@ _CLASS = (
 #: Of flows that share a queue and always have data to send.
 _FAIRNESS = (
     _Column("flows", _of("flows")),
-    _Column("Jain's index", _of("jain")),
+    _Column("Jain while shared", _of("jain")),
     _Column("converged after s", _of("convergence_s")),
 )
 _IMPAIRMENT = (

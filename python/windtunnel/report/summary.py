@@ -137,7 +137,7 @@ GROUP_COLUMNS = (
     Column("Median", "Mbit/s", _of("median_mbps")),
     Column("P10", "Mbit/s", _of("p10_mbps")),
     Column("P90", "Mbit/s", _of("p90_mbps")),
-    Column("Jain's index", "", _of("jain")),
+    Column("Jain's index", "of these rates", _of("jain")),
 )
 
 #: For a TCP with loss: loss-free endpoints report no limits.
@@ -242,11 +242,12 @@ CLASS_COLUMNS = (
     Column("Dequeued", "packets", _of("dequeued")),
 )
 
-#: For flows that share a queue and always have data to send.
+#: For flows that share a queue and always have data to send: of their rates over the time in which all were active;
+#: a group's index is of rates over the whole span.
 FAIRNESS_COLUMNS = (
     Column("Fairness", "", _of("name"), numeric=False),
     Column("Flows", "", _of("flows")),
-    Column("Jain's index", "", _of("jain")),
+    Column("Jain's index", "while shared", _of("jain")),
     Column("Converged after", "s", _of("convergence_s")),
     Column("Shared for", "s", _of("shared_s")),
 )
