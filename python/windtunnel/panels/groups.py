@@ -39,14 +39,18 @@ class Group:
 
 
 def groups_of(
-    names: Sequence[str], controllers: Sequence[str] = (), terms: Sequence[Hashable] | None = None
+    names: Sequence[str],
+    controllers: Sequence[str] = (),
+    terms: Sequence[Hashable] | None = None,
+    *,
+    few: int = FEW,
 ) -> list[Group]:
     """The groups of flows in the order of their first members.
 
-    Up to :data:`FEW` flows each are their own; up to :data:`MANY`, those are together that differ in the number of
+    Up to ``few`` flows each are their own; up to :data:`MANY`, those are together that differ in the number of
     their names alone, and in nothing of ``terms``, which are what is known of each flow. Without ``terms`` none are.
     """
-    if len(names) <= FEW or (len(names) <= MANY and terms is None):
+    if len(names) <= few or (len(names) <= MANY and terms is None):
         return [Group(name, (i,)) for i, name in enumerate(names)]
     if terms is not None and len(names) <= MANY:
         return _together(names, list(zip(map(stem, names), terms, strict=True)), [stem(name) for name in names])

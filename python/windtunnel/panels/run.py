@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from windtunnel.metrics import Cells
-from windtunnel.panels.groups import Group, groups_of
+from windtunnel.panels.groups import FEW, Group, groups_of
 from windtunnel.panels.looks import flow_look
 from windtunnel.panels.model import Array, Look
 from windtunnel.panels.tables import Table, Tables, last_time, rows
@@ -47,13 +47,17 @@ class Run:
     @cached_property
     def groups(self) -> list[Group]:
         """The flows, each by itself unless they are many."""
+        return self.groups_beyond(FEW)
+
+    def groups_beyond(self, few: int) -> list[Group]:
+        """The flows, each by itself up to so many."""
         # Flows of one entry of a scenario have these in common; of a flow without a known path nobody can say it.
         same = ("cc", "application", "path_rtt_ms")
         terms = [
             tuple(str(one[key]) for key in same) if all(key in one for key in same) else index
             for index, one in enumerate(self.records)
         ]
-        return groups_of(self.flows, [str(one.get("cc", "")) for one in self.records], terms)
+        return groups_of(self.flows, [str(one.get("cc", "")) for one in self.records], terms, few=few)
 
     @cached_property
     def grouped(self) -> bool:
