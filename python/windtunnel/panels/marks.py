@@ -76,7 +76,9 @@ def panel(run: Run) -> Panel:
 
 def _of_bands(run: Run) -> bool:
     """Whether a queue has a band for each flow."""
-    return any(len(queue.get("bands", ())) > 1 and not queue.get("classes") for queue in run.summary.get("queues", ()))
+    return any(
+        len(queue.get("bands") or ()) > 1 and not queue.get("classes") for queue in run.summary.get("queues", ())
+    )
 
 
 def _nothing(tables: Tables) -> str:

@@ -93,7 +93,7 @@ class Run:
     def class_of(self, queue: int, index: int) -> str:
         """What a class of a queue is called: by its own name where there is one queue."""
         queues = self.summary.get("queues", ())
-        classes = queues[queue].get("classes", ()) if 0 <= queue < len(queues) else ()
+        classes = queues[queue].get("classes") or () if 0 <= queue < len(queues) else ()
         name = str(classes[index]["name"]) if 0 <= index < len(classes) else f"class {index}"
         return name if len(self.queues) == 1 else f"{self.queue(queue)}: {name}"
 

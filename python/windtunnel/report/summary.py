@@ -281,7 +281,7 @@ def by_size(flow: Record) -> Iterator[Record]:
 def by_class(queues: Sequence[Record]) -> Iterator[Record]:
     """The classes of each queue that sorts packets into a few, named after it."""
     for queue in queues:
-        for part in queue.get("classes", ()):
+        for part in queue.get("classes") or ():
             yield {**part, "name": f"{queue['name']}: {part['name']}"}
 
 
