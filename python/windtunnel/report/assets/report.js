@@ -1,6 +1,6 @@
 /*!
 windtunnel report page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: 887bb30965457867bc0b0a03dfcc1a8ecf4286fc6143432d85c697ce493c9eea
+sources sha256: df34790d6625936afe2d7f4f44ab3ca35acc4f396eb4b5272e78de6bae0e3fe9
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)
