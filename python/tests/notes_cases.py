@@ -229,7 +229,10 @@ AFTER: Mapping[str, Case] = {
         {"arrived": 0},
     ),
     "no-fine-signals": Case(
-        one({"cc": "reno-mds", "rtt": "40 ms"}), one({"cc": "reno-mds", "rtt": "40 ms"}, "deltim"), {"ce": 0}
+        one({"cc": "reno-mds", "rtt": "40 ms"}),
+        one({"cc": "reno-mds", "rtt": "40 ms"}, "deltim"),
+        {"ce": 0, "made": 0},
+        ("(FIFO made none)",),
     ),
     "dense-marks": Case(
         one({**RENO, "ecn": True}, {"kind": "nth", "n": 3}),

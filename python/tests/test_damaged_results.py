@@ -95,6 +95,14 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "flows an object": (lambda f: change(f, "flows", to={}), "flows is not a list"),
     "flow a text": (lambda f: change(f, "flows", 0, to="x"), "flows[0] is not an object"),
     "flow without cc": (lambda f: change(f, "flows", 0, "cc"), "cc missing in flows[0]"),
+    "class a number": (
+        lambda f: change(f, "queues", 0, "classes", to=[3]),
+        "queues[0].classes[0] is not an object",
+    ),
+    "class without name": (
+        lambda f: change(f, "queues", 0, "classes", to=[{"drops": {}}]),
+        "name missing in queues[0].classes[0]",
+    ),
     "fewer flows": (lambda f: change(f, "flows", 1), "rows of a flow that is not one of 1"),
     "no scenario.toml": (lambda f: (f / "scenario.toml").unlink(), "scenario.toml: is missing"),
     "table empty": (lambda f: (f / "flows.parquet").write_bytes(b""), "flows.parquet: is not a Parquet file"),

@@ -245,10 +245,10 @@ def test_many_flows_are_grouped() -> None:
 
 
 def test_looks_differ_in_grey_too() -> None:
-    """Thirty flows have thirty looks, and the first eighteen pairs of marker and dash: they need no colour."""
-    looks = [flow_look(i) for i in range(30)]
-    assert len({(look.marker, look.dash, look.colour) for look in looks}) == 30
-    assert len({(look.marker, look.dash) for look in looks[:18]}) == 18
+    """192 flows have 192 looks, and the 24 of a legend have pairs of marker and dash: they need no colour."""
+    looks = [flow_look(i) for i in range(192)]
+    assert len({(look.marker, look.dash, look.colour) for look in looks}) == 192
+    assert len({(look.marker, look.dash) for look in looks[:24]}) == 24
     assert RED not in {look.colour for look in looks}
 
 

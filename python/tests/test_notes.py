@@ -11,7 +11,7 @@ from conftest import Cli
 from notes_cases import AFTER, AFTER_A_FAST_LINK, BEFORE, CUBIC, RENO, Keys, one, two
 
 import windtunnel as wt
-from windtunnel.notes import RULES, Subject, notes_before
+from windtunnel.notes import RULES, Subject, notes_after, notes_before
 from windtunnel.notes.note import Rule
 from windtunnel.notes.page import PAGE, page
 
@@ -138,6 +138,78 @@ def test_flows_with_other_parameters_are_no_equals() -> None:
     unequal = wt.Scenario(**two(slow, fast, duration="30 s", rate="40 Mbit/s")).run()
     assert not named(unequal.notes, "not-converged")
     assert not named(unequal.notes, "lock-out")
+
+
+#: Two CUBIC flows of which the first is ahead since slow start: for ten seconds it has more than twice the rate.
+AHEAD: Keys = one({**CUBIC, "count": 2}, rate="100 Mbit/s")
+JITTER: Keys = {"kind": "jitter", "mean": "1 ms", "deviation": "1 ms"}
+BEFORE_PIE: Keys = {
+    **AFTER_A_FAST_LINK,
+    "links": [
+        {**link, **({"rate": "100 Mbit/s", "queue": "pie"} if link["name"] == "slow" else {})}
+        for link in AFTER_A_FAST_LINK["links"]
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        AHEAD,
+        {
+            **AHEAD,
+            "bottleneck": {**AHEAD["bottleneck"], "impair": JITTER},
+        },
+        BEFORE_PIE,
+    ],
+    ids=["a tail drop", "with jitter", "a FIFO before PIE"],
+)
+def test_a_head_start_is_no_phase_effect(keys: Keys) -> None:
+    """A flow that has twice the rate of its equal, and loses no less of what it sends by that factor, has it from its
+    start: what is said is that they did not converge.
+    """
+    result = wt.Scenario(**keys).run()
+    fast, slow = (flow["active"]["throughput_mbps"] for flow in result.flows)
+    assert fast > 2 * slow
+    assert not named(result.notes, "lock-out")
+    assert named(result.notes, "not-converged")
+
+
+def test_the_slower_flow_of_a_phase_effect_loses_the_larger_part() -> None:
+    """The case of the rule: the part of its packets that the slower flow lost is larger by more than the factor of the
+    rates.
+    """
+    result = wt.Scenario(**AFTER["lock-out"].fires).run()
+    slow, fast = sorted(result.flows, key=lambda flow: flow["active"]["throughput_mbps"])
+    lost = [sum(flow["drops"].values()) / flow["sent"] for flow in (slow, fast)]
+    (note,) = named(result.notes, "lock-out")
+    assert lost[0] / lost[1] > note["numbers"]["ratio"] > 2
+
+
+def test_marks_that_were_cleared_were_made() -> None:
+    """DelTiM marks SCE, and what follows clears ECT(1): the note tells how many marks the queue made."""
+    clear = {"kind": "ecn-bleacher", "from": ["ect1"], "to": "ect0"}
+    result = wt.Scenario(**one({"cc": "reno-mds", "rtt": "40 ms"}, "deltim", impair=clear)).run()
+    (note,) = named(result.notes, "no-fine-signals")
+    made = result.queues[0]["sce"]
+    assert made > 100
+    assert note["numbers"]["made"] == made
+    assert f"made {made}, and what followed cleared the ECN field" in note["text"]
+
+
+@pytest.mark.parametrize(("kind", "marks"), [("codel", 73), ("my-aqm", 73), ("my-aqm", 0), ("codel", 0)])
+def test_counters_stand_above_what_is_known_of_a_kind(kind: str, marks: int) -> None:
+    """A queue that marked in the run is not said to make no marks, and of an unknown kind nothing is said."""
+    scenario = json.loads(json.dumps(wt.Scenario(**one({**CUBIC, "ecn": True}, "codel")).resolve()))
+    queue = scenario["bottleneck"]["queue"]
+    if kind != "codel":
+        del queue["ecn"]
+        queue["kind"] = kind
+    ran = {"flows": [{}], "queues": [{"name": "bottleneck", "ce": marks}]}
+    said = [note for note in notes_after(scenario, ran, {}) if note.rule == "ecn-without-marks"]
+    assert len(said) == (kind == "codel" and marks == 0)
+    silent = [note for note in notes_before(scenario) if note.rule == "ecn-without-marks"]
+    assert len(silent) == (kind == "codel")
 
 
 def test_no_notes_where_there_is_nothing_to_say() -> None:

@@ -5,6 +5,7 @@ the page, not from the panel.
 """
 
 import base64
+import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +17,10 @@ from headless import drive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
+from rich.console import Console
 
 from windtunnel import InputError, RunResult, Scenario
+from windtunnel.cli.summary import show_summary
 from windtunnel.figures import ALL_PANELS, four_panel
 from windtunnel.figures.draw import Window, draw
 from windtunnel.figures.log_axis import text, ticks
@@ -474,3 +477,53 @@ def test_transfers_of_a_flow_have_its_look(mixed: RunResult) -> None:
     assert panel.x.log
     assert [choice.name for choice in panel.choices][:2] == ["completion time", "slowdown"]
     assert min(np.min(s.y) for s in panel.choices[1].series) >= 1 - 1e-9
+
+
+def test_classes_of_a_queue_are_lines_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Over DualPI2 each class has its line with its range, in the figure's panel, in the distribution, in the page's
+    table and in the terminal; a queue without classes in the same run is one line beside them.
+    """
+    result = two_queues("dualpi2").run()
+    run, table = Run(result), result.tables["classes"]
+    panel = CATALOGUE["sojourn"].make(run)
+    assert panel is not None
+    assert panel.kind == "line"
+    assert [s.label for s in panel.series] == ["first: L", "first: C", "second", "back"]
+    assert len({(s.look.colour, s.look.marker) for s in panel.series}) == 4
+    for index, s in enumerate(panel.series[:2]):
+        mine = (np.asarray(table["class"]) == index) & (np.asarray(table["queue"]) == 0)
+        assert s.y == pytest.approx(np.asarray(table["sojourn_mean_ms"])[mine])
+        assert s.high == pytest.approx(np.asarray(table["sojourn_max_ms"])[mine])
+    distribution = cdf.panel(run)
+    assert distribution is not None
+    shown = next(choice for choice in distribution.choices if choice.name == "sojourn time")
+    assert [s.label for s in shown.series] == ["first: L", "first: C", "second", "back"]
+    write_report(result, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert ">first: L</td>" in page
+    assert ">second: " not in page
+    show_summary(result, None, Console(width=120))
+    printed = capsys.readouterr().out
+    assert re.search(r"^first: L +\d", printed, re.MULTILINE)
+    assert "second: " not in printed
+
+
+def test_without_classes_single_dequeues_are_shown() -> None:
+    """Where no queue has classes the panel is a cloud of dequeues, as it was."""
+    panel = CATALOGUE["sojourn"].make(Run(two_queues("codel").run()))
+    assert panel is not None
+    assert panel.kind == "points"
+    assert [s.label for s in panel.series] == ["first", "second", "back"]
+
+
+def two_queues(first: str) -> Scenario:
+    """Two links in a row, the second with a FIFO; Prague and CUBIC pass both."""
+    nodes = [{"name": name} for name in "abc"]
+    links = [
+        {"name": "first", "from": "a", "to": "b", "rate": "10 Mbit/s", "delay": "5 ms", "queue": first},
+        {"name": "second", "from": "b", "to": "c", "rate": "10 Mbit/s", "delay": "5 ms"},
+        {"name": "back", "from": "c", "to": "a", "rate": "1 Gbit/s", "delay": "10 ms"},
+    ]
+    way = {"path": ["first", "second"], "reverse": ["back"]}
+    flows = [{"cc": "prague", **way}, {"cc": "cubic", **way}]
+    return Scenario(duration="2 s", nodes=nodes, links=links, flows=flows)

@@ -13,7 +13,9 @@ import pytest
 from windtunnel import RunResult, Scenario
 from windtunnel.panels import Panel, Run, panel_of, panels_of
 from windtunnel.panels.looks import COLOURS, flow_look, queue_look
+from windtunnel.report import write_report
 from windtunnel.report.columns import Columns
+from windtunnel.report.grouped import shares
 from windtunnel.report.panels import encoded
 from windtunnel.report.run_page import _sections, _switches
 from windtunnel.report.text import NOTHING, number, signed
@@ -241,6 +243,31 @@ def test_very_many_flows_are_switched_and_coloured_by_group() -> None:
     assert [s["label"] for s in _switches(run(names[1:]))] == names[1:]
 
 
+def test_equals_are_one_group_before_a_legend_repeats_itself() -> None:
+    """More than twelve flows: those of one entry of the scenario are a group. A flow of another path or controller, or
+    of an unknown path, stands for itself whatever its name; and so do twelve.
+    """
+
+    def labels(flows: Sequence[dict[str, Any]]) -> list[str]:
+        return [group.label for group in Run(Result({"flows": flows, "queues": []}, {})).groups]
+
+    def entry(name: str, count: int, **more: Any) -> list[dict[str, Any]]:
+        same = {"cc": "cubic", "application": "bulk", "path_rtt_ms": 20.0, **more}
+        return [{"name": f"{name}-{i + 1}", **same} for i in range(count)]
+
+    two = [*entry("cubic", 7), *entry("reno", 5, cc="reno")]
+    assert labels(two) == [flow["name"] for flow in two]
+    assert labels([*two, *entry("far", 1)]) == [
+        "cubic \N{MULTIPLICATION SIGN} 7",
+        "reno \N{MULTIPLICATION SIGN} 5",
+        "far-1",
+    ]
+    paths = [{**flow, "path_rtt_ms": float(i)} for i, flow in enumerate(entry("cubic", 16))]
+    assert labels(paths) == [flow["name"] for flow in paths]
+    unknown = [{"name": f"cubic-{i}"} for i in range(16)]
+    assert labels(unknown) == [flow["name"] for flow in unknown]
+
+
 def test_both_themes_have_all_colours() -> None:
     """Both themes define the same colours: one that is missing would be taken from the other theme."""
     style = (ASSETS / "report.css").read_text(encoding="utf-8")
@@ -277,3 +304,20 @@ def test_numbers(value: Any, text: str) -> None:
 def test_signed_numbers() -> None:
     """Differences show their sign, zero has none."""
     assert [signed(v) for v in (1.5, -1.5, 0.0)] == ["+1.50", "\N{MINUS SIGN}1.50", "0"]
+
+
+def test_each_index_of_fairness_says_of_what_it_is(tmp_path: Path) -> None:
+    """Of flows that start one after the other, the index of their rates over the run is not that of the time that they
+    shared: both stand on the page and in the terminal, each with what it is of.
+    """
+    flow = {"cc": "reno", "rtt": "20 ms", "count": 14, "stagger": "150 ms"}
+    result = Scenario(duration="6 s", bottleneck={"rate": "50 Mbit/s", "queue": "fq_codel"}, flows=[flow]).run()
+    (group,), (shared,) = shares(result.flows, Run(result)), result.fairness
+    assert abs(group["jain"] - shared["jain"]) > 0.01
+    write_report(result, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count(">Jain&#39;s index<small>of these rates</small>") == 1
+    assert page.count(">Jain&#39;s index<small>while shared</small>") == 1
+    # A region of the page is called by its heading.
+    assert "Fairnesss" not in page
+    assert 'aria-label="Whole run: Fairness"' in page

@@ -198,6 +198,45 @@ def test_panels_are_saved(page: Path) -> None:
         assert title in texts
         assert "Time (s)" in texts
         assert "10.2" in texts
+        # What the values are stands beside the chart too, upright for a reader who turns the page.
+        words = root.iter("{http://www.w3.org/2000/svg}text")
+        assert [element.text for element in words if "rotate" in element.get("transform", "")] == [title]
         assert len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 10
+    # In the legend a series is known without colour: by its marker and, as a line, by its dashes.
+    root = ElementTree.fromstring(seen["texts"][1])
+    entries = [element for element in root if element.tag.endswith("path")]
+    shapes = [re.sub(r"[\d.]+", "", element.attrib["d"]) for element in entries]
+    assert len(entries) == 4
+    assert shapes[1] != shapes[3]
     assert bytes(seen["start"]) == b"\x89PNG"
     assert seen["size"] > 5000
+
+
+def test_what_goes_on_beyond_an_edge_says_so(page: Path) -> None:
+    """On a narrow screen each table that is wider than its place is marked on the right, and on the left after it was
+    scrolled to its end; one that fits is not.
+    """
+    seen = drive(
+        page,
+        """
+        (async () => {
+          await settle();
+          const boxes = [...document.querySelectorAll(".scroll")];
+          const wide = boxes.filter((box) => box.scrollWidth > box.clientWidth + 1);
+          const marked = boxes.filter((box) => box.matches(".more-right"));
+          const before = wide.map((box) => box.className);
+          for (const box of wide) {
+            box.scrollLeft = box.scrollWidth;
+            // Without a frame to draw, no such event comes by itself.
+            box.dispatchEvent(new Event("scroll"));
+          }
+          const after = wide.map((box) => box.className);
+          leave({ boxes: boxes.length, wide: wide.length, marked: marked.length, before, after });
+        })();
+        """,
+        size="500,900",
+    )
+    assert 0 < seen["wide"] <= seen["boxes"]
+    assert seen["marked"] == seen["wide"]
+    assert not any("more-left" in name for name in seen["before"])
+    assert all("more-left" in name and "more-right" not in name for name in seen["after"])

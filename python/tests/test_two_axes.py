@@ -85,8 +85,34 @@ def test_a_run_as_flent_draws_it() -> None:
     assert first[10] == pytest.approx(mean)
     alive = rates.lines[2].get_xdata()[np.isfinite(trips.lines[1].get_ydata())]
     assert (alive[0], alive[-1]) == (pytest.approx(1.2, abs=0.01), pytest.approx(3.0, abs=0.21))
+    # A round trip of 20 ms is not on the line of no rate.
+    assert rates.get_ylim()[0] == trips.get_ylim()[0] == 0.0
     part = flent_style(run, span=(4.0, 5.0), title="").axes[0]
     assert part.get_xlim() == (4.0, 5.0)
     assert len(part.lines[0].get_xdata()) <= 7
     with pytest.raises(InputError, match="from 7 s to 6 s"):
         flent_style(run, span=(7.0, None))
+
+
+def test_equal_flows_share_an_entry_of_the_legend() -> None:
+    """RRUL's eight flows are two entries for rates and two for round trips, beside the sum and the probe; each flow has
+    its line, in the colour of its equals.
+    """
+    path = {"rtt": "20 ms", "count": 4}
+    run = Scenario(
+        duration="2 s",
+        bottleneck={"rate": "10 Mbps", "queue": "codel"},
+        flows=[
+            {"name": "ping", "rtt": "20 ms", "app": "probe"},
+            {"name": "down", "cc": "cubic", **path},
+            {"name": "up", "cc": "reno", **path},
+        ],
+        record={"interval": "50 ms"},
+    ).run()
+    figure = flent_style(run)
+    down, up = (f"{name} \N{MULTIPLICATION SIGN} 4" for name in ("down", "up"))
+    wanted = {"sum", down, up, "ping: RTT", f"{down}: TCP RTT", f"{up}: TCP RTT"}
+    assert {t.get_text() for t in figure.legends[0].get_texts()} == wanted
+    rates, _ = figure.axes
+    assert len(rates.lines) == 1 + 8
+    assert len({line.get_color() for line in rates.lines}) == 3

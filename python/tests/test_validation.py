@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,16 @@ def test_every_recovery_script_is_followed(tmp_path: Path) -> None:
     assert wrong == []
     page = tmp_path / "validation.md"
     write_page(outcomes, page)
-    assert "| transmissions | `1-10 / 11-20 5r 21 / 22-28" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "| transmissions | `1-10 / 11-20 5r 21 / 22-28" in text
+    # Every check is folded in its section, and what differs would not be.
+    assert text.count("<details>") == text.count("</details>") == len(SCRIPTS) + 1
+    assert "<summary>One loss: 5 lines agree, 0 differ, 0 for information</summary>" in text
+    wrong_line = replace(outcomes[0].lines[0], measured="1-9")
+    outcomes[0] = replace(outcomes[0], lines=[wrong_line])
+    write_page(outcomes, page)
+    seen = page.read_text(encoding="utf-8").partition("<details>")[0]
+    assert f"| {outcomes[0].check.name} | transmissions |" in seen
 
 
 def test_one_flow_is_as_in_linux() -> None:

@@ -390,7 +390,9 @@ class RunResult:
         of a queue are full, overlimit (it was full, and the packet's band held the most), aqm, policed (refused in
         front of the queue, and in no band), or filtered (ACKs that later ones made superfluous); wire is what media
         lost. ``bands`` is there only where a queue has several: ``name, throughput_mbps, sojourn_mean_ms, sce, ce,
-        drops, dequeued``.
+        drops, dequeued``. ``classes`` is there only where a queue sorts packets into a few (the bands of dual queues,
+        ``prio``, ``drr`` and ``wrr``, the tins of CAKE; at most 16): ``name, throughput_mbps, sojourn_ms {min, mean,
+        p50, p95, p99, max}, sce, ce, drops, dequeued``.
 
         An impairment, over the whole run: ``name, kind, arrived, passed, lost, corrupted, duplicated, reordered,
         bursts, rewritten, held``, where arrived + duplicated = passed + lost + held.
@@ -444,6 +446,8 @@ class RunResult:
 
         - ``bands``, where a queue has several: time_s, queue, band, throughput_mbps, sojourn_mean_ms, backlog_packets,
           backlog_bytes, dequeued, sce, ce, drops; no row while a band is empty throughout
+        - ``classes``, where a queue sorts packets into a few: time_s, queue, class, sojourn_mean_ms, sojourn_min_ms,
+          sojourn_max_ms, dequeued; no row while nothing leaves a class
         - ``cc`` and ``aqm``, unless ``record.state = "off"``: time_s, flow or queue and band, and a column for each
           number that an algorithm of the run tells of its state, in its own unit, which ends the name; NaN for what an
           algorithm does not have, or not at the moment. With ``record.state = "changes"`` a row for each change. A band

@@ -40,6 +40,8 @@ _META_MORE = {"title": TEXT, "version": TEXT, "scenario": OBJECT, "foreign": LIS
 _FLOW = {"name": TEXT, "cc": TEXT, "goodput_mbps": NUMBER}
 _FLOW_MORE = {"application": TEXT, "first_packet_s": NUMBER, "last_packet_s": NUMBER, "datagrams": OBJECT}
 _QUEUE = {"name": TEXT}
+_QUEUE_MORE = {"bands": LIST, "classes": LIST}
+_CLASS = {"name": TEXT, "drops": OBJECT}
 _NOTE = {"rule": TEXT, "level": TEXT, "text": TEXT}
 _FAIRNESS = {"name": TEXT, "flows": WHOLE, "jain": NUMBER}
 _FAIRNESS_MORE = {"convergence_s": NUMBER, "shared_s": NUMBER}
@@ -58,6 +60,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
         *("in_flight_bytes", "srtt_ms", "rtt_mean_ms", "rtt_min_ms"),
     ),
     "queues": ("time_s", "queue", "sojourn_mean_ms", "emptied", "sce", "ce", "drops"),
+    "classes": ("time_s", "queue", "class", "sojourn_mean_ms"),
     "cc": ("time_s", "flow"),
     "aqm": ("time_s", "queue"),
     "qdisc": ("time_s", "queue"),
@@ -232,7 +235,7 @@ class _Checker:
             raise self.wrong("meta.duration_s", "is no time of a run")
         for name, needed, more in (
             ("flows", _FLOW, _FLOW_MORE),
-            ("queues", _QUEUE, {}),
+            ("queues", _QUEUE, _QUEUE_MORE),
             ("windows", {}, {}),
             ("impairments", {}, {}),
             ("notes", _NOTE, _NOTE_MORE),
@@ -240,6 +243,8 @@ class _Checker:
             ("claims", _CLAIM, _CLAIM_MORE),
         ):
             self.objects(name, document.get(name) or [], needed, more)
+        for index, queue in enumerate(document["queues"]):
+            self.objects(f"queues[{index}].classes", queue.get("classes") or [], _CLASS, {})
         scenario = meta.get("scenario") or {}
         self.keys("meta.scenario", scenario, {}, _SCENARIO_MORE)
         self.objects("meta.scenario.flow", scenario.get("flow") or [], {}, _SCENARIO_FLOW_MORE)

@@ -1,5 +1,6 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
+import { startMore } from "./more";
 import { startRunPage } from "./run-page";
 import { startSweepPage } from "./sweep-page";
 import { startMembers, startSuitePage, startTables } from "./tables";
@@ -15,3 +16,4 @@ if (document.body.dataset["page"] === "suite") {
   startRunPage();
   performance.mark("report:ready");
 }
+startMore();

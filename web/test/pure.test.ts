@@ -7,6 +7,7 @@ import { toPixel } from "../src/palette";
 import { decodeBase64, readSeries, readTicks, type PanelMeta, type Series } from "../src/payload";
 import { TimeRange } from "../src/range";
 import { extent, indexRange, lowerBound, nearest } from "../src/search";
+import { beyond } from "../src/more";
 import { csvOf } from "../src/save";
 import { compareKeys } from "../src/tables";
 import { bandHeight, nearestTick, thinTicks } from "../src/ticks";
@@ -301,5 +302,21 @@ describe("sorting", () => {
     const keys = ["b", "", 3, "a10", 1, "a9"];
     expect([...keys].sort((a, b) => compareKeys(a, b, 1))).toEqual([1, 3, "a9", "a10", "b", ""]);
     expect([...keys].sort((a, b) => compareKeys(a, b, -1))).toEqual([3, 1, "b", "a10", "a9", ""]);
+  });
+});
+
+describe("what lies beyond the edge of a box", () => {
+  const box = { scrollLeft: 0, scrollTop: 0, clientWidth: 100, clientHeight: 50, scrollWidth: 100, scrollHeight: 50 };
+
+  it("is nothing where all is in it, and a pixel is rounding", () => {
+    expect(beyond(box)).toEqual({ left: false, right: false, below: false });
+    expect(beyond({ ...box, scrollWidth: 101, scrollHeight: 51, scrollLeft: 1 })).toEqual({ left: false, right: false, below: false });
+  });
+
+  it("is on the side to which one can scroll", () => {
+    expect(beyond({ ...box, scrollWidth: 300 })).toEqual({ left: false, right: true, below: false });
+    expect(beyond({ ...box, scrollWidth: 300, scrollLeft: 100 })).toEqual({ left: true, right: true, below: false });
+    expect(beyond({ ...box, scrollWidth: 300, scrollLeft: 200 })).toEqual({ left: true, right: false, below: false });
+    expect(beyond({ ...box, scrollHeight: 90, scrollTop: 20 })).toEqual({ left: false, right: false, below: true });
   });
 });

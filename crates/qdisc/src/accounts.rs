@@ -154,12 +154,14 @@ pub struct Departure {
     pub sojourn: Duration,
     /// The queue was empty afterwards.
     pub emptied: bool,
+    /// The band that it left; 0 in a queue of one band.
+    pub band: u32,
 }
 
 impl Departure {
     /// No packet has left.
     pub const NONE: Departure =
-        Departure { outcome: Outcome::Passed, sojourn: Duration::ZERO, emptied: false };
+        Departure { outcome: Outcome::Passed, sojourn: Duration::ZERO, emptied: false, band: 0 };
 }
 
 impl<'a> QueueCx<'a> {
@@ -294,7 +296,8 @@ impl<'a> QueueCx<'a> {
             Outcome::Marked(signal) => self.count_mark(signal),
             Outcome::Drop => self.count_drop(packet, DropReason::Aqm),
         }
-        self.departure = Departure { outcome, sojourn, emptied: self.accounts.total.queued() == 0 };
+        let band = self.band.unwrap_or_default() as u32;
+        self.departure = Departure { outcome, sojourn, emptied: self.accounts.total.queued() == 0, band };
     }
 
     /// Returns how the packet left that the last dequeue returned.

@@ -92,6 +92,18 @@ pub trait QueueDiscipline: Debug + Send {
         "queue".to_owned()
     }
 
+    /// The names of the classes into which the queue sorts packets; ask a new queue, for they never change. None for a
+    /// queue of one band, or of one band for each flow. Bands that a new queue has are classes; tins of flows are, too.
+    fn classes(&self) -> Vec<String> {
+        let bands = self.bands();
+        if bands > 1 { (0..bands).map(|band| self.band_name(band)).collect() } else { Vec::new() }
+    }
+
+    /// The index of the class that a band belongs to.
+    fn class_of(&self, band: usize) -> usize {
+        band
+    }
+
     /// What is queued in a band.
     fn band_backlog(&self, _band: usize) -> Backlog {
         self.backlog()

@@ -30,9 +30,9 @@ pub use network::{
 pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
 pub use recorder::{RecordParams, StateRecording};
 pub use result::{
-    BandSummary, CwndSummary, DatagramSummary, DropSummary, ElementSummary, FlowSummary, LimitSummary,
-    Percentiles, QueueSummary, RunResult, SizeClassSummary, SlowStartExit, Stalled, Summary, TransferSummary,
-    WindowSummary,
+    BandSummary, ClassSummary, CwndSummary, DatagramSummary, DropSummary, ElementSummary, FlowSummary,
+    LimitSummary, Percentiles, QueueSummary, RunResult, SizeClassSummary, SlowStartExit, Stalled, Summary,
+    TransferSummary, WindowSummary,
 };
 pub use simulation::{Holder, MemoryExceeded, Simulation, StreamState};
 pub use streams::stream_seed;

@@ -337,6 +337,28 @@ pub struct QueueSummary {
     /// Its bands, by index, if it has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<BandSummary>,
+    /// The classes into which it sorts packets, if they are few: the bands of a dual queue or of `prio`, the tins of CAKE.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassSummary>,
+}
+
+/// One class of a queue that sorts packets into a few.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassSummary {
+    /// Its name.
+    pub name: String,
+    /// The bytes that left it, with headers.
+    pub throughput_mbps: f64,
+    /// Sojourn times of the packets that left it.
+    pub sojourn_ms: Option<Percentiles>,
+    /// Packets that it marked SCE.
+    pub sce: u64,
+    /// Packets that it marked CE.
+    pub ce: u64,
+    /// Packets that it dropped, by reason.
+    pub drops: DropSummary,
+    /// Packets that left it.
+    pub dequeued: u64,
 }
 
 /// One band of a queue that has several.

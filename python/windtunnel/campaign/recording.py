@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-_BY_INTERVAL = {"flows", "queues", "bands"}
+_BY_INTERVAL = {"flows", "queues", "bands", "classes"}
 _STATE = {"cc", "aqm", "qdisc"}
 
 

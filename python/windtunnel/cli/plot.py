@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from windtunnel.figures.four_panel import Scale
 
 #: Formats of figures, the panels, and the axes of the frequencies of marks.
-_FORMATS = ("png", "svg")
+_FORMATS = ("png", "svg", "pdf", "rfc-svg")
 _PANELS = (
     "throughput",
     "sojourn",
@@ -52,7 +52,11 @@ _SCALES = ("auto", "linear", "log")
     show_default="<name of RESULT_DIR>.png",
 )
 @click.option(
-    "--format", "format_", type=click.Choice(_FORMATS), help="Format of the file.", show_default="by its name, else png"
+    "--format",
+    "format_",
+    type=click.Choice(_FORMATS),
+    help="Format of the file; rfc-svg is black on white, as RFC 7996 has it.",
+    show_default="by its name, else png",
 )
 @click.option("--from", "from_", metavar="TIME", help="Start of the time axis, e.g. 90s.")
 @click.option("--to", metavar="TIME", help="End of the time axis.")
@@ -107,7 +111,7 @@ def plot(
     extension = format_ if format_ else (out.suffix[1:].lower() if out and out.suffix else "png")
     if extension not in _FORMATS:
         raise InputError(f"{out}: `.{extension}` is not a format for figures: {', '.join(_FORMATS)}")
-    places = _places(result_dirs, out, extension)
+    places = _places(result_dirs, out, "svg" if extension == "rfc-svg" else extension)
     span = (_seconds("--from", from_), _seconds("--to", to))
     average_s, named = _seconds("--average", average), dict(map(_choice, choices))
     from windtunnel.figures import PANELS, flent_style, four_panel, write_figure

@@ -14,7 +14,7 @@ from windtunnel.cli.claims import show
 from windtunnel.cli.notes import show_notes
 from windtunnel.panels.run import Run
 from windtunnel.report.grouped import gathered, shares, together
-from windtunnel.report.summary import acks_lost, by_size, while_active
+from windtunnel.report.summary import acks_lost, by_class, by_size, while_active
 from windtunnel.report.text import number, setting
 from windtunnel.result import RunResult
 
@@ -66,9 +66,11 @@ def _show(flows: Sequence[Record], queues: Sequence[Record], run: Run, console: 
         ("by size", _BY_SIZE, [part for flow in flows for part in by_size(flow)]),
         ("datagrams", _DATAGRAMS, [flow for flow in flows if flow.get("datagrams")]),
         ("queue", _QUEUE, queues),
+        ("class", _CLASS, list(by_class(queues))),
     ):
         if records:
-            console.print(_table(name, columns, records, run if run.grouped and name != "queue" else None))
+            of_flows = name not in ("queue", "class")
+            console.print(_table(name, columns, records, run if run.grouped and of_flows else None))
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ _GROUP = (
     _Column("median", _of("median_mbps")),
     _Column("P10", _of("p10_mbps")),
     _Column("P90", _of("p90_mbps")),
-    _Column("Jain", _of("jain")),
+    _Column("Jain of rates", _of("jain")),
 )
 _FLOW = (
     _Column("Mbit/s", _of("throughput_mbps")),
@@ -168,12 +170,17 @@ _QUEUE = (
     _Column("CE", _of("ce"), rare=True),
     _Column("drops", lambda queue: sum(queue["drops"].values())),
 )
-
-
+#: Of queues that sort packets into a few classes.
+_CLASS = (
+    _Column("Mbit/s", _of("throughput_mbps")),
+    _QUEUE[1],
+    _Column("P50 ms", _of("sojourn_ms", "p50")),
+    *_QUEUE[2:],
+)
 #: Of flows that share a queue and always have data to send.
 _FAIRNESS = (
     _Column("flows", _of("flows")),
-    _Column("Jain's index", _of("jain")),
+    _Column("Jain while shared", _of("jain")),
     _Column("converged after s", _of("convergence_s")),
 )
 _IMPAIRMENT = (
@@ -193,7 +200,8 @@ def _table(first: str, columns: Sequence[_Column], records: Sequence[Record], ru
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     table.add_column(first, overflow="fold")
     for column in shown:
-        table.add_column(column.head, justify="right", no_wrap=True)
+        # The range of a group stands below its median where the line is too short for both.
+        table.add_column(column.head, justify="right", no_wrap=run is None)
     if run is not None:
         for label, mine in gathered(records, run):
             table.add_row(label, *(together([column.get(record) for record in mine]) for column in shown))

@@ -17,7 +17,16 @@ from windtunnel.result import RunResult
 from windtunnel.table import Table
 
 #: The tables that panels read; of the others, the columns depend on the algorithms.
-_TABLES = ("flows", "queues", "throughput_points", "cwnd_points", "sojourn_points", "mark_points", "transfers")
+_TABLES = (
+    "flows",
+    "queues",
+    "throughput_points",
+    "cwnd_points",
+    "sojourn_points",
+    "mark_points",
+    "classes",
+    "transfers",
+)
 #: Panels in which each flow and queue stands for itself. How equally flows share says nothing across runs.
 _PANELS = ("throughput", "sojourn", "cwnd", "marks", "rtt", "fct", "in_flight", "cdf")
 

@@ -8,11 +8,12 @@ from matplotlib.figure import Figure
 
 from windtunnel.errors import RunFailedError
 from windtunnel.figures.legible import boxes_for_missing_glyphs
+from windtunnel.figures.rfc_svg import write_rfc_svg
 from windtunnel.figures.style import RC
 
 
 def write_figure(figure: Figure, path: Path, extension: str | None = None) -> None:
-    """Write a figure as ``extension`` (``png``, ``svg``, ``pdf``; default: the file's).
+    """Write a figure as ``extension`` (``png``, ``svg``, ``pdf``, ``rfc-svg``; default: the file's).
 
     The date of writing is omitted, so that equal runs give equal files. Raises RunFailedError.
     """
@@ -20,6 +21,9 @@ def write_figure(figure: Figure, path: Path, extension: str | None = None) -> No
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(extension)
     try:
         with mpl.rc_context(RC), boxes_for_missing_glyphs():
+            if extension == "rfc-svg":
+                write_rfc_svg(figure, path)
+                return
             figure.savefig(path, format=extension, metadata=metadata)
     except (RuntimeError, SystemError) as error:
         # Where memory ends, FreeType and NumPy raise these instead of MemoryError.

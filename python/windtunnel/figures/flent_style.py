@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from windtunnel.errors import InputError
-from windtunnel.figures.style import drawn
+from windtunnel.figures.style import drawn, flow_look
 from windtunnel.figures.two_axes import TCP_RTT, Curve, Panel, two_axes
 from windtunnel.metrics import by_flow
 from windtunnel.panels.gaps import while_alive
@@ -15,14 +15,17 @@ from windtunnel.panels.means import USUAL_S
 from windtunnel.panels.model import Array
 from windtunnel.panels.run import Result, Run
 
+#: More flows than this would fill the legend with equals: each has a rate and a round trip.
+_FEW = 4
+
 
 def flent_style(
     result: Result, *, title: str | None = None, span: tuple[float | None, float | None] = (None, None)
 ) -> Figure:
     """Draw a run from its interval series; ``title`` is that of the panel, ``span`` the seconds that it shows.
 
-    TCP's round trips are the sender's smoothed ones; those of probes are solid lines. Raises InputError where nothing
-    is to be drawn.
+    Both axes start at 0. TCP's round trips are the sender's smoothed ones; those of probes are solid lines. Raises
+    InputError where nothing is to be drawn.
     """
     table = result.tables["flows"]
     time, flow = np.asarray(table["time_s"], dtype=np.float64), np.asarray(table["flow"], dtype=np.int64)
@@ -38,13 +41,15 @@ def flent_style(
             [while_alive(steps, means[:, i], entry) for i, entry in enumerate(result.summary["flows"])]
         )[shown]
         steps = steps[shown]
-    run = Run(result)
-    labels = {member: group.label for group in run.groups for member in group.members}
+    # Equal flows have one entry in the legend, and one look.
+    groups = Run(result).groups_beyond(_FEW)
+    labels = {member: group.label for group in groups for member in group.members}
+    looks = {member: flow_look(i) for i, group in enumerate(groups) for member in group.members}
     left: list[Curve] = []
     right: list[Curve] = []
     total = np.zeros(len(steps))
     for index, entry in enumerate(result.summary["flows"]):
-        look, label = drawn(run.look(index)), labels[index]
+        look, label = looks[index], labels[index]
         if entry["application"] == "probe":
             right.append(Curve(f"{label}: RTT", steps, columns["rtt_mean_ms"][:, index], look.colour, width=0.9))
             continue
@@ -54,9 +59,8 @@ def flent_style(
         right.append(Curve(f"{label}: TCP RTT", steps, columns["srtt_ms"][:, index], look.colour, TCP_RTT, 0.8))
     if len(left) > 1:
         left.insert(0, Curve("sum", steps, total, drawn(TOTAL).colour, width=0.7))
-    paths = [float(f["path_rtt_ms"]) for f in result.summary["flows"]]
     text = title if title is not None else str(getattr(result, "title", ""))
-    return two_axes([Panel(text, left, right)], right_low=0.98 * min(paths, default=0.0), span=(start, end))
+    return two_axes([Panel(text, left, right)], span=(start, end))
 
 
 def _steps(time: Array, values: Array) -> tuple[Array, Array]:

@@ -21,8 +21,8 @@ def aqm_behind_limit(subject: Subject) -> Sayings:
         target = seconds(queue.spec.get("target"))
         full = queue.drain(queue.limit)
         if queue.kind in _BY_TARGET and full < target:
-            acted = queue.measured.get("ce", 0) + queue.measured.get("sce", 0) + queue.drops("aqm")
-            what = "never acted" if subject.ran and not acted else "cannot act"
+            acted = queue.signals + queue.drops("aqm")
+            what = f"acted {count(acted, 'time')} only" if acted else "never acted" if subject.ran else "cannot act"
             tail = f", and {count(queue.drops('full'), 'packet')} met a full queue" if subject.ran else ""
             yield Said(
                 f"{queue.label} {what}: its limit of {queue.spec['limit']} is {time(full)} at this rate, below its "
@@ -37,7 +37,7 @@ def aqm_overrun(subject: Subject) -> Sayings:
     """Most of what a queue with an AQM dropped met a full queue: it was not the AQM that controlled the delay."""
     for queue in subject.data_queues:
         full, decided = queue.drops("full", "overlimit"), queue.drops("aqm")
-        signals = decided + queue.measured.get("ce", 0) + queue.measured.get("sce", 0)
+        signals = decided + queue.signals
         if queue.kind in _BY_TARGET and full > 10 and full > signals and signals:
             yield Said(
                 f"{queue.label} decided {count(signals, 'signal')}, but {count(full, 'packet')} met a full queue: its "

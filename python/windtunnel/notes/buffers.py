@@ -91,7 +91,7 @@ def large_buffer(subject: Subject) -> Sayings:
             seen = f" ({time(queue.sojourn('mean'))} mean)"
         yield Said(
             f"{queue.name} holds {size(queue.limit)}, {times(queue.limit / bdp)} BDP: up to {time(delay)} of delay"
-            f"{seen}, of which {time(queue.drain(bdp))} would do",
+            f"{seen}, where {time(queue.drain(bdp))} are enough",
             queue=queue,
             numbers=numbers,
         )

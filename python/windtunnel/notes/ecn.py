@@ -10,7 +10,7 @@ from windtunnel.notes.subject import PASSIVE, SCALABLE, Flow, Queue, Subject
 from windtunnel.notes.words import count, percent
 
 #: What a mark point's ``kind`` says.
-_CE = 1
+_SCE, _CE = 0, 1
 
 
 @rule("ecn-without-marks", before=True, source="RFC 3168 section 5; RFC 8087")
@@ -67,7 +67,7 @@ def l4s_read_as_mds(subject: Subject) -> Sayings:
 @rule("ecn-bleached", level="warning", source="RFC 9768 section 3.2.2.3: mangling of the ECN field")
 def ecn_bleached(subject: Subject) -> Sayings:
     """Queues marked packets of a flow, but none arrived with a mark: something on the way cleared the ECN field."""
-    marked = _marks_made(subject)
+    marked = _marks_made(subject, _CE)
     for flow in subject.flows:
         made = marked.get(flow.index, 0)
         if made and not flow.measured.get("ce_marks") and not subject.ideal:
@@ -81,19 +81,31 @@ def ecn_bleached(subject: Subject) -> Sayings:
 
 @rule("no-fine-signals", source="docs/spec/mds.md section 1")
 def no_fine_signals(subject: Subject) -> Sayings:
-    """A flow with the MDS response, or one to SCE, got no SCE mark although it was congested: it answered only CE and
-    losses, as a conventional one does.
+    """A flow with the MDS response, or one to SCE, got no SCE mark although it was congested: no queue made one, or the
+    marks were cleared on the way. It answered only CE and losses, as a conventional flow does.
     """
+    by_flow = _marks_made(subject, _SCE)
     for flow in subject.flows:
         fine = flow.response in ("mds", "sce", "dctcp-sce")
         losses, marks = flow.lost(), int(flow.measured.get("ce_marks") or 0)
-        if fine and not flow.measured.get("sce_marks") and losses + marks:
-            kinds = ", ".join(queue.label for queue in subject.path(flow))
+        path = subject.path(flow)
+        made_at_all = sum(int(queue.measured.get("sce") or 0) for queue in path)
+        # Without single marks nobody knows whose they were.
+        made = by_flow.get(flow.index, 0) if by_flow else made_at_all
+        if fine and not flow.measured.get("sce_marks") and (losses + marks or made):
+            kinds = ", ".join(queue.label for queue in path)
+            why = (
+                f"{kinds} made {made}, and what followed cleared the ECN field"
+                if made
+                else f"{kinds} made none for it"
+                if made_at_all
+                else f"{kinds} made none"
+            )
             yield Said(
-                f"{flow.name}: no SCE mark arrived ({kinds} made none for it); its {flow.response} response answered "
+                f"{flow.name}: no SCE mark arrived ({why}); its {flow.response} response answered "
                 f"{count(losses, 'loss')} and {count(marks, 'CE mark')}",
                 flow=flow,
-                numbers={"losses": losses, "ce": marks},
+                numbers={"losses": losses, "ce": marks, "made": made},
             )
 
 
@@ -119,7 +131,7 @@ def _unmarked(subject: Subject, flows: Iterable[Flow]) -> Iterable[tuple[Flow, l
     """The flows of which no queue on the way marks packets, each with its queues."""
     for flow in flows:
         queues = subject.path(flow)
-        if queues and not any(queue.marks for queue in queues):
+        if queues and all(queue.marks is False for queue in queues):
             yield flow, queues
 
 
@@ -137,18 +149,18 @@ def _names(flows: list[Flow]) -> str:
     return flows[0].name if len(flows) == 1 else f"{flows[0].name} and {len(flows) - 1} more"
 
 
-def _marks_made(subject: Subject) -> dict[int, int]:
-    """How many packets of each flow queues marked CE; empty where single marks are not recorded."""
+def _marks_made(subject: Subject, kind: int) -> dict[int, int]:
+    """How many packets of each flow queues marked so; empty where single marks are not recorded, or there are none."""
     table: Mapping[str, Any] = (subject.tables or {}).get("mark_points") or {}
     if not all(name in table for name in ("flow", "kind", "count")):
         return {}
     import numpy as np
 
-    ce = np.asarray(table["kind"]) == _CE
-    flows = np.asarray(table["flow"])[ce]
+    mine = np.asarray(table["kind"]) == kind
+    flows = np.asarray(table["flow"])[mine]
     if not len(flows):
         return {}
-    sums = np.bincount(flows, np.asarray(table["count"])[ce])
+    sums = np.bincount(flows, np.asarray(table["count"])[mine])
     return {int(flow): int(sums[flow]) for flow in np.unique(flows)}
 
 

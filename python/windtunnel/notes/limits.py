@@ -49,8 +49,7 @@ def receive_window_small(subject: Subject) -> Sayings:
             share = flow.limited("receiver")
             seen = f"; it was limited by it {percent(share)} of the time" if subject.ran else ""
             yield Said(
-                f"{flow.name}: a receive window of {size(window)} over {time(flow.rtt)} allows {rate(most)}, of which "
-                "the "
+                f"{flow.name}: a receive window of {size(window)} over {time(flow.rtt)} allows {rate(most)}; the "
                 f"link has {rate(fair)} for it{seen}",
                 flow=flow,
                 numbers={"window_bytes": window, "most_bps": most, "fair_bps": fair, "receiver": share},

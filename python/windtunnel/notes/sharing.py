@@ -155,17 +155,19 @@ def synchronised_losses(subject: Subject) -> Sayings:
 
 @rule("lock-out", level="warning", source="Floyd, Jacobson, On Traffic Phase Effects, 1992; RFC 7567 section 2")
 def lock_out(subject: Subject) -> Sayings:
-    """Of two equal flows on a tail drop one has twice the rate of the other or more: phase, not the controller,
-    divides the link.
+    """Of two equal flows on a tail drop one has twice the rate of the other or more, and the other loses a larger part
+    of its packets by the same factor or more, while no jitter moves their phases: phase, not the controller, divides
+    the link. A flow that is merely ahead since its start loses as large a part as the other.
     """
     for queue in subject.data_queues:
-        if queue.kind not in PASSIVE:
+        if queue.kind not in PASSIVE or not queue.drops() or _phases_move(subject, queue):
             continue
         greedy = [flow for flow in queue.flows if flow.is_greedy and flow.by_loss and _rate(flow)]
+        greedy = [flow for flow in greedy if subject.narrowest(flow) is queue]
         for a, b in combinations(greedy[:_COMPARED], 2):
             same = (a.terms, a.start) == (b.terms, b.start) and math.isclose(a.rtt, b.rtt, rel_tol=0.05)
             high, low = (a, b) if _rate(a) >= _rate(b) else (b, a)
-            if same and _rate(high) >= 2 * _rate(low):
+            if same and _rate(high) >= 2 * _rate(low) and _chosen(low, high):
                 numbers = {"ratio": _rate(high) / _rate(low), "lost": high.lost(), "lost_other": low.lost()}
                 yield Said(
                     f"{queue.name}: {high.name} has {times(numbers['ratio'])} times the rate of {low.name}, its equal, "
@@ -194,6 +196,19 @@ def not_converged(subject: Subject) -> Sayings:
                 queue=queue,
                 numbers={"jain": found.jain, "lasted_s": found.lasted_s, "flows": found.flows},
             )
+
+
+def _chosen(low: Flow, high: Flow) -> bool:
+    """The queue drops a larger part of the slower flow's packets, by the factor of the rates at least: more than their
+    bursts would explain. Rates go with the root of that part, so that a phase effect shows its square.
+    """
+    part, other = (flow.lost() / max(1, int(flow.measured.get("sent") or 0)) for flow in (low, high))
+    return low.lost() >= _EVENTS and part * _rate(low) >= other * _rate(high)
+
+
+def _phases_move(subject: Subject, queue: Queue) -> bool:
+    """Some jitter is longer than a packet takes: packets meet the queue in no fixed order."""
+    return any(not seconds(each.get("deviation")) < queue.drain(queue.mtu) for each in subject.elements("jitter"))
 
 
 def _rate(flow: Flow) -> float:

@@ -39,6 +39,9 @@ FAIR = frozenset({"fq_codel", "fq_pie", "fq", "sfq", "cake", "cnq", "lfq"})
 #: Queues that hold what arrives, and decide nothing before they are full.
 PASSIVE = frozenset({"fifo"})
 
+#: Queues that mark nothing themselves, unless a threshold says so: they schedule, shape or police others.
+HOLDERS = frozenset({"prio", "drr", "wrr", "tbf", "police", "fq"})
+
 #: Controllers that are written in capitals.
 _ACRONYMS = frozenset(
     {"aimd", "cubic", "htcp", "bic", "iiad", "yeah", "cdg", "nv", "lp", "dctcp", "bbr", "bbr2", "bbr3"}
@@ -196,13 +199,25 @@ class Queue:
         return self.rate / 8 * flow.rtt
 
     @cached_property
-    def marks(self) -> bool:
-        """It may mark an ECN-capable packet instead of dropping it."""
+    def marks(self) -> bool | None:
+        """Whether it may mark an ECN-capable packet instead of dropping it; None where that is not known.
+
+        What it has done in the run stands above what is known of its kind.
+        """
+        if self.signals:
+            return True
         if self.spec.get("ecn_mode") == "none":
             return False
         aqms = [self.spec, *(self.spec.get(key) or {} for key in ("aqm", "classic", "low_latency"))]
-        aqms += _children(self.spec)
-        return any(aqm.get("ecn") or aqm.get("ce_threshold") or aqm.get("kind") in MARKERS for aqm in aqms)
+        aqms = [aqm for aqm in (*aqms, *_children(self.spec)) if aqm]
+        if any(aqm.get("ecn") or aqm.get("ce_threshold") or aqm.get("kind") in MARKERS for aqm in aqms):
+            return True
+        return False if all("ecn" in aqm or aqm.get("kind") in PASSIVE | HOLDERS for aqm in aqms) else None
+
+    @property
+    def signals(self) -> int:
+        """Packets that it marked, CE or SCE."""
+        return int(self.measured.get("ce") or 0) + int(self.measured.get("sce") or 0)
 
     def drops(self, *causes: str) -> int:
         """Packets that it dropped; for these causes, or all."""

@@ -67,11 +67,9 @@ def _delay(run: Run) -> Choice | None:
 
 
 def _sojourn(run: Run) -> Choice | None:
-    table = rows(run.tables, "queues")
-    found = sojourn.samples({"queues": table} if table else {})
     series = tuple(
-        _series(f"queue{s.index}", run.queue(s.index), queue_look(s.index), s.y, None)
-        for s in found
+        _series(key, label, queue_look(order), s.y, None)
+        for order, (key, label, s) in enumerate(sojourn.by_class(run))
         if np.isfinite(s.y).any()
     )
     return Choice("sojourn time", "%", series, x=Abscissa("Sojourn time", "ms", time=False)) if series else None

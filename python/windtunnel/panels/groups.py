@@ -8,13 +8,15 @@ demand.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from windtunnel.panels.model import Array
 
+#: With more flows than this, equals are one group: a legend of them says the same many times.
+FEW = 12
 #: With more flows than this, colours and dashes no longer tell them apart: groups are shown instead.
 MANY = 24
 #: The percentiles between which most flows of a group are.
@@ -36,28 +38,48 @@ class Group:
         return len(self.members) > 1
 
 
-def groups_of(names: Sequence[str], controllers: Sequence[str] = ()) -> list[Group]:
-    """The groups of flows in the order of their first members; up to :data:`MANY` flows each are their own."""
-    if len(names) <= MANY:
+def groups_of(
+    names: Sequence[str],
+    controllers: Sequence[str] = (),
+    terms: Sequence[Hashable] | None = None,
+    *,
+    few: int = FEW,
+) -> list[Group]:
+    """The groups of flows in the order of their first members.
+
+    Up to ``few`` flows each are their own; up to :data:`MANY`, those are together that differ in the number of
+    their names alone, and in nothing of ``terms``, which are what is known of each flow. Without ``terms`` none are.
+    """
+    if len(names) <= few or (len(names) <= MANY and terms is None):
         return [Group(name, (i,)) for i, name in enumerate(names)]
+    if terms is not None and len(names) <= MANY:
+        return _together(names, list(zip(map(stem, names), terms, strict=True)), [stem(name) for name in names])
     found = by_stem(names)
     if len(found) > MANY and len(controllers) == len(names):
-        found = _together(names, controllers)
+        found = _together(names, controllers, controllers)
     return found
+
+
+def stem(name: str) -> str:
+    """A name without the number at its end."""
+    return re.sub(r"[\s._#:/-]*\d+$", "", name) or name
 
 
 def by_stem(names: Sequence[str]) -> list[Group]:
     """Flows whose names differ only in the number at the end form a group."""
-    return _together(names, [re.sub(r"[\s._#:/-]*\d+$", "", name) or name for name in names])
+    stems = [stem(name) for name in names]
+    return _together(names, stems, stems)
 
 
-def _together(names: Sequence[str], keys: Sequence[str]) -> list[Group]:
-    members: dict[str, list[int]] = {}
+def _together(names: Sequence[str], keys: Sequence[Hashable], labels: Sequence[str]) -> list[Group]:
+    members: dict[Hashable, list[int]] = {}
     for index, key in enumerate(keys):
         members.setdefault(key, []).append(index)
     return [
-        Group(f"{key} \N{MULTIPLICATION SIGN} {len(each)}" if len(each) > 1 else names[each[0]], tuple(each))
-        for key, each in members.items()
+        Group(
+            f"{labels[each[0]]} \N{MULTIPLICATION SIGN} {len(each)}" if len(each) > 1 else names[each[0]], tuple(each)
+        )
+        for each in members.values()
     ]
 
 

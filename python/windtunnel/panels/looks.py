@@ -33,16 +33,17 @@ _FLOWS = ("blue", "orange", "green", "purple", "sky", "navy", "olive", "wine")
 # No flow has these, so that no queue looks like a flow.
 _QUEUES = ("slate", "indigo", "ochre", "brown")
 _MARKERS = ("circle", "square", "triangle", "diamond", "down", "plus")
-_DASHES: tuple[tuple[int, ...], ...] = ((), (7, 3), (2, 3))
+_DASHES: tuple[tuple[int, ...], ...] = ((), (7, 3), (2, 3), (9, 3, 2, 3))
 
 #: The sum of all flows.
 TOTAL: Final = Look("ink", "plus")
 
 
 def flow_look(index: int) -> Look:
-    """The look of a flow or group; 72 differ, and the first 18 do without colour."""
+    """The look of a flow or group; 192 differ, and 24 in a row do without colour."""
+    styles = len(_MARKERS) * len(_DASHES)
     return Look(
-        _FLOWS[index % len(_FLOWS)],
+        _FLOWS[(index + index // styles) % len(_FLOWS)],
         _MARKERS[index % len(_MARKERS)],
         _DASHES[index // len(_MARKERS) % len(_DASHES)],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from windtunnel.panels.looks import queue_look
-from windtunnel.panels.means import AVERAGES
+from windtunnel.panels.means import AVERAGES, average, usual_average
 from windtunnel.panels.model import Look, Panel, Series
 from windtunnel.panels.run import Run
 from windtunnel.panels.tables import Samples, Table, Tables, rows, split
@@ -56,7 +56,9 @@ def panel(run: Run) -> Panel:
             kinds.add(kind)
     drops, marks = DROP in kinds, bool(kinds - {DROP})
     title = "Mark and Drop Frequency" if drops and marks else "Drop Frequency" if drops else "Mark Frequency"
-    positive = [s.y[s.y > 0] for s in series]
+    # Bands have a law each: the frequencies of what all of them do, one by one, are a carpet.
+    mean = usual_average(run.duration_s, 0.0) if _of_bands(run) else 0.0
+    positive = [y[y > 0] for y in (average(s, mean).y for s in series)]
     values = np.concatenate(positive) if positive else np.empty(0)
     return Panel(
         "marks",
@@ -67,7 +69,15 @@ def panel(run: Run) -> Panel:
         kind="points",
         log=len(values) > 0 and float(values.max()) > LOG_RANGE * float(values.min()),
         averages=AVERAGES if series else (),
+        average=mean,
         empty="" if series else _nothing(run.tables),
+    )
+
+
+def _of_bands(run: Run) -> bool:
+    """Whether a queue has a band for each flow."""
+    return any(
+        len(queue.get("bands") or ()) > 1 and not queue.get("classes") for queue in run.summary.get("queues", ())
     )
 
 

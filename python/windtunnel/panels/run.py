@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from windtunnel.metrics import Cells
-from windtunnel.panels.groups import Group, groups_of
+from windtunnel.panels.groups import FEW, Group, groups_of
 from windtunnel.panels.looks import flow_look
 from windtunnel.panels.model import Array, Look
 from windtunnel.panels.tables import Table, Tables, last_time, rows
@@ -47,7 +47,17 @@ class Run:
     @cached_property
     def groups(self) -> list[Group]:
         """The flows, each by itself unless they are many."""
-        return groups_of(self.flows, [str(one.get("cc", "")) for one in self.records])
+        return self.groups_beyond(FEW)
+
+    def groups_beyond(self, few: int) -> list[Group]:
+        """The flows, each by itself up to so many."""
+        # Flows of one entry of a scenario have these in common; of a flow without a known path nobody can say it.
+        same = ("cc", "application", "path_rtt_ms")
+        terms = [
+            tuple(str(one[key]) for key in same) if all(key in one for key in same) else index
+            for index, one in enumerate(self.records)
+        ]
+        return groups_of(self.flows, [str(one.get("cc", "")) for one in self.records], terms, few=few)
 
     @cached_property
     def grouped(self) -> bool:
@@ -79,6 +89,13 @@ class Run:
     def queue(self, index: int) -> str:
         """A queue's name, even if the summary does not know the queue."""
         return self.queues[index] if 0 <= index < len(self.queues) else f"queue {index}"
+
+    def class_of(self, queue: int, index: int) -> str:
+        """What a class of a queue is called: by its own name where there is one queue."""
+        queues = self.summary.get("queues", ())
+        classes = queues[queue].get("classes") or () if 0 <= queue < len(queues) else ()
+        name = str(classes[index]["name"]) if 0 <= index < len(classes) else f"class {index}"
+        return name if len(self.queues) == 1 else f"{self.queue(queue)}: {name}"
 
     def record(self, flow: int) -> Mapping[str, Any]:
         """A flow's summary; empty if there is none."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from windtunnel.panels.gaps import longest_step
 from windtunnel.panels.looks import queue_look
 from windtunnel.panels.model import Flag, Panel, Series
@@ -27,19 +29,55 @@ def samples(tables: Tables, *, extremes: bool = True) -> list[Samples]:
     )
 
 
+def of_classes(run: Run) -> dict[int, list[tuple[str, Samples]]]:
+    """The means of intervals, with their range, of the classes of each queue that has such: what they are called, and
+    their sojourn times in ms.
+    """
+    table = rows(run.tables, "classes")
+    if not table:
+        return {}
+    queue = np.asarray(table["queue"], dtype=np.int64)
+    found = {}
+    for index in np.unique(queue):
+        mine = split(
+            table, "class", "sojourn_mean_ms", low="sojourn_min_ms", high="sojourn_max_ms", keep=queue == index
+        )
+        found[int(index)] = [(run.class_of(int(index), s.index), s) for s in mine]
+    return found
+
+
+def by_class(run: Run) -> list[tuple[str, str, Samples]]:
+    """Keys, labels and the means of intervals of each queue or, where a queue has classes, of these in its place."""
+    classes = of_classes(run)
+    found = []
+    for s in samples({"queues": run.tables.get("queues", {})}):
+        parts = classes.get(s.index, [])
+        found += [(f"queue{s.index}class{part.index}", label, part) for label, part in parts]
+        if not parts:
+            found.append((f"queue{s.index}", run.queue(s.index), s))
+    return found
+
+
 def panel(run: Run) -> Panel:
-    """The panel."""
-    single = bool(rows(run.tables, "sojourn_points"))
+    """The panel. Where a queue has classes, one cloud of dots would show none of them: lines, then, for all."""
+    several = bool(rows(run.tables, "classes"))
+    single = not several and bool(rows(run.tables, "sojourn_points"))
+    found = (
+        by_class(run)
+        if several
+        else [(f"queue{s.index}", run.queue(s.index), s) for s in samples(run.tables)]
+    )  # fmt: skip
     series = tuple(
         Series(
-            f"queue{s.index}", run.queue(s.index), queue_look(s.index), s.t, s.y, flag=s.flag, low=s.low, high=s.high,
+            key, label, queue_look(order if several else s.index), s.t, s.y, flag=s.flag, low=s.low, high=s.high,
             step="" if single else "mean", gap=None if single else longest_step(s.t),
         )
-        for s in samples(run.tables)
+        for order, (key, label, s) in enumerate(found)
     )  # fmt: skip
-    what = "emptied by the dequeue" if single else "emptied in the interval"
+    what = "queue left empty" if single else "queue left empty in the interval"
+    flagged = not several or any(s.flag is not None for s in series)
     return Panel(
         "sojourn", TITLE, "ms", series, quantity=QUANTITY, kind="points" if single else "line",
-        flag=Flag(what, "circle" if single else "cross", "red"),
+        flag=Flag(what, "circle" if single else "cross", "red") if flagged else None,
         empty="" if series else "No packet was dequeued.",
     )  # fmt: skip

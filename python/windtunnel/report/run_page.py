@@ -14,6 +14,7 @@ from windtunnel.report.grouped import shares
 from windtunnel.report.page import render, script_json, write_page
 from windtunnel.report.panels import encoded
 from windtunnel.report.summary import (
+    CLASS_COLUMNS,
     DATAGRAM_COLUMNS,
     FAIRNESS_COLUMNS,
     FLOW_COLUMNS,
@@ -24,6 +25,7 @@ from windtunnel.report.summary import (
     SIZE_COLUMNS,
     TRANSFER_COLUMNS,
     SummaryTable,
+    by_class,
     by_size,
     grouped_table,
     summary_table,
@@ -177,6 +179,7 @@ def _tables(part: Mapping[str, Any], run: Run | None) -> list[SummaryTable]:
     else:
         tables = [summary_table(columns, records) for columns, records in of_flows]
     tables.append(summary_table(QUEUE_COLUMNS, part.get("queues", [])))
+    tables.append(summary_table(CLASS_COLUMNS, list(by_class(part.get("queues", [])))))
     tables.append(summary_table(FAIRNESS_COLUMNS, part.get("fairness", [])))
     tables.append(summary_table(IMPAIRMENT_COLUMNS, part.get("impairments", [])))
     return [table for table in tables if table is not None]

@@ -137,7 +137,7 @@ GROUP_COLUMNS = (
     Column("Median", "Mbit/s", _of("median_mbps")),
     Column("P10", "Mbit/s", _of("p10_mbps")),
     Column("P90", "Mbit/s", _of("p90_mbps")),
-    Column("Jain's index", "", _of("jain")),
+    Column("Jain's index", "of these rates", _of("jain")),
 )
 
 #: For a TCP with loss: loss-free endpoints report no limits.
@@ -227,11 +227,27 @@ QUEUE_COLUMNS = (
     Column("Emptied", "times", _of("emptied")),
 )
 
-#: For flows that share a queue and always have data to send.
+#: For the parts that :func:`by_class` gives.
+CLASS_COLUMNS = (
+    Column("Class", "", _of("name"), numeric=False),
+    Column("Throughput", "Mbit/s", _of("throughput_mbps")),
+    Column("Sojourn mean", "ms", _of("sojourn_ms", "mean")),
+    Column("Sojourn P50", "ms", _of("sojourn_ms", "p50")),
+    Column("Sojourn P95", "ms", _of("sojourn_ms", "p95")),
+    Column("Sojourn P99", "ms", _of("sojourn_ms", "p99")),
+    Column("Sojourn max", "ms", _of("sojourn_ms", "max")),
+    Column("SCE", "marks", _of("sce"), rare=True),
+    Column("CE", "marks", _of("ce"), rare=True),
+    Column("Dropped", "packets", lambda one: sum(one["drops"].values())),
+    Column("Dequeued", "packets", _of("dequeued")),
+)
+
+#: For flows that share a queue and always have data to send: of their rates over the time in which all were active;
+#: a group's index is of rates over the whole span.
 FAIRNESS_COLUMNS = (
     Column("Fairness", "", _of("name"), numeric=False),
     Column("Flows", "", _of("flows")),
-    Column("Jain's index", "", _of("jain")),
+    Column("Jain's index", "while shared", _of("jain")),
     Column("Converged after", "s", _of("convergence_s")),
     Column("Shared for", "s", _of("shared_s")),
 )
@@ -260,6 +276,13 @@ def by_size(flow: Record) -> Iterator[Record]:
         ends = [f"{end / one:g}" for end in (low, high) if end]
         size = "-".join(ends) if len(ends) == 2 else ("> " if high is None else "<= ") + ends[0]
         yield {**part, "name": flow["name"], "size": f"{size} {unit}"}
+
+
+def by_class(queues: Sequence[Record]) -> Iterator[Record]:
+    """The classes of each queue that sorts packets into a few, named after it."""
+    for queue in queues:
+        for part in queue.get("classes") or ():
+            yield {**part, "name": f"{queue['name']}: {part['name']}"}
 
 
 def summary_table(columns: Sequence[Column], records: Sequence[Record]) -> SummaryTable | None:

@@ -448,6 +448,17 @@ impl QueueDiscipline for Cake {
         if self.tins.len() == 1 { name } else { format!("{tin}, {name}") }
     }
 
+    fn classes(&self) -> Vec<String> {
+        if self.tins.len() == 1 {
+            return Vec::new();
+        }
+        self.tins.iter().map(|tin| tin.name.clone()).collect()
+    }
+
+    fn class_of(&self, band: usize) -> usize {
+        usize::from(self.flows[band].tin)
+    }
+
     fn band_backlog(&self, band: usize) -> Backlog {
         self.flows[band].chain.backlog()
     }

@@ -130,6 +130,14 @@ impl<P: Policer> QueueDiscipline for Policed<P> {
         self.child.band_name(band)
     }
 
+    fn classes(&self) -> Vec<String> {
+        self.child.classes()
+    }
+
+    fn class_of(&self, band: usize) -> usize {
+        self.child.class_of(band)
+    }
+
     fn band_backlog(&self, band: usize) -> Backlog {
         self.child.band_backlog(band)
     }

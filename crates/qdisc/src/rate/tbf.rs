@@ -238,6 +238,14 @@ impl QueueDiscipline for Tbf {
         self.child.band_name(band)
     }
 
+    fn classes(&self) -> Vec<String> {
+        self.child.classes()
+    }
+
+    fn class_of(&self, band: usize) -> usize {
+        self.child.class_of(band)
+    }
+
     fn band_backlog(&self, band: usize) -> Backlog {
         self.child.band_backlog(band)
     }

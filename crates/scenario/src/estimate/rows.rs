@@ -137,10 +137,12 @@ impl Count<'_> {
         let (ticks, queues) = (self.ticks(), self.queues().count() as f64);
         let several = self.queues().filter(|(link, _)| fixed_bands(link).is_none_or(|(bands, _)| bands > 1));
         let bands: f64 = several.map(|queue| self.bands(queue).0).sum();
+        let classes: usize = self.queues().map(|(link, _)| sizes::classes(build(link).as_ref())).sum();
         vec![
             table("flows", ticks * self.flows(), sizes::FLOWS, Bound, LONGER_INTERVAL),
             table("queues", ticks * queues, sizes::QUEUES, Bound, LONGER_INTERVAL),
             table("bands", ticks * bands, sizes::BANDS, Expectation, LONGER_INTERVAL),
+            table("classes", ticks * classes as f64, sizes::CLASSES, Bound, LONGER_INTERVAL),
         ]
     }
 
@@ -296,7 +298,7 @@ fn numbers_of_discipline(link: &Link) -> usize {
     if queue.bands() == 1 { 0 } else { count(|out| queue.probe(out)) }
 }
 
-fn build(link: &Link) -> Box<dyn QueueDiscipline> {
+pub(super) fn build(link: &Link) -> Box<dyn QueueDiscipline> {
     let ecn = EcnPolicy { mode: link.queue.ecn_mode, ..EcnPolicy::default() };
     link.queue.spec.build(&QueueInit { ecn, limit: link.queue.limit, seed: 0, age: link.queue.age })
 }

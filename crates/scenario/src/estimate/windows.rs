@@ -11,7 +11,7 @@ use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::recorder::sizes;
 use windtunnel_units::{Bytes, Duration};
 
-use super::rows::simultaneous;
+use super::rows::{build, simultaneous};
 use super::traffic::{GroupTraffic, Traffic, room};
 use super::{Certainty, Part, key};
 use crate::model::{FlowGroup, Link, Scenario};
@@ -61,9 +61,12 @@ fn totals(scenario: &Scenario) -> Part {
     };
     let slowest = scenario.flows.iter().map(longest).max().unwrap_or_default();
     let of_queue = sizes::queue_totals(slowest).as_f64();
+    let queues = scenario.links.iter().filter(|link| link.rate.is_some());
+    let of_classes: Bytes = queues.map(|link| sizes::class_totals(build(link).as_ref(), slowest)).sum();
     // One set of them is the current one. At the end they are summed up one by one: a queue's are the largest.
     let sets = edges.len() as f64 + 1.0;
     let of_all = scenario.flows.iter().map(of_group).sum::<f64>() + scenario.links.len() as f64 * of_queue;
+    let of_all = of_all + of_classes.as_f64();
     let memory = sets * of_all + of_queue;
     Part {
         what: format!(

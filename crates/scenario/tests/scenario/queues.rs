@@ -2,7 +2,7 @@
 
 use windtunnel_scenario::{Registry, Scenario, compile};
 use windtunnel_sim::recorder::columns::{Column, Table};
-use windtunnel_sim::{RunResult, Simulation};
+use windtunnel_sim::{ClassSummary, RunResult, Simulation};
 use windtunnel_units::Duration;
 
 use crate::good_input::parse;
@@ -151,6 +151,65 @@ fn queues_nest() {
     assert!(fault.contains("bottleneck.queue.aqm.target"), "{fault}");
     let fault = wrong("{ kind = \"pie\", aqm = \"codel\" }");
     assert!(fault.contains("bottleneck.queue.aqm: is not a key here"), "{fault}");
+}
+
+/// A queue that sorts packets into a few classes tells the sojourn times of each: where a class is a flow, those of the
+/// flow's own dequeues; in all, what the queue tells of all packets. The table has the same packets. A FIFO has no
+/// classes, and a fair queue, whose bands are flows, has none either, unless CAKE sorts flows into tins.
+#[test]
+fn classes_have_sojourn_times() {
+    let text = |queue: &str| {
+        format!(
+            "duration = \"2 s\"\n[record]\nevents = true\n[bottleneck]\nrate = \"10 Mbit/s\"\nqueue = {queue}\n\
+             [[flow]]\nrtt = \"10 ms\"\napp = {{ kind = \"cbr\", rate = \"2 Mbit/s\" }}\n\
+             [[flow]]\ncc = \"reno\"\nrtt = \"10 ms\"\n"
+        )
+    };
+    let sorted = "bands = 2, filters = [{ flows = [0], band = 0 }], default_band = 1";
+    for (queue, names) in [
+        (format!("{{ kind = \"prio\", {sorted} }}"), &["band 0", "band 1"][..]),
+        (format!("{{ kind = \"tbf\", child = {{ kind = \"prio\", {sorted} }} }}"), &["band 0", "band 1"]),
+        ("{ kind = \"cake\", diffserv = \"diffserv4\" }".into(), &["best effort", "bulk", "video", "voice"]),
+        ("{ kind = \"cake\", diffserv = \"besteffort\" }".into(), &[]),
+        ("\"dualpi2\"".into(), &["L", "C"]),
+        ("\"fq_codel\"".into(), &[]),
+        ("\"fifo\"".into(), &[]),
+    ] {
+        let result = run(&text(&queue));
+        let whole = &result.summary.queues[0];
+        let found: Vec<&str> = whole.classes.iter().map(|class| &*class.name).collect();
+        assert_eq!(found, names, "{queue}");
+        if names.is_empty() {
+            assert!(result.tables.iter().all(|table| table.name != "classes"), "{queue}");
+            continue;
+        }
+        assert_eq!(whole.classes.iter().map(|class| class.dequeued).sum::<u64>(), whole.dequeued);
+        let of_class =
+            |class: &ClassSummary| class.sojourn_ms.map_or(0.0, |p| p.mean * class.dequeued as f64);
+        let sum: f64 = whole.classes.iter().map(of_class).sum();
+        let mean = sum / whole.dequeued as f64;
+        assert!((mean - whole.sojourn_ms.expect("packets").mean).abs() < 1e-9, "{queue}: {mean}");
+        let Column::U64(rows) = column(table(&result, "classes"), "dequeued") else { panic!("counts") };
+        assert_eq!(rows.iter().sum::<u64>(), whole.dequeued, "{queue}");
+        if !queue.contains("prio") {
+            continue;
+        }
+        let dequeues = table(&result, "dequeue_events");
+        let (Column::U32(flows), Column::U64(sojourns)) =
+            (column(dequeues, "flow"), column(dequeues, "sojourn_ns"))
+        else {
+            panic!("flows and times");
+        };
+        for (flow, class) in (0..).zip(&whole.classes) {
+            let mine = flows.iter().zip(sojourns).filter(|(of, _)| **of == flow);
+            let mine: Vec<f64> = mine.map(|(_, ns)| *ns as f64 / 1e6).collect();
+            let p = class.sojourn_ms.expect("packets");
+            let mean = mine.iter().sum::<f64>() / mine.len() as f64;
+            assert_eq!(class.dequeued, mine.len() as u64, "{queue}: {}", class.name);
+            assert!((p.mean - mean).abs() < 1e-9, "{queue}: {} of {mean}", p.mean);
+            assert!((p.max - mine.iter().copied().fold(0.0, f64::max)).abs() < 1e-9, "{queue}: {}", p.max);
+        }
+    }
 }
 
 /// Queues inside of queues: a name or a table, or a list of them; to any depth, and what is not said of one is as in the

@@ -121,7 +121,7 @@ impl Dequeues {
 /// What is kept of single events, where [`Recorder::detailed`].
 impl Recorder {
     /// The details that are kept of a dequeue.
-    #[cold]
+    #[inline(never)]
     pub(super) fn dequeued_in_detail(
         &mut self,
         now: Time,
@@ -130,10 +130,11 @@ impl Recorder {
         link: &Link,
         departure: Departure,
     ) {
+        let Departure { outcome, sojourn, band, .. } = departure;
+        self.classes.dequeued(index, band, sojourn, link);
         if let Some((dequeues, _)) = &mut self.events
             && dequeues.has_room()
         {
-            let Departure { outcome, sojourn, .. } = departure;
             let events = &mut dequeues.events;
             events.t_ns.push(now.as_nanos());
             events.queue.push(index as u32);

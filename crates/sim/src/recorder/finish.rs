@@ -4,6 +4,7 @@ use windtunnel_units::Time;
 
 use super::Recorder;
 use super::band_series::{self, BandColumns};
+use super::class_series::ClassColumns;
 use super::columns::Table;
 use super::flow_series::FlowTotals;
 use super::packets::Captures;
@@ -55,6 +56,7 @@ impl Recorder {
         let mut tables: Vec<Table> =
             vec![flow_table(self.flow_rows, self.tcp_rows), self.queue_rows.into_table()];
         tables.extend(self.bands.into_rows().map(BandColumns::into_table));
+        tables.extend(self.classes.into_rows().map(ClassColumns::into_table));
         if self.params.state != StateRecording::Off {
             tables.extend(self.cc.into_table());
             tables.extend(self.aqm.into_tables());
@@ -70,7 +72,7 @@ impl Recorder {
 
     /// The summaries of `from..to`, which are edges of segments.
     fn summaries(&self, from: Time, to: Time, links: &[Link]) -> (Vec<FlowSummary>, Vec<QueueSummary>) {
-        let segments = || self.segments.iter().filter(|s| s.from >= from && s.to <= to);
+        let segments = || self.segments.iter().filter(move |s| s.from >= from && s.to <= to);
         let of_flow = |index: usize| {
             let mut totals = FlowTotals::new();
             segments().for_each(|segment| totals.merge(&segment.flows[index]));
@@ -100,7 +102,9 @@ impl Recorder {
                         segment.map_or(&[][..], |segment| &segment.bands[index])
                     };
                     let bands = band_series::summaries(read(from), read(to), span, link);
-                    of_queue(index).summary(span, name, link.rate(), bands)
+                    let of_classes = segments().map(|segment| &segment.classes[index]);
+                    let classes = self.classes.summaries(&of_classes, &bands, index, link);
+                    of_queue(index).summary(span, name, link.rate(), bands, classes)
                 })
                 .collect(),
         )

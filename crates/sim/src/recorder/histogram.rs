@@ -210,6 +210,11 @@ impl<const PRECISION: u32> TimeHistogram<PRECISION> {
         TimeHistogram { buckets: Buckets::new(unit), extent: Extent::NONE }
     }
 
+    /// Its memory with times up to `longest`.
+    pub(crate) fn memory(unit: u32, longest: Duration) -> Bytes {
+        Bytes::new(size_of::<Self>() as u64) + Buckets::<PRECISION>::memory(unit, longest)
+    }
+
     #[inline]
     pub(crate) fn record(&mut self, time: Duration) {
         self.buckets.record(time);
@@ -219,6 +224,11 @@ impl<const PRECISION: u32> TimeHistogram<PRECISION> {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.buckets.merge(&other.buckets);
         self.extent.merge(&other.extent);
+    }
+
+    /// The number of times.
+    pub(crate) const fn count(&self) -> u64 {
+        self.extent.count()
     }
 
     /// The distribution in milliseconds, or nothing without a sample.

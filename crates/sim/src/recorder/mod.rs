@@ -7,6 +7,7 @@
 mod arrival_marks;
 mod band_series;
 mod budget;
+mod class_series;
 pub mod columns;
 mod connections;
 mod digest;
@@ -42,6 +43,7 @@ use crate::link::Link;
 use crate::network::{Network, Window};
 use band_series::BandRecorder;
 use budget::Budget;
+use class_series::{ClassRecorder, ClassTotals};
 use connections::{ConnectionColumn, Connections};
 use digest::Digest;
 use events::{AckEvents, Dequeues};
@@ -70,6 +72,8 @@ struct SpanTotals {
     queues: Vec<QueueTotals>,
     /// The counters of each queue's bands at the end of the segment.
     bands: Vec<Vec<QueueStats>>,
+    /// By queue and class.
+    classes: Vec<Vec<ClassTotals>>,
 }
 
 /// The recorder of a run.
@@ -87,6 +91,7 @@ pub(crate) struct Recorder {
     tcp_rows: TcpColumns,
     queue_rows: QueueColumns,
     bands: BandRecorder,
+    classes: ClassRecorder,
     transfers: Transfers,
     points: Option<Points>,
     events: Option<(Dequeues, AckEvents)>,
@@ -95,6 +100,8 @@ pub(crate) struct Recorder {
     aqm: QueueStates,
     /// Single events or changes of state are kept: ACKs, timeouts and dequeues are reported in detail.
     detailed: bool,
+    /// That, or some queue has classes: dequeues are reported beyond sums and points.
+    detailed_dequeues: bool,
     captures: Option<Captures>,
     connections: Connections,
     /// Packets have an identity: they are captured, or single events are kept.
@@ -128,6 +135,8 @@ impl Recorder {
             cc.add(&[index as u32], &|out| flow.ends.probe(out));
         }
         let queues = || network.links.iter().map(|link| link.queue.as_ref());
+        let classes = ClassRecorder::new(queues(), &budget);
+        let detailed = params.events || params.state == StateRecording::Changes;
         let mut recorder = Recorder {
             points: params
                 .points
@@ -137,7 +146,8 @@ impl Recorder {
                 let dequeues = Dequeues::new(queues(), ConnectionColumn::new(network), &budget);
                 (dequeues, AckEvents::within(&budget))
             }),
-            detailed: params.events || params.state == StateRecording::Changes,
+            detailed,
+            detailed_dequeues: detailed || classes.any(),
             cc,
             aqm: QueueStates::new(queues(), &budget),
             captures: params.packets.then(|| Captures::new(ConnectionColumn::new(network), &budget)),
@@ -156,6 +166,7 @@ impl Recorder {
             tcp_rows: TcpColumns::within(&budget),
             queue_rows: QueueColumns::within(&budget),
             bands: BandRecorder::new(n_queues, &budget),
+            classes,
             transfers: Transfers::new(network, &budget),
             digest: Digest::new(),
             budget,
@@ -218,7 +229,7 @@ impl Recorder {
         link: &Link,
         departure: Departure,
     ) {
-        let Departure { outcome, sojourn, emptied } = departure;
+        let Departure { outcome, sojourn, emptied, .. } = departure;
         self.queues[index].dequeued(packet.size(), sojourn, outcome, emptied);
         self.digest.word(now.as_nanos());
         self.digest
@@ -230,7 +241,7 @@ impl Recorder {
                 points.mark(now, index, series as u32, signal.into());
             }
         }
-        if self.detailed {
+        if self.detailed_dequeues {
             self.dequeued_in_detail(now, index, packet, link, departure);
         }
     }
@@ -407,6 +418,7 @@ impl Recorder {
                 let (busy, backlog) = (links[i].take_busy(now), links[i].backlog());
                 queue.end_interval(now, span, busy, backlog, i, &mut self.queue_rows);
                 self.bands.end_interval(now, span, i, &links[i]);
+                self.classes.end_interval(now, i);
             }
             self.record_state(now, links, flows);
             self.interval_start = now;
@@ -431,6 +443,7 @@ impl Recorder {
             flows: self.flows.iter_mut().map(|flow| flow.take_totals(last)).collect(),
             queues: self.queues.iter_mut().map(QueueRecorder::take_totals).collect(),
             bands: links.iter().map(|link| link.band_stats().to_vec()).collect(),
+            classes: self.classes.take_totals(),
         });
     }
 

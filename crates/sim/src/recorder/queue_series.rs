@@ -9,7 +9,7 @@ use super::extent::Extent;
 use super::flow_series::mbps;
 use super::histogram::Buckets;
 use super::loss_cause::LossCause;
-use crate::result::{BandSummary, DropSummary, QueueSummary};
+use crate::result::{BandSummary, ClassSummary, DropSummary, QueueSummary};
 
 columns! {
     /// One row per interval and queue.
@@ -101,6 +101,7 @@ impl QueueTotals {
         name: &str,
         rate: Rate,
         bands: Vec<BandSummary>,
+        classes: Vec<ClassSummary>,
     ) -> QueueSummary {
         QueueSummary {
             name: name.to_owned(),
@@ -115,6 +116,7 @@ impl QueueTotals {
             emptied: self.sums.emptied,
             backlog_max_packets: self.sums.backlog_max,
             bands,
+            classes,
         }
     }
 }

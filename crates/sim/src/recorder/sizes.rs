@@ -1,9 +1,11 @@
 //! The memory of one row of each table, and of what a run keeps about each flow and queue: the numbers from which an
 //! estimate is computed.
 
+use windtunnel_qdisc::QueueDiscipline;
 use windtunnel_units::{Bytes, Duration};
 
 use super::band_series::BandColumns;
+use super::class_series::{self, ClassColumns};
 use super::events::{AckEvents, DequeueEvents, Oscillators};
 use super::flow_series::{FlowColumns, FlowRecorder, FlowTotals};
 use super::packets::{Captured, PacketColumns};
@@ -19,6 +21,8 @@ pub const FLOWS: Bytes = Bytes::new(FlowColumns::ROW + TcpColumns::ROW);
 pub const QUEUES: Bytes = Bytes::new(QueueColumns::ROW);
 /// A row of `bands`.
 pub const BANDS: Bytes = Bytes::new(BandColumns::ROW);
+/// A row of `classes`.
+pub const CLASSES: Bytes = Bytes::new(ClassColumns::ROW);
 /// A row of `transfers`.
 pub const TRANSFERS: Bytes = Bytes::new(TransferColumns::ROW);
 /// A row of `throughput_points`.
@@ -46,6 +50,16 @@ pub fn flow_totals(shortest: Duration, longest: Duration) -> Bytes {
 /// The totals of a queue between two edges of windows, with a histogram of sojourn times up to `longest`.
 pub fn queue_totals(longest: Duration) -> Bytes {
     QueueTotals::memory(longest)
+}
+
+/// The totals of the classes of a new queue between two edges of windows, with histograms of sojourn times up to `longest`.
+pub fn class_totals(queue: &dyn QueueDiscipline, longest: Duration) -> Bytes {
+    class_series::memory(queue, longest)
+}
+
+/// The number of classes of a new queue that are recorded.
+pub fn classes(queue: &dyn QueueDiscipline) -> usize {
+    class_series::names_of(queue).len()
 }
 
 /// A row of `cc` or `aqm` that has this many numbers. It exists twice while the table is made.

@@ -1,0 +1,151 @@
+//! The record of the classes of queues that sort packets into a few: their sojourn times, per interval and between window
+//! edges. One distribution over a low-latency and a classic queue would describe neither.
+//!
+//! A queue without classes, or with more than [`MOST`], has no record here, and its packets do not pass through it.
+
+use windtunnel_qdisc::QueueDiscipline;
+use windtunnel_units::{Bytes, Duration, Time};
+
+use super::budget::Budget;
+use super::columns::columns;
+use super::extent::Extent;
+use super::histogram::TimeHistogram;
+use crate::link::Link;
+use crate::result::{BandSummary, ClassSummary, DropSummary};
+
+/// A queue with more classes is not recorded by class: each has a histogram. 16 is the limit of `prio`, in Linux as well.
+const MOST: usize = 16;
+
+columns! {
+    /// One row per interval, queue and class; no row for a class from which nothing left.
+    pub(crate) struct ClassColumns as "classes" {
+        time_s: F64(f64),
+        queue: U32(u32),
+        class: U32(u32),
+        sojourn_mean_ms: F64(f64),
+        sojourn_min_ms: F64(f64),
+        sojourn_max_ms: F64(f64),
+        dequeued: U64(u64),
+    }
+}
+
+/// The sojourn times of a class over a segment of the run, precise to 0.1 %.
+pub(crate) type ClassTotals = TimeHistogram<10>;
+
+/// The recorder of the classes of all queues.
+#[derive(Debug)]
+pub(crate) struct ClassRecorder {
+    rows: ClassColumns,
+    /// By queue and class; none for a queue without classes.
+    queues: Vec<Vec<Class>>,
+    names: Vec<Vec<String>>,
+}
+
+#[derive(Clone, Debug)]
+struct Class {
+    /// Of the current interval.
+    interval: Extent,
+    /// Of the current segment.
+    totals: ClassTotals,
+}
+
+impl ClassRecorder {
+    /// For queues that are new.
+    pub(crate) fn new<'q>(
+        queues: impl Iterator<Item = &'q dyn QueueDiscipline>,
+        budget: &Budget,
+    ) -> ClassRecorder {
+        let names: Vec<Vec<String>> = queues.map(names_of).collect();
+        let class = || Class { interval: Extent::NONE, totals: ClassTotals::new(0) };
+        let queues = names.iter().map(|names| names.iter().map(|_| class()).collect()).collect();
+        ClassRecorder { rows: ClassColumns::within(budget), queues, names }
+    }
+
+    /// Whether any queue has classes.
+    pub(crate) fn any(&self) -> bool {
+        self.queues.iter().any(|classes| !classes.is_empty())
+    }
+
+    /// A packet left a band of the queue with this index.
+    pub(crate) fn dequeued(&mut self, index: usize, band: u32, sojourn: Duration, link: &Link) {
+        let classes = &mut self.queues[index];
+        if !classes.is_empty() {
+            let class = &mut classes[link.queue().class_of(band as usize)];
+            class.interval.add(sojourn);
+            class.totals.record(sojourn);
+        }
+    }
+
+    /// Ends an interval: writes the rows of the queue with this index.
+    pub(crate) fn end_interval(&mut self, now: Time, index: usize) {
+        for (number, class) in self.queues[index].iter_mut().enumerate() {
+            let sojourn = std::mem::replace(&mut class.interval, Extent::NONE);
+            if sojourn.count() == 0 || !self.rows.has_room(1) {
+                continue;
+            }
+            let rows = &mut self.rows;
+            rows.time_s.push(now.as_secs_f64());
+            rows.queue.push(index as u32);
+            rows.class.push(number as u32);
+            rows.sojourn_mean_ms.push(sojourn.mean_ms());
+            rows.sojourn_min_ms.push(sojourn.min_ms());
+            rows.sojourn_max_ms.push(sojourn.max_ms());
+            rows.dequeued.push(sojourn.count());
+        }
+    }
+
+    /// Ends a segment: returns its totals, by queue and class.
+    pub(crate) fn take_totals(&mut self) -> Vec<Vec<ClassTotals>> {
+        let take = |class: &mut Class| std::mem::replace(&mut class.totals, ClassTotals::new(0));
+        self.queues.iter_mut().map(|classes| classes.iter_mut().map(take).collect()).collect()
+    }
+
+    /// The rows, if any queue has classes.
+    pub(crate) fn into_rows(self) -> Option<ClassColumns> {
+        (!self.rows.time_s.is_empty()).then_some(self.rows)
+    }
+
+    /// The summaries of the classes of the queue with this index: packets and their sojourn times of these segments, all else
+    /// from its bands, whose counters have a packet before it is on the wire.
+    pub(crate) fn summaries<'s>(
+        &self,
+        segments: &(impl Iterator<Item = &'s Vec<ClassTotals>> + Clone),
+        bands: &[BandSummary],
+        index: usize,
+        link: &Link,
+    ) -> Vec<ClassSummary> {
+        let summary = |(number, name): (usize, &String)| {
+            let mut sojourn = ClassTotals::new(0);
+            segments.clone().for_each(|segment| sojourn.merge(&segment[number]));
+            let mut class = ClassSummary {
+                name: name.clone(),
+                throughput_mbps: 0.0,
+                sojourn_ms: sojourn.percentiles(),
+                sce: 0,
+                ce: 0,
+                drops: DropSummary::default(),
+                dequeued: sojourn.count(),
+            };
+            let mine = bands.iter().enumerate().filter(|(band, _)| link.queue().class_of(*band) == number);
+            for (_, band) in mine {
+                class.throughput_mbps += band.throughput_mbps;
+                class.sce += band.sce;
+                class.ce += band.ce;
+                class.drops += band.drops;
+            }
+            class
+        };
+        self.names[index].iter().enumerate().map(summary).collect()
+    }
+}
+
+/// The memory of the classes of a new queue between two edges of windows, with sojourn times up to `longest`.
+pub(crate) fn memory(queue: &dyn QueueDiscipline, longest: Duration) -> Bytes {
+    ClassTotals::memory(0, longest) * names_of(queue).len() as u64
+}
+
+/// The names of the classes of a new queue that are recorded.
+pub(crate) fn names_of(queue: &dyn QueueDiscipline) -> Vec<String> {
+    let names = queue.classes();
+    if names.len() > MOST { Vec::new() } else { names }
+}
