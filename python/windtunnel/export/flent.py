@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from windtunnel.errors import InputError
+from windtunnel.escape import file_name
 from windtunnel.export.connections import EPOCH
 from windtunnel.export.samples import Array, Samples, samples
 from windtunnel.result import RunResult
@@ -212,7 +212,7 @@ def _metadata(
 
 def _file_name(stamp: str, title: str) -> str:
     """The name that Flent gives its files."""
-    safe = re.sub(r"[^A-Za-z0-9-]", "_", title)
+    safe = file_name(title)
     name = f"tcp_nup-{stamp.replace(':', '')}" + (f".{safe}" if safe else "")
     return name[: _NAME_LENGTH - len(FLENT_SUFFIX)] + FLENT_SUFFIX
 
