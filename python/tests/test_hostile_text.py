@@ -185,7 +185,8 @@ def test_shell(hostile: RunResult, harmless: RunResult, tmp_path: Path) -> None:
         script = exported(result, "tc", folder)
         calls[name] = called(script, folder)
         lines = script.read_text(encoding="utf-8").splitlines()
-        assert all(line.startswith(("tc ", "#")) or line in ("", "set -e") for line in lines)
+        own = ("", "set -eu", "fi", *(f'if [ -n "${{{name}:-}}" ]; then' for name in ("RECEIVERS", "SENDERS")))
+        assert all(line.strip().startswith(("tc ", "#")) or line in own for line in lines)
     plain = [" ".join(call.split()) for call in calls["hostile"]]
     assert plain == calls["harmless"]
     assert len(plain) > 10
