@@ -196,6 +196,68 @@ def test_flent_document(result: RunResult, flent_file: Path) -> None:
     assert meta["SIMULATION"]["flows"] == {"TCP upload::1": "reno", "TCP upload::2": "mds"}
 
 
+HOME = """
+duration = "4 s"
+[[node]]
+name = "net"
+[[node]]
+name = "home"
+[[link]]
+name = "down"
+from = "net"
+to = "home"
+rate = "20 Mbit/s"
+queue = { kind = "fifo", limit = "50 packets" }
+[[link]]
+name = "up"
+from = "home"
+to = "net"
+rate = "5 Mbit/s"
+queue = { kind = "fifo", limit = "20 packets" }
+[[flow]]
+name = "ping"
+from = "net"
+to = "home"
+app = "probe"
+rtt = "20 ms"
+[[flow]]
+name = "down"
+from = "net"
+to = "home"
+cc = "cubic"
+rtt = "20 ms"
+count = 2
+[[flow]]
+name = "up"
+from = "home"
+to = "net"
+cc = "cubic"
+rtt = "20 ms"
+"""
+
+
+def test_flent_knows_downloads(tmp_path: Path) -> None:
+    """The faster direction is down, as at home: at most 20 Mbit/s of downloads, 5 of uploads."""
+    path = tmp_path / "home.flent.gz"
+    export_file(Scenario.from_toml(HOME).run(), "flent", path)
+    data = json.loads(gzip.decompress(path.read_bytes()))
+    meta, results = data["metadata"], data["results"]
+    assert (meta["NAME"], meta["TEST_PARAMETERS"]) == ("rrul_var", {"bidir_streams": "2"})
+    assert meta["SIMULATION"]["flows"] == {
+        "TCP download::1": "down-1",
+        "TCP download::2": "down-2",
+        "TCP upload::1": "up",
+    }
+    last = round((5 + 3) / 0.2)
+    assert 6 < results["TCP download sum"][last] <= 20
+    assert 1 < results["TCP upload sum"][last] <= 5
+    assert results["Ping (ms)::ICMP"] == results["Ping (ms) avg"]
+    summary = flent(path, "-f", "summary")
+    assert "TCP download::2" in summary and "TCP upload::1" in summary
+    flent(path, "-f", "plot", "-p", "all_scaled", "-o", str(tmp_path / "all.png"))
+    assert (tmp_path / "all.png").read_bytes()[:4] == b"\x89PNG"
+
+
 def test_flent_files_are_equal_for_equal_runs(result: RunResult, flent_file: Path, tmp_path: Path) -> None:
     export_file(result, "flent", tmp_path / "another-name.flent.gz")
     assert (tmp_path / "another-name.flent.gz").read_bytes() == flent_file.read_bytes()

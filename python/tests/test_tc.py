@@ -43,7 +43,7 @@ def lines(queue: str, more: str = "", flows: str = "", overhead: int = 14) -> li
 
 
 def commands(text: list[str]) -> list[str]:
-    return [line for line in text if line.startswith("tc ")]
+    return [line.strip() for line in text if line.strip().startswith("tc ")]
 
 
 def test_codel() -> None:
@@ -61,8 +61,8 @@ def test_codel() -> None:
 
 def test_overhead() -> None:
     """A link that counts IP packets alone takes Ethernet's header off again; a frame with preamble and gap adds 24."""
-    assert "stab overhead -14 linklayer ethernet tbf" in lines('"codel"', overhead=0)[5]
-    assert "stab overhead 24 linklayer ethernet tbf" in lines('"codel"', overhead=38)[5]
+    assert "stab overhead -14 linklayer ethernet tbf" in commands(lines('"codel"', overhead=0))[0]
+    assert "stab overhead 24 linklayer ethernet tbf" in commands(lines('"codel"', overhead=38))[0]
 
 
 def test_limits() -> None:
@@ -96,6 +96,31 @@ def test_changes_and_paths() -> None:
     assert '# tc qdisc change dev "$BOTTLENECK" root handle 1: tbf rate 20mbit burst 1514b limit 1514000b' in text
     assert sum("netem" in line and "delay 40ms" in line for line in commands(text)) == 2
     assert sum("198.51.100.3/32" in line and "flowid 1:2" in line for line in commands(text)) == 1
+
+
+def test_a_router_gets_the_queue_alone(tmp_path: Path) -> None:
+    """Without the interfaces of a test bed, the script sets up the queue and nothing else: the path's delay is on the
+    path already. Without the bottleneck's it stops.
+    """
+    script_file, log = tmp_path / "setup.sh", tmp_path / "log"
+    script_file.write_text("\n".join(lines('"codel"', ELEMENTS, TWO_ROUND_TRIPS)) + "\n", encoding="utf-8")
+    stub = tmp_path / "tc"
+    stub.write_text('#!/bin/sh\necho "$*" >> "$LOG"\n', encoding="utf-8")
+    stub.chmod(0o755)
+    environment = {"PATH": str(tmp_path), "LOG": str(log)}
+
+    def run(**interfaces: str) -> tuple[int, list[str]]:
+        log.write_text("")
+        done = subprocess.run(
+            ["/bin/sh", script_file], env={**environment, **interfaces}, capture_output=True, check=False
+        )
+        return done.returncode, log.read_text().splitlines()
+
+    code, called = run(BOTTLENECK="wan0")
+    assert code == 0 and called and all(" dev wan0 " in call and "netem" not in call for call in called)
+    code, called = run(BOTTLENECK="wan0", RECEIVERS="lan0", SENDERS="lan1")
+    assert code == 0 and {call.split(" dev ")[1].split()[0] for call in called if "netem" in call} == {"lan0", "lan1"}
+    assert run()[0] != 0
 
 
 def refusals(text: list[str], tmp_path: Path) -> list[str]:

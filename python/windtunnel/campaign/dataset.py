@@ -31,6 +31,7 @@ from windtunnel.campaign.plan import Cell, Plan, Replica
 from windtunnel.campaign.simulate import Record
 from windtunnel.campaign.summarise import CELL_COLUMNS, Findings, summarise
 from windtunnel.claims.decide import Decided
+from windtunnel.escape import csv_cell
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -161,7 +162,18 @@ def _write_cells(stage: Path, findings: Findings, axes: AxisColumns) -> None:
     rows = [{**axes.of(row.cell), "cell": row.cell.number, **row.values} for row in findings.rows]
     table = pa.Table.from_pylist(rows, schema=schema)
     pq.write_table(table, stage / "cells.parquet", compression="zstd", write_page_checksum=True)
-    csv.write_csv(table, stage / "cells.csv")
+    csv.write_csv(_as_csv(table), stage / "cells.csv")
+
+
+def _as_csv(table: pa.Table) -> pa.Table:
+    """The table with names and texts as CSV must have them: axes and their values are the campaign's own words."""
+    import pyarrow as pa
+
+    columns = [
+        pa.array(map(csv_cell, column.to_pylist()), pa.string()) if pa.types.is_string(column.type) else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=[str(csv_cell(name)) for name in table.column_names])
 
 
 def _write_pages(

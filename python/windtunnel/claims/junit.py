@@ -5,7 +5,6 @@ The report needs four kinds of elements, and is never read here: the standard li
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -13,9 +12,7 @@ from xml.etree import ElementTree as ET
 from windtunnel.atomic import staged_file
 from windtunnel.claims.decide import Decided, Decision
 from windtunnel.errors import InputError
-
-#: Characters that XML 1.0 cannot hold, not even escaped.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+from windtunnel.escape import xml
 
 
 def check_place(path: Path) -> None:
@@ -48,7 +45,7 @@ def _suite(name: str, decided: Sequence[Decided], *, undecided: bool) -> ET.Elem
         for decision in each.decisions or [_NO_CELL]
     ]
     counts = {kind: sum(case.find(kind) is not None for case in cases) for kind in ("failure", "skipped")}
-    suite = ET.Element("testsuite", name=_clean(name), tests=str(len(cases)), failures=str(counts["failure"]),
+    suite = ET.Element("testsuite", name=xml(name), tests=str(len(cases)), failures=str(counts["failure"]),
                        errors="0", skipped=str(counts["skipped"]))  # fmt: skip
     suite.extend(cases)
     return suite
@@ -60,17 +57,13 @@ _NO_CELL = Decision("undecided", 0, None, why="no cell was run that it is about"
 def _case(suite: str, decided: Decided, decision: Decision, *, undecided: bool) -> ET.Element:
     where = decision.where()
     name = f"{decided.claim.name} [{where}]" if where else decided.claim.name
-    case = ET.Element("testcase", classname=_clean(suite), name=_clean(name))
+    case = ET.Element("testcase", classname=xml(suite), name=xml(name))
     what = f"{decided.claim.text} {decided.claim.condition.text}: {decision.words()}"
     if decision.verdict == "confirmed":
-        ET.SubElement(case, "system-out").text = _clean(what)
+        ET.SubElement(case, "system-out").text = xml(what)
         return case
     passes = decision.verdict == "undecided" and undecided
-    outcome = ET.SubElement(case, "skipped" if passes else "failure", message=_clean(f"{decision.verdict}: {what}"))
+    outcome = ET.SubElement(case, "skipped" if passes else "failure", message=xml(f"{decision.verdict}: {what}"))
     if not passes:
         outcome.set("type", decision.verdict)
     return case
-
-
-def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)

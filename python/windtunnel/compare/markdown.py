@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from windtunnel.claims.decide import Decided, Decision
 from windtunnel.compare.differences import Difference
+from windtunnel.escape import markdown, markdown_code
 
 #: Rows of a table; a comment is at most 65,536 characters long.
 _ROWS = 200
@@ -21,13 +22,13 @@ def document(
     """The whole text. ``firsts``: sentences on first differences; ``gates``: how many conditions were judged."""
     parts = []
     for name, rows in compared:
-        parts.append(f"### {escaped(name)} compared with {escaped(baseline)}")
+        parts.append(f"### {markdown(name)} compared with {markdown(baseline)}")
         parts.append(table(rows))
-    parts += [escaped(line) for line in firsts]
+    parts += [markdown(line) for line in firsts]
     if gates:
         parts.append(f"**{len(failing)} failing**" if failing else "**No condition fails.**")
         parts += [
-            f"- `{gate.claim.condition.text.replace('`', ' ')}`: {escaped(cell(d))}{d.words()}" for gate, d in failing
+            f"- {markdown_code(gate.claim.condition.text)}: {markdown(cell(d) + d.words())}" for gate, d in failing
         ]
     return "\n\n".join(parts) + "\n"
 
@@ -47,8 +48,8 @@ def table(rows: Sequence[Difference]) -> str:
     lines = [_line(head), _line(["---"] * len(head))]
     for row in rows[:_ROWS]:
         line = [
-            *([escaped(row.cell)] if cells else []),
-            escaped(row.what),
+            *([markdown(row.cell)] if cells else []),
+            markdown(row.what),
             f"{row.baseline:.4g}",
             f"{row.candidate:.4g}",
         ]
@@ -74,8 +75,3 @@ def span(row: Difference) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def escaped(text: str) -> str:
-    """Text that means itself in Markdown."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|" else " " if c in "\r\n" else c for c in text)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel._core import __version__
+from windtunnel.escape import csv_cell
 from windtunnel.evaluate.execute import Outcome
 from windtunnel.evaluate.pack import Pack
 from windtunnel.evaluate.results import ClauseResult, Measured, Row
@@ -82,11 +83,11 @@ def _write_rows(path: Path, evidence: Evidence) -> None:
         for row in _all(evidence):
             nothing = Measured(None, None, 0)
             numbers = [_three(row.baselines.get(b, nothing)) for b in baselines]
-            writer.writerow([
+            writer.writerow(map(csv_cell, [
                 row.id, row.clause, row.text, row.cell, row.unit, *_three(row.subject), row.limit, row.limit_text,
                 row.verdict, *(n for three in numbers for n in three), row.note,
                 *((row.absolute.text, row.absolute.verdict, row.source) if row.absolute else ("", "", "")),
-            ])  # fmt: skip
+            ]))  # fmt: skip
 
 
 def _three(measured: Measured) -> tuple[float | None, float | None, float | None]:

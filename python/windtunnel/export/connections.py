@@ -67,10 +67,9 @@ def connections(result: RunResult) -> list[Connection]:
     """The connections of all flows, in order. A key that the scenario lacks has its default. Raises InputError."""
     scenario: Mapping[str, Any] = result.meta.get("scenario") or {}
     mtu = _mtu(scenario.get("mtu"))
-    groups = list(islice(_members(scenario), len(result.flows)))
+    groups = groups_of_flows(scenario, len(result.flows))
     found = []
-    for index, flow in enumerate(result.flows):
-        group = groups[index] if index < len(groups) else {}
+    for index, (flow, group) in enumerate(zip(result.flows, groups, strict=True)):
         tcp = {**_table(scenario.get("tcp")), **_table(group.get("tcp"))}
         found.append(
             Connection(
@@ -88,6 +87,12 @@ def connections(result: RunResult) -> list[Connection]:
             )
         )
     return found
+
+
+def groups_of_flows(scenario: Mapping[str, Any], count: int) -> list[Mapping[str, Any]]:
+    """The ``[[flow]]`` of each of ``count`` flows; empty where the scenario has no more."""
+    groups = list(islice(_members(scenario), count))
+    return groups + [{}] * (count - len(groups))
 
 
 def _members(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -1,25 +1,32 @@
-"""Flent: a data file of a ``tcp_nup`` test (format version 4), one upload per flow, for Flent's plots and formatters.
+"""Flent: a data file (format version 4) for Flent's plots and formatters.
+
+Where all flows go one way it is a file of a ``tcp_nup`` test, in which each is an upload; else of a ``rrul_var`` test,
+with uploads and downloads (``directions.py``).
 
 Flent's tests start their flows five seconds after the first sample and go on for five seconds after the last flow. The
 run's second 0 is therefore second 5 of the test, so that Flent's box plots cut off the right parts. Datagrams are not
-uploads. ``Ping (ms) ICMP``, which Flent's plots need, holds the mean round trip of the scenario's probes; without
-probes, that of the uploads' own segments. The key ``SIMULATION`` holds what only a simulation knows, and flow names.
+flows to Flent. Its ping, which the plots need, holds the mean round trip of the scenario's probes; without probes, that
+of the flows' own segments. The key ``SIMULATION`` holds what only a simulation knows, and flow names.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from windtunnel.errors import InputError
+from windtunnel.escape import file_name
 from windtunnel.export.connections import EPOCH
+from windtunnel.export.directions import downloads
 from windtunnel.export.samples import Array, Samples, samples
 from windtunnel.result import RunResult
 
@@ -30,7 +37,6 @@ _STEP = 0.2
 _DELAY = 5.0
 #: Values are interpolated between samples that are at most this many steps apart.
 _GAP = 5
-_PING = "Ping (ms) ICMP"
 #: Socket samples that Flent reads from ss: its name and our column. ``tcp_cwnd`` (in segments) and
 #: ``tcp_delivery_rate`` are added separately.
 _SOCKET = {"tcp_rtt": "srtt_ms", "tcp_rtt_var": "rttvar_ms", "tcp_pacing_rate": "pacing_rate_mbps"}
@@ -52,21 +58,26 @@ def _document(result: RunResult) -> dict[str, Any]:
     flows = [_resampled(flow.between(*_life(result.flows[flow.connection.index]))) for flow in tcp]
     length = float(result.summary["duration_s"])
     steps = np.arange(0.0, length + 2 * _DELAY + _STEP / 2, _STEP)
-    uploads = {f"TCP upload::{n}": flow for n, flow in enumerate(flows, start=1)}
+    are_downloads = downloads(result)
+    test = _BOTH if any(are_downloads[flow.connection.index] for flow in tcp) else _UPLOADS
+    transfers = _named(flows, are_downloads)
 
     results: dict[str, Array] = {}
     raw: dict[str, list[dict[str, float]]] = {}
-    for series, flow in uploads.items():
+    for series, flow in transfers.items():
         results[series] = _at(steps, flow.time, flow["goodput_mbps"])
         raw[series] = _throughput(flow)
         for key, values in _socket_columns(flow).items():
             results[f"{series}::{key}"] = _at(steps, flow.time, values)
         raw[series] += _socket_samples(flow)
-    results |= _computed(np.array([results[series] for series in uploads]))
+    for group in dict.fromkeys(series.partition("::")[0] for series in transfers):
+        members = [results[series] for series in transfers if series.startswith(f"{group}::")]
+        results |= _computed(group, np.array(members))
     probes = [flow for flow in sampled if flow.connection.application == "probe"]
     ping = _resampled(_round_trips(probes or tcp))
-    results[_PING] = _at(steps, ping.time, ping["rtt_mean_ms"])
-    raw[_PING] = [
+    for name in (test.ping, *test.copies):
+        results[name] = _at(steps, ping.time, ping["rtt_mean_ms"])
+    raw[test.ping] = [
         {"t": _absolute(t), "val": value, "seq": seq}
         for seq, (t, value) in enumerate(zip(ping.time.tolist(), ping["rtt_mean_ms"].tolist(), strict=True))
         if np.isfinite(value)
@@ -76,8 +87,30 @@ def _document(result: RunResult) -> dict[str, Any]:
         "x_values": steps.round(6).tolist(),
         "results": {series: _nulls(values) for series, values in results.items()},
         "raw_values": raw,
-        "metadata": _metadata(result, length, results, uploads, "probes" if probes else "the flows' segments"),
+        "metadata": _metadata(test, result, length, results, transfers, "probes" if probes else "the flows' segments"),
     }
+
+
+@dataclass(frozen=True)
+class _Test:
+    """A test of Flent: its name, the parameter that counts its streams, and the series of its ping."""
+
+    name: str
+    parameter: str
+    ping: str
+    #: What Flent computes from pings, of which there is one here.
+    copies: tuple[str, ...] = ()
+
+
+_UPLOADS = _Test("tcp_nup", "upload_streams", "Ping (ms) ICMP")
+_BOTH = _Test("rrul_var", "bidir_streams", "Ping (ms)::ICMP", ("Ping (ms) avg",))
+
+
+def _named(flows: Sequence[Samples], are_downloads: Sequence[bool]) -> dict[str, Samples]:
+    """The flows by the names of their series, counted in each direction."""
+    numbers = {"upload": count(1), "download": count(1)}
+    kinds = ["download" if are_downloads[flow.connection.index] else "upload" for flow in flows]
+    return {f"TCP {kind}::{next(numbers[kind])}": flow for kind, flow in zip(kinds, flows, strict=True)}
 
 
 def _resampled(flow: Samples) -> Samples:
@@ -144,16 +177,16 @@ def _socket_samples(flow: Samples) -> list[dict[str, float]]:
     return found
 
 
-def _computed(uploads: Array) -> dict[str, Array]:
-    """What Flent computes from all uploads with a value, step by step: sum, mean, Jain's index."""
-    known = np.isfinite(uploads).sum(axis=0)
-    total = np.where(known > 0, np.nansum(uploads, axis=0), np.nan)
-    squares = np.nansum(uploads**2, axis=0)
+def _computed(group: str, flows: Array) -> dict[str, Array]:
+    """What Flent computes from all uploads or downloads with a value, step by step: sum, mean, Jain's index."""
+    known = np.isfinite(flows).sum(axis=0)
+    total = np.where(known > 0, np.nansum(flows, axis=0), np.nan)
+    squares = np.nansum(flows**2, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return {
-            "TCP upload sum": total,
-            "TCP upload avg": total / known,
-            "TCP upload fairness": np.where(squares > 0, total**2 / (known * squares), np.nan),
+            f"{group} sum": total,
+            f"{group} avg": total / known,
+            f"{group} fairness": np.where(squares > 0, total**2 / (known * squares), np.nan),
         }
 
 
@@ -167,19 +200,24 @@ def _round_trips(flows: Sequence[Samples]) -> Samples:
 
 
 def _metadata(
-    result: RunResult, length: float, results: Mapping[str, Array], uploads: Mapping[str, Samples], pings: str
+    test: _Test,
+    result: RunResult,
+    length: float,
+    results: Mapping[str, Array],
+    transfers: Mapping[str, Samples],
+    pings: str,
 ) -> dict[str, Any]:
     start = datetime.fromtimestamp(EPOCH, UTC)
     stamp = start.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    hosts = [flow.connection.peer.rpartition(":")[0] for flow in uploads.values()]
-    names = {series: flow.connection.name for series, flow in uploads.items()}
+    hosts = [flow.connection.peer.rpartition(":")[0] for flow in transfers.values()]
+    names = {series: flow.connection.name for series, flow in transfers.items()}
     means: dict[str, float | None] = {}
-    for series, flow in uploads.items():
+    for series, flow in transfers.items():
         about = result.flows[flow.connection.index]
         begin, end = _life(about)
         means[series] = about["goodput_mbps"] * length / (end - begin) if end > begin else None
     return {
-        "NAME": "tcp_nup",
+        "NAME": test.name,
         "TITLE": result.title,
         "NOTE": f"windtunnel, seed {result.summary['seed']}, digest {result.digest}",
         "TIME": stamp,
@@ -192,8 +230,8 @@ def _metadata(
         "LOCAL_HOST": "windtunnel",
         "FLENT_VERSION": "2.3.0",
         "IP_VERSION": 4,
-        "DATA_FILENAME": _file_name(stamp, result.title),
-        "TEST_PARAMETERS": {"upload_streams": str(len(uploads))},
+        "DATA_FILENAME": _file_name(test.name, stamp, result.title),
+        "TEST_PARAMETERS": {test.parameter: str(_streams(transfers))},
         **dict.fromkeys(("BATCH_NAME", "BATCH_TIME", "BATCH_TITLE", "BATCH_UUID")),
         "FAILED_RUNNERS": 0,
         "SERIES_META": {
@@ -210,10 +248,15 @@ def _metadata(
     }
 
 
-def _file_name(stamp: str, title: str) -> str:
+def _streams(transfers: Mapping[str, Samples]) -> int:
+    """The flows of the direction that has more."""
+    return max(Counter(series.partition("::")[0] for series in transfers).values())
+
+
+def _file_name(test: str, stamp: str, title: str) -> str:
     """The name that Flent gives its files."""
-    safe = re.sub(r"[^A-Za-z0-9-]", "_", title)
-    name = f"tcp_nup-{stamp.replace(':', '')}" + (f".{safe}" if safe else "")
+    safe = file_name(title)
+    name = f"{test}-{stamp.replace(':', '')}" + (f".{safe}" if safe else "")
     return name[: _NAME_LENGTH - len(FLENT_SUFFIX)] + FLENT_SUFFIX
 
 
@@ -228,7 +271,7 @@ def _series_meta(index: int, series: str, values: Array, means: Mapping[str, flo
     ends = [unit for end, unit in units.items() if series.endswith(end)]
     mean = means.get(series, float(known.mean()) if len(known) else None)
     return {
-        "UNITS": ends[0] if ends else "ms" if series == _PING else "Mbits/s",
+        "UNITS": ends[0] if ends else "ms" if series.startswith("Ping") else "Mbits/s",
         "MEAN_VALUE": mean,
         "MIN_VALUE": float(known.min()) if len(known) else None,
         "MAX_VALUE": float(known.max()) if len(known) else None,

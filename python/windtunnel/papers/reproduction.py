@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from windtunnel.atomic import staged
 from windtunnel.engine import cache
+from windtunnel.escape import csv_cell
 from windtunnel.papers.jobs import Job, Outcome, jobs_of, run_all
 from windtunnel.papers.mentions import Mentions
 from windtunnel.papers.notes import Notes, placed
@@ -194,7 +195,7 @@ def _write_csv(path: Path, rows: Sequence[Row]) -> None:
         for row in rows:
             low, high = row.interval or (None, None)
             values = {**asdict(row), "difference": row.difference, "low": low, "high": high}
-            writer.writerow([values[name] for name in COLUMNS])
+            writer.writerow([csv_cell(values[name]) for name in COLUMNS])
 
 
 def _write_json(

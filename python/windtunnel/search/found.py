@@ -10,13 +10,14 @@ from typing import Any
 
 from windtunnel import _core
 from windtunnel.atomic import staged
+from windtunnel.escape import markdown, markdown_code
 from windtunnel.search import pictures
 from windtunnel.search.carry_out import is_search
 from windtunnel.search.explore import Trial
 from windtunnel.search.hunt import Change, Find, Findings
 from windtunnel.search.model import Hunt
 from windtunnel.search.shrink import Held
-from windtunnel.search.tables import counted, markdown, number, share_interval, write_trials
+from windtunnel.search.tables import counted, number, share_interval, table, write_trials
 from windtunnel.search.written import text_of
 
 FOLDER = "finds"
@@ -72,15 +73,16 @@ def _report(hunt: Hunt, findings: Findings, runs: int) -> Iterator[str]:
     trials = findings.trials
     found = [trial for trial in trials if hunt.goal.holds(trial.value)]
     failed = [trial for trial in trials if trial.error]
-    yield from (f"# {hunt.title or 'A hunt'}", "")
-    yield f"Looked for: `{hunt.goal.text}`."
+    yield from (f"# {markdown(hunt.title or 'A hunt')}", "")
+    yield f"Looked for: {markdown_code(hunt.goal.text)}."
     yield (
         f"{counted(len(trials), 'candidate')} of {counted(hunt.seeds, 'run')} ({hunt.sampler}, seed {hunt.seed}), "
         f"{counted(runs, 'run')} in all. {counted(len(found), 'candidate')} had the property in the median "
         "of their runs."
     )
     if failed:
-        yield f"{counted(len(failed), 'candidate')} had failed runs; the first: {failed[0].error.splitlines()[0]}"
+        first = markdown(failed[0].error.splitlines()[0])
+        yield f"{counted(len(failed), 'candidate')} had failed runs; the first: {first}"
     if any(math.isfinite(trial.value) for trial in trials):
         yield from ("", "![All candidates](history.png)", "")
     for place, find in enumerate(findings.finds, 1):
@@ -90,34 +92,35 @@ def _report(hunt: Hunt, findings: Findings, runs: int) -> Iterator[str]:
         known = [trial for trial in trials if math.isfinite(trial.value)]
         if known:
             closest = min(known, key=lambda trial: hunt.goal.score(trial.value))
-            yield f"The nearest value was {number(closest.value)}, at {hunt.space.shown(closest.point)}."
+            yield f"The nearest value was {number(closest.value)}, at {markdown(hunt.space.shown(closest.point))}."
         else:
             yield "No candidate had a value."
     for trial, held in findings.lucky:
-        yield from ("", f"Not a find: {hunt.space.shown(trial.point)} had {number(trial.value)} in its first runs, but "
-                    f"the property held in only {_held(held)} fresh ones.")  # fmt: skip
+        point = markdown(hunt.space.shown(trial.point))
+        yield from ("", f"Not a find: {point} had {number(trial.value)} in its first runs, but the "
+                    f"property held in only {_held(held)} fresh ones.")  # fmt: skip
     if findings.importances:
         yield from ("", "## Which keys matter over the whole space", "")
         yield "The share of each key in whether a candidate is among the best tenth (PED-ANOVA; keys alone, without "
         yield from ("their interplay).", "")
-        yield from markdown(("key", "share"), [(k, f"{100 * v:.0f} %") for k, v in findings.importances.items()])
+        yield from table(("key", "share"), [(k, f"{100 * v:.0f} %") for k, v in findings.importances.items()])
         yield from ("", "![The most important keys](keys.png)")
 
 
 def _of_find(hunt: Hunt, find: Find, place: int) -> Iterator[str]:
     shrunk = find.shrunk
     yield from (f"## Find {place}", "")
-    yield f"{hunt.space.shown(find.trial.point)}: {number(find.trial.value)}."
+    yield f"{markdown(hunt.space.shown(find.trial.point))}: {number(find.trial.value)}."
     yield f"In fresh runs the property held in {_held(find.checked)}."
     yield ""
     whole = "" if shrunk.complete else " The runs for shrinking were used up before everything was tried."
     point = hunt.space.shown(shrunk.variant.point) or "the base scenario itself"
-    yield f"Minimal scenario: [{FOLDER}/{place}.toml]({FOLDER}/{place}.toml), {point}."
+    yield f"Minimal scenario: [{FOLDER}/{place}.toml]({FOLDER}/{place}.toml), {markdown(point)}."
     yield f"In runs that had decided nothing before, its property held in {_held(find.final)}, with a median of " + (
         f"{number(hunt.goal.value(find.final.values))}.{whole}"
     )
     if shrunk.steps:
-        yield from ("", "What it did not need: " + "; ".join(shrunk.steps) + ".")
+        yield from ("", "What it did not need: " + "; ".join(map(markdown, shrunk.steps)) + ".")
     if find.around:
         yield from ("", "One change at a time, from the minimal scenario:", "")
         rows = [
@@ -125,14 +128,14 @@ def _of_find(hunt: Hunt, find: Find, place: int) -> Iterator[str]:
              f"{change.held.held} of {len(change.held.values)}")
             for change in find.around
         ]  # fmt: skip
-        yield from markdown(("key", "changed to", hunt.goal.label, "holds in"), rows)
+        yield from table(("key", "changed to", hunt.goal.label, "holds in"), rows)
     if find.compared:
         yield from ("", "The minimal scenario with something else:", "")
         others = [
             (name, number(hunt.goal.value(held.values)), f"{held.held} of {len(held.values)}")
             for name, held in find.compared
         ]
-        yield from markdown(("with", hunt.goal.label, "holds in"), others)
+        yield from table(("with", hunt.goal.label, "holds in"), others)
     yield ""
 
 

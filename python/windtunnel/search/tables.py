@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from windtunnel import escape
 from windtunnel.search.dimensions import Point
 from windtunnel.search.space import Space
 
@@ -21,10 +22,10 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A table in Markdown."""
-    for row in (head, ["---"] * len(head), *rows):
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table in Markdown, of plain text."""
+    for row in (map(escape.markdown, head), ["---"] * len(head), *(map(escape.markdown, row) for row in rows)):
+        yield "| " + " | ".join(row) + " |"
 
 
 def share_interval(held: int, count: int) -> tuple[float, float]:

@@ -10,10 +10,11 @@ from typing import Any
 
 from windtunnel import _core
 from windtunnel.atomic import staged
+from windtunnel.escape import markdown, markdown_code
 from windtunnel.search import pictures
 from windtunnel.search.carry_out import is_search
 from windtunnel.search.model import Tune
-from windtunnel.search.tables import counted, markdown, number, write_trials
+from windtunnel.search.tables import counted, number, table, write_trials
 from windtunnel.search.tune import Overall, Setting, Tuned
 from windtunnel.search.written import text_of
 
@@ -65,11 +66,11 @@ def _draw(tune: Tune, tuned: Tuned, stage: Path) -> None:
 
 def _report(tune: Tune, tuned: Tuned, runs: int) -> Iterator[str]:
     names = [objective.name for objective in tune.objectives]
-    yield from (f"# {tune.title or 'A tuning'}", "")
+    yield from (f"# {markdown(tune.title or 'A tuning')}", "")
     for objective in tune.objectives:
-        yield f"- {objective.direction} {objective.name}: `{objective.quantity.text}`"
+        yield f"- {objective.direction} {markdown(objective.name)}: {markdown_code(objective.quantity.text)}"
     for name, condition in tune.constraints:
-        yield f"- on each path, {name}: `{condition.text}`"
+        yield f"- on each path, {markdown(name)}: {markdown_code(condition.text)}"
     allowed = sum(setting.is_allowed for setting in tuned.settings)
     paths, held_out = tune.cells(tune.paths), tune.cells(tune.held_out)
     yield ""
@@ -86,7 +87,7 @@ def _report(tune: Tune, tuned: Tuned, runs: int) -> Iterator[str]:
     rows = [_row(tune, setting, "chosen" if setting is tuned.chosen else "") for setting in best]
     default = ["default", *(["-"] * len(names) if tuned.default is None else map(number, tuned.default))]
     broken = "breaks a constraint" if tuned.default_violation else ""
-    yield from markdown(("setting", *names, ""), [*rows, [*default, broken]])
+    yield from table(("setting", *names, ""), [*rows, [*default, broken]])
     if tuned.chosen is None:
         yield from ("", f"{_nothing(tuned)}: nothing is chosen, and nothing to be proved.")
         return
@@ -98,17 +99,17 @@ def _report(tune: Tune, tuned: Tuned, runs: int) -> Iterator[str]:
         "comparisons."
     )
     yield ""
-    yield from (f"- {sentence}" for sentence in sentences(tune, tuned))
+    yield from (f"- {markdown(sentence)}" for sentence in sentences(tune, tuned))
     yield ""
     for place in range(len(names)):
-        yield f"![Chosen minus default, {names[place]}](proof-{place + 1}.png)"
+        yield f"![Chosen minus default, {markdown(names[place])}](proof-{place + 1}.png)"
     yield ""
-    table = [
+    compared = [
         (row.path, row.objective, number(row.default), number(row.chosen), _interval(row.difference.interval),
          "-" if row.p is None else f"{row.p:.2g}", row.verdict)
         for row in tuned.compared
     ]  # fmt: skip
-    yield from markdown(("path", "objective", "default", "chosen", "difference", "p", "the chosen one is"), table)
+    yield from table(("path", "objective", "default", "chosen", "difference", "p", "the chosen one is"), compared)
 
 
 def sentences(tune: Tune, tuned: Tuned) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import tomli_w
 
+from windtunnel.escape import comment
 from windtunnel.scenario import Scenario
 
 Steps: TypeAlias = tuple[str | int, ...]
@@ -32,7 +33,7 @@ def table_of(scenario: Scenario) -> dict[str, Any]:
 def text_of(scenario: Scenario, title: str, head: str) -> str:
     """The text of a scenario file, with ``head`` as its comment."""
     table = {"title": title, **{k: v for k, v in table_of(scenario).items() if k != "title"}}
-    return "".join(f"# {line}".rstrip() + "\n" for line in head.splitlines()) + tomli_w.dumps(table)
+    return "".join(comment(line) + "\n" for line in head.splitlines()) + tomli_w.dumps(table)
 
 
 def _apply(table: dict[str, Any], setting: str) -> None:

@@ -1,9 +1,10 @@
 """tc: the scenario as commands of iproute2, so that the same path can be laid through real hosts.
 
-Each link with a rate is a token bucket with the queue as its leaf, and each flow's round-trip time is netem's delay,
-half of it in each direction. They stand on different interfaces, because a queue behind netem's delay would not be the
-bottleneck. The interfaces are variables of the script. tc counts Ethernet's header of 14 bytes in every length; a size
-table takes off what the scenario does not count.
+Each link with a rate is a token bucket with the queue as its leaf: that is what a router gets. A test bed also needs
+the path: each flow's round-trip time is netem's delay, half of it in each direction. The delays stand on interfaces of
+other hosts, because a queue behind netem's delay would not be the bottleneck, and the script sets them up only where
+these interfaces are named. The interfaces are variables of the script. tc counts Ethernet's header of 14 bytes in every
+length; a size table takes off what the scenario does not count.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from windtunnel.errors import InputError
 from windtunnel.export.connections import connections
+from windtunnel.export.tc.lines import Variables, comment, tc
 from windtunnel.export.tc.netem import netem
 from windtunnel.export.tc.qdiscs import Place
 from windtunnel.export.tc.quantities import bits_per_s, size, tc_rate, tc_size
@@ -44,13 +46,24 @@ def script(result: RunResult) -> Iterator[str]:
     if not links:
         raise InputError("the result's scenario has no link with a rate, so there is nothing to tell tc")
     yield "#!/bin/sh"
-    yield f"# {result.title or 'The scenario'} as commands of tc (iproute2)."
-    yield "set -e"
-    for link in links:
+    yield comment(f"{result.title or 'The scenario'} as commands of tc (iproute2).")
+    variables = Variables()
+    devices = [variables.of(str(link["name"]), only="bottleneck" in scenario) for link in links]
+    yield comment(f"Name the interfaces: {' '.join(f'{device}=eth0' for device in devices)} sh FILE")
+    yield "set -eu"
+    for link, device in zip(links, devices, strict=True):
         yield ""
-        yield from _bottleneck(link, size(scenario.get("mtu", "1500 B")))
+        yield from _bottleneck(link, device, size(scenario.get("mtu", "1500 B")))
     yield ""
-    yield from _delays(result, scenario, links)
+    yield comment("Only for a test bed: delays and losses of the path, which a router on a real path already has.")
+    for variable, place, elements, side in (
+        ("RECEIVERS", "towards the receivers, behind every bottleneck", _elements(links), "peer"),
+        ("SENDERS", "back towards the senders", (), "local"),
+    ):
+        yield comment(f"{variable}: the interface {place}; half of the round-trip time.")
+        yield f'if [ -n "${{{variable}:-}}" ]; then'
+        yield from (f"    {line}" for line in _delays(result, variable, elements, side))
+        yield "fi"
 
 
 def _links(scenario: Table) -> list[Table]:
@@ -59,67 +72,52 @@ def _links(scenario: Table) -> list[Table]:
     return list(scenario.get("link", ()))
 
 
-def _variable(name: str) -> str:
-    return "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name).upper()
-
-
-def _bottleneck(link: Table, mtu: float) -> Iterator[str]:
+def _bottleneck(link: Table, device: str, mtu: float) -> Iterator[str]:
     """A token bucket of one frame, and the queue as its leaf."""
-    device = f'"${_variable(link["name"])}"'
     if not isinstance(link["rate"], str):
-        yield f"# {link['name']}: its rate follows a trace, for which tc has no words."
+        yield comment(f"{link['name']}: its rate follows a trace, for which tc has no words.")
         return
     overhead = size(link.get("overhead", "0 B"))
     rate, frame = bits_per_s(link["rate"]), mtu + overhead
-    yield f"# {link['name']}: the interface from which packets leave for the receivers."
+    yield comment(f"{link['name']}: the interface ${device}, from which packets leave for the receivers.")
     # Packets of the full length must fit into the bucket, whose length counts Ethernet's header.
     table = [] if overhead == ETHERNET else ["stab", "overhead", f"{overhead - ETHERNET:.0f}", "linklayer", "ethernet"]
     bucket = ["tbf", "rate", tc_rate(rate), "burst", tc_size(frame), "limit", tc_size(1000 * frame)]
-    yield _tc("qdisc replace", device, ["root", "handle", "1:", *table, *bucket])
+    yield tc("qdisc replace", device, ["root", "handle", "1:", *table, *bucket])
     yield from Tree(device, Place(rate, frame)).commands(link["queue"], "1:1")
     for change in link.get("changes", ()):
         bucket[2] = tc_rate(bits_per_s(change["rate"]))
-        yield f"# after {change['at']}:"
-        yield "# " + _tc("qdisc change", device, ["root", "handle", "1:", *table, *bucket])
+        yield comment(f"after {change['at']}:")
+        yield comment(tc("qdisc change", device, ["root", "handle", "1:", *table, *bucket]))
 
 
-def _delays(result: RunResult, scenario: Table, links: Sequence[Table]) -> Iterator[str]:
-    """netem: half of each flow's round trip on the way there, half on the way back."""
-    elements = [element for link in links for element in link.get("impair", ())]
+def _elements(links: Sequence[Table]) -> list[Table]:
+    """What happens to packets behind the links."""
+    return [element for link in links for element in link.get("impair", ())]
+
+
+def _delays(result: RunResult, variable: str, elements: Sequence[Table], side: str) -> Iterator[str]:
+    """Give netem's commands for an interface: half of each round trip. ``side``: the end of connections behind it."""
     flows = defaultdict(list)
     for connection, flow in zip(connections(result), result.flows, strict=True):
         flows[float(flow["path_rtt_ms"])].append(connection)
-    for variable, place, what, side in (
-        ("RECEIVERS", "towards the receivers, behind every bottleneck", elements, "peer"),
-        ("SENDERS", "back towards the senders", (), "local"),
-    ):
-        yield f"# The interface {place}: half of the round-trip time."
-        device = f'"${variable}"'
-        for note in netem(0.0, what)[1]:
-            yield f"# {note}"
-        if len(flows) == 1:
-            (rtt,) = flows
-            yield _tc("qdisc replace", device, ["root", *netem(rtt / 2000.0, what)[0]])
-            continue
-        yield _tc("qdisc replace", device, ["root", "handle", "1:", "htb"])
-        for number, (rtt, members) in enumerate(flows.items(), start=1):
-            minor = f"{number:x}"
-            yield _tc(
-                "class add",
-                device,
-                ["parent", "1:", "classid", f"1:{minor}", "htb", "rate", "100gbit", "quantum", "60000"],
-            )
-            words = netem(rtt / 2000.0, what)[0]
-            yield _tc("qdisc add", device, ["parent", f"1:{minor}", "handle", f"{0x100 + number:x}:", *words])
-            for member in members:
-                host, _, port = getattr(member, side).partition(":")
-                match = ["match", "ip", "dst", f"{host}/32", "match", "ip", "dport", port, "0xffff"]
-                to = ["protocol", "ip", "parent", "1:", "prio", "1", "u32", *match, "flowid", f"1:{minor}"]
-                yield _tc("filter add", device, to)
-
-
-def _tc(command: str, device: str, words: Sequence[str]) -> str:
-    return f"tc {command} dev {device} {' '.join(words)}"
+    yield from map(comment, netem(0.0, elements)[1])
+    if len(flows) == 1:
+        (rtt,) = flows
+        yield tc("qdisc replace", variable, ["root", *netem(rtt / 2000.0, elements)[0]])
+        return
+    yield tc("qdisc replace", variable, ["root", "handle", "1:", "htb"])
+    for number, (rtt, members) in enumerate(flows.items(), start=1):
+        minor = f"{number:x}"
+        htb = ["parent", "1:", "classid", f"1:{minor}", "htb", "rate", "100gbit", "quantum", "60000"]
+        yield tc("class add", variable, htb)
+        words = netem(rtt / 2000.0, elements)[0]
+        yield tc("qdisc add", variable, ["parent", f"1:{minor}", "handle", f"{0x100 + number:x}:", *words])
+        for member in members:
+            host, _, port = getattr(member, side).partition(":")
+            match = ["match", "ip", "dst", f"{host}/32", "match", "ip", "dport", port, "0xffff"]
+            to = ["protocol", "ip", "parent", "1:", "prio", "1", "u32", *match, "flowid", f"1:{minor}"]
+            yield tc("filter add", variable, to)
 
 
 __all__ = ["script", "write_tc"]

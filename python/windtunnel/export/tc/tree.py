@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from windtunnel.export.tc.lines import comment, tc
 from windtunnel.export.tc.qdiscs import Place, Words, limit_in, qdisc
 from windtunnel.export.tc.quantities import bits_per_s, size, tc_rate, tc_size
 
@@ -20,7 +21,7 @@ class Tree:
     """The commands for a queue and all that is inside of it, on one interface."""
 
     def __init__(self, device: str, place: Place) -> None:
-        """``device`` is the interface in the shell's words."""
+        """``device`` is the variable of the interface."""
         self._device = device
         self._place = place
         self._handles = count(0x10)
@@ -33,11 +34,11 @@ class Tree:
             yield from build(queue, parent, handle)
             return
         if "child" in queue:
-            yield f"# {queue['kind']}: tc has no such queue discipline (a policer is an action of a filter)"
+            yield comment(f"{queue['kind']}: tc has no such queue discipline (a policer is an action of a filter)")
             yield from self.commands(queue["child"], parent)
             return
         words, notes = qdisc(queue, self._place)
-        yield from (f"# {note}" for note in notes)
+        yield from map(comment, notes)
         yield self._add(parent, handle, words)
 
     def _tbf(self, queue: Mapping[str, Any], parent: str, handle: str) -> Iterator[str]:
@@ -61,10 +62,8 @@ class Tree:
     def _drr(self, queue: Mapping[str, Any], parent: str, handle: str) -> Iterator[str]:
         yield self._add(parent, handle, ["drr"])
         for band, quantum in enumerate(queue["quanta"], start=1):
-            yield (
-                f"tc class add dev {self._device} parent {handle}: classid {handle}:{band:x} "
-                f"drr quantum {round(size(quantum))}"
-            )
+            words = ["parent", f"{handle}:", "classid", f"{handle}:{band:x}", "drr", "quantum", round(size(quantum))]
+            yield tc("class add", self._device, words)
         yield from self._children(queue["children"], handle)
         yield from self._filters(queue, handle)
         # Without a default class, drr loses what no filter takes.
@@ -78,7 +77,7 @@ class Tree:
         priority = count(1)
         for rule in queue.get("filters", ()):
             if rule.get("flows"):
-                yield f"# a filter for flows {rule['flows']}: match their addresses and ports"
+                yield comment(f"a filter for flows {rule['flows']}: match their addresses and ports")
                 continue
             for dscp in rule.get("dscp") or [None]:
                 for ecn in rule.get("ecn") or [None]:
@@ -88,13 +87,11 @@ class Tree:
                     yield self._filter(handle, next(priority), match, int(rule["band"]))
 
     def _filter(self, handle: str, priority: int, match: Sequence[str], band: int) -> str:
-        return (
-            f"tc filter add dev {self._device} parent {handle}: protocol ip prio {priority} u32 "
-            f"{' '.join(match)} flowid {handle}:{band + 1:x}"
-        )
+        where = ["parent", f"{handle}:", "protocol", "ip", "prio", priority, "u32"]
+        return tc("filter add", self._device, [*where, *match, "flowid", f"{handle}:{band + 1:x}"])
 
     def _add(self, parent: str, handle: str, words: Words) -> str:
-        return f"tc qdisc replace dev {self._device} parent {parent} handle {handle}: {' '.join(words)}"
+        return tc("qdisc replace", self._device, ["parent", parent, "handle", f"{handle}:", *words])
 
     def _at(self, place: Place) -> Tree:
         """The same tree behind another rate."""
