@@ -6,6 +6,7 @@
 //! time between the capture point and the sender. What is in flight is then the sender's own number, wherever the
 //! capture was made.
 
+mod ahead;
 mod clock;
 mod rows;
 mod scoreboard;
