@@ -39,7 +39,7 @@ def kill(stream: random.Random, folder: Path, signals: tuple[signal.Signals, ...
         env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        preexec_fn=_hear,
+        preexec_fn=hear,
     )
     time.sleep(delay)
     process.send_signal(number)
@@ -61,7 +61,7 @@ def kill(stream: random.Random, folder: Path, signals: tuple[signal.Signals, ...
     judge(run(folder, "run", "attack.toml", "--out", "run", "--force"), folder)
 
 
-def _hear() -> None:
+def hear() -> None:
     """Restores the signals to what they are on a terminal: a shell starts background jobs with some of them ignored."""
     for number in HEARD:
         signal.signal(number, signal.SIG_DFL)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.attacks import commands, files, kills, samples
+from fuzz.attacks import commands, files, interrupted, kills, samples
 from fuzz.attacks.campaign import Attack, search
 from fuzz.attacks.program import Done, Fault, judge
 
@@ -31,6 +31,45 @@ def test_odd_commands(seed: int, tmp_path: Path) -> None:
 def test_kills(number: signal.Signals, tmp_path: Path) -> None:
     """A run that is told to stop leaves nothing half-written; the next run removes what a killed run left."""
     kills.kill(random.Random(1), tmp_path, (number,))
+
+
+@pytest.mark.parametrize("name", ["run", "sweep", "reproduce", "explain"])
+def test_interrupted_commands(name: str) -> None:
+    """A command ends at a signal, with its exit code and without a traceback, and goes on when it is given again: runs
+    in the core, in threads, in processes, and a capture that is read.
+    """
+    [command] = [command for command in interrupted.COMMANDS if command.name == name]
+    interrupted.interrupt(command, 2, random.Random(1), full=False)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", interrupted.COMMANDS, ids=lambda command: command.name)
+def test_interrupted_at_many_moments(command: interrupted.Command, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each signal at 20 random moments of each long command; how soon it ended is reported."""
+    ended = interrupted.interrupt(command, 20 * len(kills.HEARD), random.Random(1), full=True)
+    with capsys.disabled():
+        print(f"\n{interrupted.summary(command, ended)}")
+
+
+@pytest.mark.parametrize(
+    ("code", "spoke", "said", "fault"),
+    [
+        (0, True, "out\n", "exit code"),
+        (-15, True, "", "exit code"),
+        (1, True, "error: x", "exit code"),
+        (143, True, "Traceback (most recent call last):", "inside"),
+        (143, True, "thread 'main' panicked at x", "inside"),
+    ],
+)
+def test_broken_promises_to_signals_are_seen(code: int, spoke: bool, said: str, fault: str, tmp_path: Path) -> None:
+    """A command that goes on to its end, or shows its inside, is noticed; so is one that goes on computing."""
+    command, number = interrupted.COMMANDS[0], signal.SIGTERM
+    (tmp_path / "said").write_text(said, encoding="utf-8")
+    with pytest.raises(Fault, match=fault):
+        interrupted.check(command, interrupted.Ended(number, 1.0, 0.1, 0.1, code, spoke), tmp_path)
+    with pytest.raises(Fault, match="goes on working"):
+        (tmp_path / "said").write_text("", encoding="utf-8")
+        interrupted.check(command, interrupted.Ended(number, 1.0, 20.0, 20.0, 143, True), tmp_path)
 
 
 def test_changes_are_changes() -> None:

@@ -13,7 +13,7 @@ import pytest
 from traces import Script, captured, explained, honest, run_of, simulated
 
 from windtunnel import RunResult
-from windtunnel.explain.trace import RECEIVER, SENDER
+from windtunnel.explain.trace import RECEIVER, SENDER, _handshake
 
 
 def truth(result: RunResult, column: str) -> Any:
@@ -236,6 +236,49 @@ def test_misbehaving_receivers(sign: str | None, acks: Any) -> None:
     """Each attack is found, and only that one."""
     found = signs(Script().transfer(12, 10, acks).explain())
     assert {name for name, there in found.items() if there} == ({sign} if sign else set())
+
+
+def test_data_that_were_not_captured_accuse_nobody() -> None:
+    """A capture misses packets on a busy machine; an honest receiver acknowledges them too, with duplicates below the
+    hole that a lost segment leaves.
+    """
+    for missed in (lambda n: n % 3 == 1, lambda n: n % 12 >= 8, lambda n: n > 100):
+        script = Script().transfer(12, 10, honest)
+        for n in range(120, 130):
+            script.data(1.3, n)
+            script.ack(1.4, 120)  # segment 120 is lost
+        rows = [row for row in script.rows if not row["payload"] or not missed((row["seq"] - 1) // script.mss)]
+        assert len(rows) < len(script.rows)
+        found = Script(rows=rows).explain()
+        assert not [name for name, there in signs(found).items() if there], found["misbehaviour"]
+    optimistic = next(sign for sign in found["misbehaviour"] if sign["sign"] == "optimistic ACKs")
+    assert "acknowledge data that were not captured" in optimistic["evidence"]
+
+
+def test_holes_hide_no_optimist() -> None:
+    """The same capture of a receiver that does cheat, with the part of its data that was captured."""
+    script = Script().transfer(12, 10, hurries)
+    rows = [row for row in script.rows if not row["payload"] or (row["seq"] - 1) // script.mss % 3 != 1]
+    found = signs(Script(rows=rows).explain())
+    assert {name for name, there in found.items() if there} == {"optimistic ACKs"}
+
+
+def test_a_handshake_with_a_lost_syn() -> None:
+    """A SYN that is sent again after a second makes no acknowledgement early: the handshake begins with the SYN that
+    was answered. Differences of less than a millisecond are those of a host.
+    """
+    syns = {"t_ns": np.array([0, 1_000_000_000, 1_040_000_000]), "dir": np.array([0, 0, 1])}
+    assert _handshake({**syns, "flags": np.array([0x02, 0x02, 0x12])}) == pytest.approx(0.04)
+    # Only the answer was captured; and the receiver of the data opened the connection.
+    assert _handshake({name: column[2:] for name, column in {**syns, "flags": np.array([2, 2, 0x12])}.items()}) is None
+    other = {"t_ns": syns["t_ns"], "dir": 1 - syns["dir"], "flags": np.array([0x02, 0x02, 0x12])}
+    assert _handshake(other) == pytest.approx(0.04)
+    script = Script()
+    for n in range(60):
+        script.data(0.001 * n, n)
+        script.ack(0.001 * n + 0.0001, n + 1)
+    assert signs(script.explain(handshake_s=0.0009))["optimistic ACKs"] is False
+    assert signs(script.explain(handshake_s=0.1))["optimistic ACKs"] is True
 
 
 def test_hidden_marks() -> None:

@@ -12,6 +12,8 @@ import pytest
 from conftest import Cli, refused, snapshot
 from traces import CAPTURES, explained, simulated
 
+from fuzz.attacks.captures import ACK, FIN, MSS, RST, SYN, Writer
+from windtunnel import _core
 from windtunnel.explain import explain
 from windtunnel.explain.findings import findings
 from windtunnel.explain.page import write_page
@@ -121,6 +123,56 @@ def test_one_sided_captures(cli: Cli, tmp_path: Path, from_sender: bool, missing
     assert missing in " ".join(done.stdout.split())
 
 
+def test_connections_without_data(cli: Cli, tmp_path: Path) -> None:
+    """Scans are counted, named and left out; a connection with data among them is explained, and one of whose data only
+    the acknowledgements were captured too.
+    """
+    with (tmp_path / "scan.pcap").open("wb") as file:
+        writer = Writer(file)
+        for port in (1001, 1002, 1003):
+            writer.packet(port, 0, 7, 0, SYN)
+        writer.packet(1004, 0, 7, 0, SYN)
+        writer.packet(1004, 1, 0, 8, RST | ACK)
+        writer.handshake(1005)
+        writer.packet(1005, 0, 1, 1, FIN | ACK)
+        writer.packet(1005, 1, 1, 2, FIN | ACK)
+        writer.handshake(1006)
+        writer.packet(1006, 0, 1, 1, ACK, 100)
+        writer.packet(1006, 1, 1, 101, ACK)
+        writer.transfer(1007, 200)
+        writer.handshake(1008)
+        for n in range(50):
+            writer.packet(1008, 1, 1, 1 + n * MSS, ACK)
+    document = explain(tmp_path / "scan.pcap").document
+    assert [flow["name"] for flow in document["flows"]] == [
+        "10.0.0.1:1007 > 10.0.0.2:80",
+        "10.0.0.1:1008 > 10.0.0.2:80",
+    ]
+    assert "controller" in document["flows"][0]
+    assert document["notes"][0] == (
+        "Left out, because they carry too few data: 6 of 8 connections, 3 without an answer, 1 reset before any data, "
+        "1 without data, 1 with a single segment of data (10.0.0.1:1001 > 10.0.0.2:80, 10.0.0.1:1002 > 10.0.0.2:80, "
+        "10.0.0.1:1003 > 10.0.0.2:80, ...)."
+    )
+    with (tmp_path / "syn.pcap").open("wb") as file:
+        Writer(file).packet(1001, 0, 7, 0, SYN)
+    refused(cli("explain", "syn.pcap"), "has no TCP connection with data among 1 packets", "1 without an answer")
+
+
+def test_a_scan_is_read_and_no_more(tmp_path: Path) -> None:
+    """Of connections that are left out nothing comes out of the core: neither they nor their segments."""
+    with (tmp_path / "scan.pcap").open("wb") as file:
+        writer = Writer(file)
+        for port in range(1, 30_001):
+            writer.packet(port, 0, 7, 0, SYN)
+        writer.transfer(40_000, 10)
+    with (tmp_path / "scan.pcap").open("rb") as file:
+        connections, segments, packets, notes = _core.read_capture(file)  # type: ignore[arg-type]
+    assert (len(connections), len(segments["t_ns"]), packets) == (1, 18, 30_018)
+    assert set(segments["flow"].tolist()) == {0}
+    assert "30000 of 30001 connections, 30000 without an answer" in notes[0]
+
+
 def test_what_is_refused(cli: Cli, tmp_path: Path) -> None:
     """One message, exit code 2, nothing written."""
     (tmp_path / "empty.pcap").write_bytes(b"")
@@ -133,7 +185,7 @@ def test_what_is_refused(cli: Cli, tmp_path: Path) -> None:
         ("empty.pcap", "is empty"),
         ("text.pcap", "is neither pcap nor pcapng"),
         ("packed.pcap.gz", "is compressed: unpack it first"),
-        ("head.pcap", "has no TCP segment among 0 packets"),
+        ("head.pcap", "has no TCP connection with data among 0 packets"),
         ("missing.pcap", "there is no such file or folder"),
         ("folder", "is not a result folder: it has no summary.json"),
     ):

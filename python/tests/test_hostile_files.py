@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import IO
 
 import pytest
-from conftest import PROGRAM, SCENARIO, Cli, environment
+from conftest import PROGRAM, SCENARIO, Cli, environment, refused, snapshot
+from traces import CAPTURES
 
 from windtunnel import Campaign, InputError, Scenario, ScenarioError
 
@@ -151,12 +154,60 @@ def test_a_pipe_without_end(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_pipe_that_says_nothing(tmp_path: Path, number: signal.Signals) -> None:
-    """A signal ends the wait for a scenario."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with checking(pipe) as program, pipe.open("wb"):  # returns when the program has opened it
-        assert interrupted(program, number) == 128 + number
+def test_a_stream_that_says_nothing(number: signal.Signals) -> None:
+    """A signal ends the wait for the rest of a scenario, or of a capture."""
+    for command, start in (("check", b"#"), ("explain", b"\xd4\xc3\xb2\xa1")):
+        ours, theirs = os.pipe()
+        with os.fdopen(ours, "rb") as reading, os.fdopen(theirs, "wb", 0) as writing:
+            writing.write(start)
+            with checking(Path("-"), command=command, stdin=reading) as program:
+                wait_until_read(reading, program)
+                assert interrupted(program, number) == 128 + number
+
+
+def wait_until_read(stream: IO[bytes], program: subprocess.Popen[str]) -> None:
+    """Until the program has read what a pipe holds."""
+    held = bytearray(b"\xff" * 4)
+    while any(held) and program.poll() is None:
+        time.sleep(0.01)
+        fcntl.ioctl(stream, termios.FIONREAD, held)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["run", "check", "sweep", "hunt", "tune", "explain", "compare two.toml", "flowgrind --script", "flowgrind --path"],
+)
+def test_what_is_no_file_is_refused(cli: Cli, tmp_path: Path, scenario: Path, command: str) -> None:
+    """A named pipe is refused at once, whether somebody writes to it or not; so is a device, and nothing is written."""
+    del scenario
+    os.mkfifo(tmp_path / "pipe")
+    before = snapshot(tmp_path)
+    for name, what in (("pipe", "is a pipe"), ("/dev/zero", "is a device")):
+        done = cli(*command.split(), name, timeout=60)
+        refused(done, f"error: {name}: {what}; a regular file is needed, or - for the standard input")
+    assert snapshot(tmp_path) == before
+
+
+def test_folders_with_pipes(cli: Cli, tmp_path: Path) -> None:
+    """A folder in which the description of results is a pipe holds no results."""
+    for name in ("summary.json", "campaign.json", "hunt.json", "tune.json"):
+        (tmp_path / name.partition(".")[0]).mkdir()
+        os.mkfifo(tmp_path / name.partition(".")[0] / name)
+    for command in ("plot summary", "export summary --csv x", "explain summary", "compare campaign campaign"):
+        refused(cli(*command.split(), timeout=60), "is not a")
+    for out in ("campaign", "hunt", "tune"):
+        refused(cli("plot", out, timeout=60), "is not a result folder")
+
+
+def test_a_capture_from_a_stream(cli: Cli) -> None:
+    """`tcpdump -w - | windtunnel explain -`, and what a shell makes of ``<(command)``."""
+    capture = CAPTURES / "reno-at-sender.pcap"
+    whole = cli("explain", capture)
+    for name in ("-", "/dev/stdin", "/dev/fd/0"):
+        with subprocess.Popen(["cat", capture], stdout=subprocess.PIPE) as source:
+            done = cli("explain", name, stdin=source.stdout)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines()[1:] == whole.stdout.splitlines()[1:]
 
 
 def test_reading_is_interrupted(tmp_path: Path) -> None:
@@ -177,10 +228,12 @@ def test_reading_is_interrupted(tmp_path: Path) -> None:
         assert time.monotonic() - before < 3
 
 
-def checking(file: Path) -> subprocess.Popen[str]:
-    """The program while it reads a scenario."""
-    command = [sys.executable, *PROGRAM, "check", str(file)]
-    return subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+def checking(file: Path, *, command: str = "check", stdin: IO[bytes] | None = None) -> subprocess.Popen[str]:
+    """The program while it reads a scenario, or what else a command reads."""
+    words = [sys.executable, *PROGRAM, command, str(file)]
+    return subprocess.Popen(
+        words, env=environment(), stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
 
 
 def interrupted(program: subprocess.Popen[str], number: signal.Signals) -> int:

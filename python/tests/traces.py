@@ -82,7 +82,7 @@ class Script:
             acks(self, at + 0.099, n)
         return self
 
-    def explain(self) -> dict[str, Any]:
+    def explain(self, *, handshake_s: float = 0.099) -> dict[str, Any]:
         """What is found in it."""
         rows = sorted(self.rows, key=lambda row: row["t_ns"])
         kinds = {
@@ -94,7 +94,7 @@ class Script:
         segments = {name: np.array([row.get(name, 0) for row in rows], kind) for name, kind in kinds.items()}
         walked = _core.walk_segments(segments, [(self.mss, False, True)])
         flow = Flow(
-            "script", self.mss, by_flow(walked["sends"], 1)[0], by_flow(walked["acks"], 1)[0], handshake_s=0.099
+            "script", self.mss, by_flow(walked["sends"], 1)[0], by_flow(walked["acks"], 1)[0], handshake_s=handshake_s
         )
         trace = Trace(Path("script"), "capture", "script", rows[-1]["t_ns"] / 1e9, [flow], [])
         found: dict[str, Any] = explain_trace(trace).document["flows"][0]

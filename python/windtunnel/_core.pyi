@@ -1,6 +1,7 @@
 """The compiled core: scenario model, simulator, exporters. All per-packet work happens here."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from io import RawIOBase
 from os import PathLike
 from typing import Any, Literal, final
 
@@ -333,7 +334,7 @@ class Control:
         """The congestion window."""
 
 def read_capture(
-    path: str | PathLike[str],
+    file: RawIOBase,
 ) -> tuple[list[dict[str, Any]], dict[str, npt.NDArray[np.generic]], int, list[str]]:
     """Read a capture (pcap, pcapng): connections, their segments, the packets in it, and what could not be read.
 
@@ -341,8 +342,9 @@ def read_capture(
     timestamps`` (all its segments have them), ``ecn`` (packets by code point), ``options`` (kinds), ``syn`` (``mss,
     window_scale, sack, timestamps, flags, options``, or None); ``closed``, ``points`` (interfaces) and
     ``window_known``. Segments: t_ns, flow, dir (1: towards the sender), point, size, payload, seq, ack, flags, ecn,
-    dscp, ts_val, ts_ecr, window, sack_n, sack1_start to sack4_end, in order of time. Raises OSError, and ValueError
-    if the file is no capture.
+    dscp, ts_val, ts_ecr, window, sack_n, sack1_start to sack4_end, in order of time. Connections with less than two
+    segments of data are left out, as a note says. Raises OSError, ValueError if the file is no capture, and what a
+    signal raises.
     """
 
 def walk_segments(

@@ -17,13 +17,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection
 from pathlib import Path
 
 from windtunnel.atomic import check_free, staged
 from windtunnel.errors import InputError, reason
+from windtunnel.input_file import document_of
 from windtunnel.result import RunResult
 from windtunnel.stored import StoredTables
 
@@ -36,11 +36,7 @@ def is_result(folder: Path) -> bool:
     """Whether a folder was written by :func:`save`, in any version, even if its tables are damaged."""
     from windtunnel.contract import is_summary
 
-    file = folder / _SUMMARY
-    try:
-        return file.is_file() and is_summary(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError):
-        return False
+    return is_summary(document_of(folder / _SUMMARY))
 
 
 def check_place(path: Path, *, force: bool) -> None:

@@ -3,15 +3,14 @@ files another file may name.
 """
 
 import os
-import stat
 from collections.abc import Sequence
+from io import BufferedReader
 from pathlib import Path
 
 from windtunnel._core import LONGEST_SCENARIO as MAX_BYTES
 from windtunnel.errors import InputError, did_you_mean, reason
-
-#: The name that stands for the standard input.
-STDIN = Path("-")
+from windtunnel.input_file import STDIN as STDIN
+from windtunnel.input_file import open_input, shown_name
 
 
 def folder_of(path: Path) -> Path:
@@ -44,33 +43,30 @@ def named_file(name: str, folder: Path, allow_read: Sequence[str | Path] = ()) -
 
 
 def read_text(path: Path) -> str:
-    """The text of the file, or of the standard input for ``-``. Raises InputError if it is missing, no file,
+    """The text of the file, or of a stream (``-`` for the standard input). Raises InputError if it is missing, no file,
     unreadable, too large or not UTF-8.
     """
     try:
-        if path == STDIN:
-            with os.fdopen(os.dup(0), "rb") as file:
-                return _decoded(Path("standard input"), file.read(MAX_BYTES + 1))
-        status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise InputError(f"{path}: is a folder; a scenario file (TOML) is needed{_scenarios_in(path)}")
-        if status.st_size > MAX_BYTES:
-            raise InputError(_too_large(path, f"{status.st_size / 1e6:.0f} MB"))
-        with path.open("rb") as file:
+        with open_input(path) as opened, BufferedReader(opened) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MAX_BYTES:
+                raise InputError(_too_large(path, f"{size / 1e6:.0f} MB"))
             data = file.read(MAX_BYTES + 1)
     except InputError:
         raise
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder; a scenario file (TOML) is needed{_scenarios_in(path)}") from None
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file{_nearest(path)}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {reason(error)}") from None
     except ValueError:  # a NUL in the name
         raise InputError(f"{str(path)!r}: is not a file name") from None
-    return _decoded(path, data)
+    return _decoded(shown_name(path), data)
 
 
-def _decoded(path: Path, data: bytes) -> str:
-    if len(data) > MAX_BYTES:  # a device or pipe, which has no size
+def _decoded(path: str, data: bytes) -> str:
+    if len(data) > MAX_BYTES:  # a stream, which has no size
         raise InputError(_too_large(path, "more"))
     try:
         return data.decode("utf-8-sig")
@@ -82,7 +78,7 @@ def _decoded(path: Path, data: bytes) -> str:
         ) from None
 
 
-def _too_large(path: Path, size: str) -> str:
+def _too_large(path: str | Path, size: str) -> str:
     return f"{path}: is too large for a scenario file: {size}, at most {MAX_BYTES / 1e6:.0f} MB"
 
 

@@ -22,6 +22,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from windtunnel.uninterrupted import uninterrupted
+
 if sys.platform != "win32":
     import fcntl
 
@@ -62,18 +64,22 @@ class Stage:
 @contextmanager
 def stage_for(place: Path) -> Iterator[Stage]:
     """A stage for ``place``, with nothing at its path. It is removed at the end. Raises OSError."""
-    stage, lock = _locked(place)
     reserve = bytearray(_RESERVE)
+    own: tuple[Stage, int] | None = None
     try:
-        yield stage
+        with uninterrupted():
+            own = _locked(place)
+        yield own[0]
     finally:
         # Removing needs a little memory, which may be what has run out.
         reserve.clear()
-        # A stage that cannot be removed now keeps its lock file, so that a later process can remove it.
-        with suppress(OSError):
-            stage.remove()
-            stage.lock.unlink()
-        os.close(lock)
+        if own is not None:
+            stage, lock = own
+            # A stage that cannot be removed now keeps its lock file, so that a later process can remove it.
+            with uninterrupted(), suppress(OSError):
+                stage.remove()
+                stage.lock.unlink()
+            os.close(lock)
 
 
 def _locked(place: Path) -> tuple[Stage, int]:

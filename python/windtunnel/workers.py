@@ -18,8 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from typing import Any
 
 from windtunnel.errors import RunFailedError
+from windtunnel.uninterrupted import uninterrupted
 
 
 @contextmanager
@@ -31,9 +33,15 @@ def pool(workers: int, preload: Sequence[str] = ()) -> Iterator[Executor]:
     """
     context = multiprocessing.get_context("forkserver" if sys.platform != "win32" else "spawn")
     context.set_forkserver_preload([__name__, *preload])
+    if sys.platform != "win32":
+        _start_servers()
+        # The first process waits until the server has imported all that is preloaded: this one has nothing to lose.
+        first = context.Process(target=os.getpid)  # type: ignore[attr-defined]
+        first.start()
+        first.join()
     others = set(multiprocessing.active_children())
     try:
-        with ProcessPoolExecutor(workers, context, initializer=_start) as executor:
+        with _Pool(workers, context, initializer=_start) as executor:
             try:
                 yield executor
             except BaseException:
@@ -44,10 +52,32 @@ def pool(workers: int, preload: Sequence[str] = ()) -> Iterator[Executor]:
         raise RunFailedError("a worker process ended early: it was killed, or memory is short") from None
 
 
+class _Pool(ProcessPoolExecutor):
+    """A worker that is being started when a signal comes would be unknown to those who stop all workers."""
+
+    def submit(self, *args: Any, **options: Any) -> Any:
+        with uninterrupted():
+            return super().submit(*args, **options)
+
+
+def _start_servers() -> None:
+    """Start the processes that fork the workers and keep count of their semaphores, deaf to what a terminal sends to
+    all of its processes: they are still needed while this one cleans up. They end with it.
+    """
+    from multiprocessing import forkserver, resource_tracker
+
+    with uninterrupted():
+        # The first call changes the mask itself.
+        for start in (resource_tracker.ensure_running, forkserver.ensure_running):
+            deaf = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+            try:
+                start()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, deaf)
+
+
 def _start() -> None:
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     parent = multiprocessing.parent_process()
     if parent is not None:
         _end_after(parent.join)

@@ -1,31 +1,69 @@
 //! Captures, and the walk through their segments, for Python.
 
-use std::fs::File;
-use std::io::BufReader;
-use std::path::PathBuf;
+use std::cell::RefCell;
+use std::io::{self, BufReader, Read};
 
 use numpy::{Element, IntoPyArray, PyReadonlyArray1};
-use pyo3::exceptions::{PyKeyError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use windtunnel_trace::walk::{Known, Rows, walk};
 use windtunnel_trace::{Connection, ReadError, Side};
 
 /// `(connections, segments, packets, notes)`.
 type PyCapture<'py> = (Vec<Bound<'py, PyDict>>, Bound<'py, PyDict>, u64, Vec<String>);
 
+/// Bytes that are asked of a file at a time.
+const PART: usize = 1 << 18;
+
+/// A file that Python has opened. Signals are looked at before each read, and while it waits.
+struct PyFile {
+    file: Py<PyAny>,
+    /// What a signal, or the file's own method, raised.
+    raised: Option<PyErr>,
+}
+
+impl PyFile {
+    fn part(&self, py: Python<'_>, into: &mut [u8]) -> PyResult<usize> {
+        py.check_signals()?;
+        let read = self.file.call_method1(py, "read", (into.len(),))?;
+        let bytes = read.cast_bound::<PyBytes>(py)?.as_bytes();
+        let into = into
+            .get_mut(..bytes.len())
+            .ok_or_else(|| PyValueError::new_err("the file gives more than it was asked for"))?;
+        into.copy_from_slice(bytes);
+        Ok(bytes.len())
+    }
+}
+
+impl Read for PyFile {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        Python::attach(|py| {
+            self.part(py, into).map_err(|error| {
+                // The system's own errors end the capture; what was read before is explained.
+                if error.is_instance_of::<PyOSError>(py) {
+                    return error.into();
+                }
+                self.raised = Some(error);
+                io::ErrorKind::Other.into()
+            })
+        })
+    }
+}
+
 #[pyfunction]
-pub(crate) fn read_capture(py: Python<'_>, path: PathBuf) -> PyResult<PyCapture<'_>> {
-    let capture = py.detach(|| windtunnel_trace::read(BufReader::new(File::open(path)?))).map_err(
-        |error| match error {
-            // Includes the error number, from which Python chooses the exception class.
-            ReadError::Io(error) => match error.raw_os_error() {
-                Some(number) => PyOSError::new_err((number, error.to_string())),
-                None => error.into(),
-            },
-            other => PyValueError::new_err(other.to_string()),
-        },
-    )?;
+pub(crate) fn read_capture(py: Python<'_>, file: Py<PyAny>) -> PyResult<PyCapture<'_>> {
+    let mut file = PyFile { file, raised: None };
+    let capture = py.detach(|| windtunnel_trace::read(BufReader::with_capacity(PART, &mut file)));
+    if let Some(raised) = file.raised {
+        return Err(raised);
+    }
+    let capture = capture.map_err(|error| match error {
+        ReadError::Io(error) => error.into(),
+        other => PyValueError::new_err(other.to_string()),
+    })?;
+    // Below, arrays are made, in which an exception would be a panic.
+    py.check_signals()?;
     let connections = capture.connections.iter().map(|c| connection(py, c)).collect::<PyResult<_>>()?;
     let s = capture.segments;
     let table = PyDict::new(py);
@@ -140,7 +178,16 @@ pub(crate) fn walk_segments<'py>(
     if !rows.equally_long() {
         return Err(PyValueError::new_err("the columns differ in length"));
     }
-    let walked = py.detach(|| walk(&rows, &known));
+    let walked = py.detach(|| {
+        let raised = RefCell::new(None);
+        let go_on =
+            || Python::attach(|py| py.check_signals()).map_err(|error| raised.replace(Some(error))).is_ok();
+        walk(&rows, &known, &go_on).ok_or_else(|| raised.take())
+    });
+    let walked = walked
+        .map_err(|raised| raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err("the walk was stopped")))?;
+    // Below, arrays are made, in which an exception would be a panic.
+    py.check_signals()?;
     let (out, sends, acks) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
     macro_rules! hand_out {
         ($from:ident: $($name:ident),* $(,)?) => { $($from.set_item(stringify!($name), walked.$from.$name.into_pyarray(py))?;)* };

@@ -39,9 +39,9 @@ pub enum ReadError {
 /// What a capture holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capture {
-    /// Its TCP segments in order of time.
+    /// The TCP segments of its connections in order of time.
     pub segments: Segments,
-    /// Its connections, in the order of their first packets.
+    /// Its connections in the order of their first packets, but for those that carry less than two segments of data.
     pub connections: Vec<Connection>,
     /// The packets in it, TCP or not.
     pub packets: u64,
@@ -214,7 +214,7 @@ impl Reading {
     }
 
     fn finish(mut self) -> Capture {
-        let late = self.connections.finish();
+        let (late, left_out) = self.connections.finish();
         let mut note = |count: u64, what: &dyn Display| {
             if count > 0 {
                 self.notes.push(format!("{count} of {} packets {what}.", self.packets));
@@ -231,6 +231,9 @@ impl Reading {
         note(self.timeless, &"have no time and were left out");
         note(self.before_start, &"are dated before the first packet and were left out");
         note(late, &"came later in the file than in time, and were put in order");
+        if !left_out.is_nothing() {
+            self.notes.push(left_out.to_string());
+        }
         Capture {
             segments: self.connections.rows,
             connections: self.connections.all,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use crate::frame::{ACK, FIN, RST, SYN, Segment};
-use crate::segments::Segments;
+use crate::idle::LeftOut;
+use crate::segments::{Segments, retain};
 
 /// RFC 7323 section 2.3.
 const LARGEST_WINDOW_SCALE: u8 = 14;
@@ -24,6 +25,11 @@ pub struct Side {
     pub segments: u64,
     /// Payload that it sent, as far as captured, or that was acknowledged to it.
     pub data_bytes: u64,
+    /// Segments with payload that were captured, and their payload.
+    pub(crate) data_segments: u64,
+    pub(crate) seen_bytes: u64,
+    /// The flags of all its segments.
+    pub(crate) flags: u32,
     /// Its greatest payload.
     pub largest: u32,
     /// Every segment but resets has timestamps.
@@ -80,6 +86,9 @@ impl Side {
             syn: None,
             segments: 0,
             data_bytes: 0,
+            data_segments: 0,
+            seen_bytes: 0,
+            flags: 0,
             largest: 0,
             timestamps: true,
             ecn: [0; 4],
@@ -103,7 +112,9 @@ impl Side {
 
     fn note(&mut self, segment: &Segment) {
         self.segments += 1;
-        self.data_bytes += u64::from(segment.payload);
+        self.data_segments += u64::from(segment.payload > 0);
+        self.seen_bytes += u64::from(segment.payload);
+        self.flags |= segment.flags;
         self.largest = self.largest.max(segment.payload);
         self.ecn[usize::from(segment.ecn & 3)] += 1;
         if segment.flags & SYN != 0 {
@@ -138,7 +149,7 @@ impl Side {
 
     /// Data that it sent, even if only the other direction was captured.
     fn volume(&self) -> u64 {
-        self.data_bytes.max(self.acked.map_or(0, |(least, most)| most - least))
+        self.seen_bytes.max(self.acked.map_or(0, |(least, most)| most - least))
     }
 }
 
@@ -220,8 +231,9 @@ impl Connections {
         self.all.len() - 1
     }
 
-    /// Gives every connection its direction, puts the rows in order, and scales windows. Returns the rows that were late.
-    pub(crate) fn finish(&mut self) -> u64 {
+    /// Gives every connection its direction, leaves out those that carry too little, puts the rows in order, and scales
+    /// windows. Returns the rows that were late, and what was left out.
+    pub(crate) fn finish(&mut self) -> (u64, LeftOut) {
         let mut swapped = Vec::with_capacity(self.all.len());
         for connection in &mut self.all {
             let swap = connection.sides[1].volume() > connection.sides[0].volume();
@@ -234,6 +246,11 @@ impl Connections {
             }
             connection.window_known = connection.scale(1).is_some();
         }
+        let (left_out, kept) = LeftOut::of(&self.all);
+        if !left_out.is_nothing() {
+            self.keep(&kept);
+            retain(&mut swapped, &kept);
+        }
         for row in 0..self.rows.len() {
             let flow = self.rows.flow[row] as usize;
             self.rows.dir[row] ^= u8::from(swapped[flow]);
@@ -242,7 +259,26 @@ impl Connections {
                 self.rows.window[row] <<= scale;
             }
         }
-        self.rows.sort()
+        (self.rows.sort(), left_out)
+    }
+
+    /// Keeps some of the connections, with their rows, and numbers them anew.
+    fn keep(&mut self, kept: &[bool]) {
+        let rows: Vec<bool> = self.rows.flow.iter().map(|flow| kept[*flow as usize]).collect();
+        self.rows.keep(&rows);
+        let mut next = 0;
+        let numbers: Vec<u32> = kept
+            .iter()
+            .map(|kept| {
+                next += u32::from(*kept);
+                next.saturating_sub(1)
+            })
+            .collect();
+        for flow in &mut self.rows.flow {
+            *flow = numbers[*flow as usize];
+        }
+        retain(&mut self.all, kept);
+        self.open.clear();
     }
 }
 

@@ -8,6 +8,7 @@
 pub mod capture;
 mod connections;
 mod frame;
+mod idle;
 mod options;
 mod segments;
 pub mod walk;

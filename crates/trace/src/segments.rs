@@ -18,6 +18,10 @@ macro_rules! segments {
                 $(self.$name = order.iter().map(|&row| self.$name[row]).collect();)*
             }
 
+            /// Only those rows that are to be kept.
+            pub(crate) fn keep(&mut self, kept: &[bool]) {
+                $(retain(&mut self.$name, kept);)*
+            }
         }
     };
 }
@@ -69,6 +73,12 @@ segments! {
     sack4_start: u64,
     /// An edge of block 4.
     sack4_end: u64,
+}
+
+/// Keeps those items of which `kept` says so.
+pub(crate) fn retain<T>(items: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    items.retain(|_| kept.next().is_none_or(|kept| *kept));
 }
 
 impl Segments {

@@ -32,6 +32,7 @@ from windtunnel.campaign.simulate import Record
 from windtunnel.campaign.summarise import CELL_COLUMNS, Findings, summarise
 from windtunnel.claims.decide import Decided
 from windtunnel.escape import csv_cell
+from windtunnel.input_file import document_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,10 +45,7 @@ _ROWS = 20_000
 
 def is_dataset(folder: Path) -> bool:
     """Whether a folder was written by :func:`write`."""
-    try:
-        document = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
+    document = document_of(folder / MANIFEST)
     return isinstance(document, dict) and document.get("kind") == "campaign"
 
 

@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 
 from windtunnel.cli.errors import Commands
-from windtunnel.cli.signals import end_cleanly
+from windtunnel.cli.signals import end_cleanly, exit_code_of
 
 #: The commands in the order of the help: the module in this package and the function there.
 _COMMANDS = {
@@ -73,7 +73,7 @@ def main() -> None:
     end_cleanly()
     os.environ.update(_LIBRARIES)
     try:
-        app(prog_name="windtunnel")
+        code = exit_code_of(lambda: app(prog_name="windtunnel"))
     except Exception:
         import traceback
 
@@ -81,7 +81,8 @@ def main() -> None:
 
         # A defect: print its traceback, which may contain texts of a scenario.
         sys.stderr.write(printable_lines(traceback.format_exc()))
-        sys.exit(1)
+        code = 1
+    sys.exit(code)
 
 
 #: Settings of libraries that commands and their workers need, but a user's own programs may not.

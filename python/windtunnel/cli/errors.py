@@ -10,6 +10,7 @@ import click
 from click.exceptions import Exit
 
 from windtunnel._core import MemoryLimitError, ScenarioError
+from windtunnel.cli.signals import received
 from windtunnel.cli.streams import prepare_streams
 from windtunnel.errors import InputError, RunFailedError, StoppedError, reason
 from windtunnel.printable import printable, printable_lines
@@ -77,6 +78,9 @@ def _flushed() -> Iterator[None]:
 
 
 def _stop(message: str, code: int) -> NoReturn:
+    # What fails on the way out after a signal is its consequence.
+    if received() is not None and code != INTERRUPTED:
+        raise Exit(code)
     click.echo(message if message.startswith("error") else f"error: {message}", err=True)
     raise Exit(code)
 

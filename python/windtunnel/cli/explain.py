@@ -23,7 +23,7 @@ _MOST_FLOWS = 8
     metavar="RUN|PCAP...",
     nargs=-1,
     required=True,
-    help="Result folders of `windtunnel run`, or captures: pcap or pcapng.",
+    help="Result folders of `windtunnel run`, or captures: pcap or pcapng; - for the standard input.",
 )
 @click.option("--json", is_flag=True, help="Print JSON; of several traces, one document after the other.")
 @click.option("--page", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML), of one trace.")

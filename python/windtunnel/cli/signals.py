@@ -1,23 +1,101 @@
-"""Signals that end a command: it cleans up as after Ctrl-C, and nothing half-written stays behind."""
+"""Signals that end a command: it cleans up as after Ctrl-C, nothing half-written stays behind, and the exit code is 128
+plus the signal's number.
 
+A signal becomes an exception, wherever the program is. On its way out, libraries may fail because of it, in this thread
+and in others; that is a consequence, no defect, and nobody is shown a traceback. An exception that is lost, because
+Python was in a function that cannot raise (``__del__``, a callback), is raised again.
+"""
+
+from __future__ import annotations
+
+import os
 import signal
 import sys
+import threading
+import time
+from collections.abc import Callable
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
-#: SIGTERM (a plain ``kill``) and SIGHUP (the terminal, or the connection to it, has ended; Windows has no such signal).
-_ENDS = [signal.SIGTERM, *([signal.SIGHUP] if sys.platform != "win32" else [])]
+#: Ctrl-C, a plain ``kill``, and the end of the terminal or of the connection to it (Windows has no such signal).
+_ENDS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if sys.platform != "win32" else [])]
+#: A terminal that closes may send several signals, and an impatient user too: within this time they count as one.
+_BURST_S = 1.0
+#: How long after it was lost an exception is raised again.
+_AGAIN_S = 0.01
+
+
+class _Signals:
+    """The first signal that came, and when."""
+
+    first: int | None = None
+    since = 0.0
+
+
+class _CtrlC(KeyboardInterrupt):
+    """Not KeyboardInterrupt itself: where that comes out of ``exec`` of a text, as dataclasses use it, the interpreter
+    later ends by the signal, whatever the exit code is.
+    """
+
+
+def received() -> int | None:
+    """The signal that ends this command, or None."""
+    return _Signals.first
 
 
 def end_cleanly() -> None:
-    """Let these signals raise SystemExit. One that is ignored stays so: ``nohup`` makes a run outlive its terminal."""
+    """Let these signals raise KeyboardInterrupt or SystemExit. One that is ignored stays so: ``nohup`` makes a run
+    outlive its terminal.
+    """
     for number in _ENDS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, lambda *_: _raise())
+    shown, shown_of_thread = sys.unraisablehook, threading.excepthook
+    sys.unraisablehook = lambda lost: _lost(lost.exc_value) if received() else shown(lost)
+    threading.excepthook = lambda lost: None if received() else shown_of_thread(lost)
 
 
-def _end(number: int, _: FrameType | None) -> NoReturn:
-    # A terminal that closes may send several signals: the later ones must not interrupt the clean-up.
-    for each in _ENDS:
-        signal.signal(each, signal.SIG_IGN)
-    sys.exit(128 + number)
+def exit_code_of(command: Callable[[], object]) -> int:
+    """The exit code of a command. Raises what is a defect. A signal that comes from now on ends the process at once."""
+    code: Any = 0
+    try:
+        command()
+    except SystemExit as end:
+        code = end.code
+    except BaseException:
+        if received() is None:
+            raise
+    finally:
+        _leave_at_once()
+    number = received()
+    return 128 + number if number is not None else int(code or 0)
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    now = time.monotonic()
+    if received() is not None and now - _Signals.since < _BURST_S:
+        return
+    if received() is None:
+        _Signals.first = number
+    _Signals.since = now
+    _raise()
+
+
+def _raise() -> NoReturn:
+    if received() == signal.SIGINT:
+        raise _CtrlC
+    sys.exit(128 + (received() or 0))
+
+
+def _lost(error: BaseException | None) -> None:
+    if isinstance(error, (KeyboardInterrupt, SystemExit)) and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+
+
+def _leave_at_once() -> None:
+    """All is written: what is left is the interpreter's own end."""
+    for number in _ENDS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: os._exit(128 + (received() or number)))

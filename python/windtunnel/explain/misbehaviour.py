@@ -2,7 +2,8 @@
 
 Savage, Cardwell, Wetherall and Anderson, "TCP Congestion Control with a Misbehaving Receiver" (CCR 29(5), 1999)
 describe the three attacks with acknowledgements; RFC 3540 section 1 the marks that a receiver hides. A sign is a count
-of packets that an honest end does not send. What the capture point cannot see is said to be invisible, not absent.
+of packets that an honest end does not send. What the capture point cannot see is said to be invisible, not absent; and
+data that the capture has missed accuse nobody: an honest receiver acknowledges them too.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from windtunnel.explain.rounds import Rounds, echoes
-from windtunnel.explain.trace import AHEAD, DSACK, DUPLICATE, PARTIAL, Flow
+from windtunnel.explain.trace import AHEAD, BEFORE_DATA, DSACK, DUPLICATE, NEW, PARTIAL, Columns, Flow
 
 #: Fewer than this are accidents.
 _LEAST = 3
 _CE = 3
+#: A host may take this long to answer, or to accept a connection: shorter differences say nothing of the path.
+_HOST_NS = 1e6
 #: Round trips within which a loss lowers the window; the part of the window that counts as the same; the segments below
 #: which a window cannot fall by much.
 _ANSWER, _SAME, _SMALL = 3, 0.95, 6
@@ -57,15 +61,16 @@ def _spoofing(flow: Flow) -> dict[str, Any]:
     acks, sends = flow.acks, flow.sends
     assert acks is not None and sends is not None
     duplicate = ((acks["kind"] & DUPLICATE) > 0) & ((acks["kind"] & DSACK) == 0)
+    ends = np.sort(sends["seq"] + sends["payload"])
+    # Above the end of all that was captured (and a FIN) nobody knows what was sent.
+    duplicate &= acks["ack"] <= (ends[-1] if len(ends) else 0) + 1
     numbers = acks["ack"][duplicate]
     values, counts = np.unique(numbers, return_counts=True)
     if not len(values):
         return _sign("duplicate-ACK spoofing", False, 0, "no duplicate acknowledgements")
     # Every segment that arrives above a hole causes one; each retransmission may cause one more.
-    ends = np.sort(sends["seq"] + sends["payload"])
-    pieces = np.concatenate(
-        [[0], np.cumsum(np.maximum(np.ceil(sends["payload"] / flow.mss), 1)[np.argsort(sends["t_ns"])])]
-    )
+    pieces = _before(np.maximum(np.ceil(sends["payload"] / flow.mss), 1))
+    missed = _before(np.ceil(_missed(sends) / flow.mss))
     first = np.array([acks["t_ns"][np.searchsorted(acks["ack"], value)] for value in values])
     last = np.array([acks["t_ns"][duplicate][numbers == value].max() for value in values])
     order = np.sort(sends["t_ns"])
@@ -74,9 +79,11 @@ def _spoofing(flow: Flow) -> dict[str, Any]:
     # Segments sent since a round trip before the first duplicate could be what caused them.
     since = np.searchsorted(order, np.where(first > span, first - np.uint64(span), 0))
     possible = pieces[np.searchsorted(order, last, "right")] - pieces[since]
+    # A hole in the capture shows with the next segment that was captured.
+    possible += missed[np.searchsorted(order, last + np.uint64(span), "right")] - missed[since]
     excess = np.maximum(counts - possible, 0)
-    # Nothing above the number was sent: nothing could have arrived out of order.
-    nothing_above = counts[values >= ends[-1]].sum() if len(ends) else 0
+    # Nothing above the number was sent, nor acknowledged later: nothing could have arrived out of order.
+    nothing_above = counts[(values >= ends[-1]) & (values >= acks["ack"].max())].sum() if len(ends) else 0
     count = int(excess.sum() + nothing_above)
     return _sign(
         "duplicate-ACK spoofing",
@@ -86,24 +93,39 @@ def _spoofing(flow: Flow) -> dict[str, Any]:
     )
 
 
+def _before(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """How many there were before each departure, and before the end."""
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+def _missed(sends: Columns) -> npt.NDArray[np.int64]:
+    """Before each segment, the data that the capture has missed: those between it and the end of all before it."""
+    seq, new = sends["seq"].astype(np.int64), sends["kind"] == NEW
+    ends = np.maximum.accumulate(np.where(new, seq + sends["payload"].astype(np.int64), 0))
+    known = np.concatenate([seq[:1], ends])[:-1]
+    return np.where(new, np.maximum(seq - known, 0), 0) if len(seq) else seq
+
+
 def _optimistic(flow: Flow) -> dict[str, Any]:
     """Acknowledgements of data that were not sent yet, or sooner than the path lets them come back."""
     acks = flow.acks
     assert acks is not None
-    ahead = int(((acks["kind"] & AHEAD) > 0).sum())
+    ahead = int(((acks["kind"] & BEFORE_DATA) > 0).sum())
+    missed = int(((acks["kind"] & AHEAD) > 0).sum()) - ahead
+    unseen = f", {missed} acknowledge data that were not captured" if missed else ""
     if not flow.at_sender:
-        return _sign(
-            "optimistic ACKs", True if ahead >= _LEAST else None, ahead, f"{ahead} acknowledge data not seen yet"
-        )
+        what = f"{ahead} acknowledge data before they pass{unseen}"
+        return _sign("optimistic ACKs", True if ahead >= _LEAST else None, ahead, what)
     rtt = acks["rtt_ns"][acks["rtt_ns"] > 0].astype(float)
     handshake = flow.handshake_s
     early = 0
     if handshake and len(rtt):
-        early = int(np.sum(rtt < 0.5e9 * handshake))
+        early = int(np.sum(rtt + _HOST_NS < 0.5e9 * handshake))
     count = ahead + early
     what = f"{ahead} acknowledge data before they were sent"
     if handshake:
         what += f", {early} come back in less than half of the handshake's round trip"
+    what += unseen
     return _sign("optimistic ACKs", count >= _LEAST, count, what)
 
 

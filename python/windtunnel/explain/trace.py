@@ -18,12 +18,13 @@ import numpy.typing as npt
 
 from windtunnel import _core
 from windtunnel.errors import InputError, reason
+from windtunnel.input_file import open_input, shown_name
 from windtunnel.result import RunResult
 
 #: Why a segment was sent (column ``kind`` of the departures; ``crates/trace/src/walk/rows.rs``).
 NEW, FAST, TIMEOUT, PROBE, UNSEEN, NEEDLESS = range(6)
 #: What an acknowledgement is besides new: bits of the column ``kind``.
-DUPLICATE, AHEAD, DSACK, PARTIAL = 1, 2, 4, 8
+DUPLICATE, AHEAD, DSACK, PARTIAL, BEFORE_DATA = 1, 2, 4, 8, 16
 #: What stands for an unknown window.
 UNKNOWN = np.uint64(2**64 - 1)
 #: Of IPv4 and TCP with timestamps.
@@ -31,7 +32,7 @@ _HEADERS = 52
 #: A full segment where nothing says how long it is: Ethernet, with timestamps.
 USUAL_MSS = 1448
 #: Flags of the TCP header.
-SYN, PSH, ECE, CWR, AE = 0x02, 0x08, 0x40, 0x80, 0x100
+SYN, PSH, ACK, ECE, CWR, AE = 0x02, 0x08, 0x10, 0x40, 0x80, 0x100
 #: Places on the way of a packet through a run (column ``tap``) that can be read as if they were captures.
 SENDER, RECEIVER = 0, 3
 
@@ -91,16 +92,21 @@ class Trace:
 
 
 def of_capture(path: Path) -> Trace:
-    """A pcap or pcapng file. Raises InputError if nothing in it can be read."""
+    """A pcap or pcapng file, or a stream of one. Raises InputError if nothing in it can be read."""
     try:
-        connections, segments, packets, notes = _core.read_capture(path)
+        with open_input(path) as file:
+            connections, segments, packets, notes = _core.read_capture(file)
+    except InputError:
+        raise
     except OSError as error:
         what = "there is no such file or folder" if isinstance(error, FileNotFoundError) else reason(error)
-        raise InputError(f"{path}: {what}") from None
+        raise InputError(f"{shown_name(path)}: {what}") from None
     except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{shown_name(path)}: {error}") from None
     if not connections:
-        raise InputError(f"{path}: has no TCP segment among {packets} packets. {' '.join(notes)}".strip())
+        raise InputError(
+            f"{shown_name(path)}: has no TCP connection with data among {packets} packets. {' '.join(notes)}".strip()
+        )
     known = [(_mss(c), _timestamps(c), bool(c["window_known"])) for c in connections]
     walked = _core.walk_segments(segments, known)
     flows = []
@@ -123,7 +129,7 @@ def of_capture(path: Path) -> Trace:
         )
         notes += [f"{flows[-1].name}: {note}" for note in _missing(ends)]
     duration = float(segments["t_ns"][-1]) / 1e9
-    return Trace(path, "capture", path.name, duration, flows, notes)
+    return Trace(path, "capture", shown_name(Path(path.name)), duration, flows, notes)
 
 
 def of_run(result: RunResult, path: Path, place: int = SENDER) -> Trace:
@@ -247,12 +253,14 @@ def _syns(segments: Columns) -> Columns:
 
 
 def _handshake(syns: Columns) -> float | None:
-    """From the first SYN to the first SYN-ACK."""
-    first = [syns["t_ns"][syns["dir"] == side] for side in (0, 1)]
-    if not all(len(times) for times in first):
+    """From the SYN that was answered to the first SYN-ACK."""
+    answers = (syns["flags"] & ACK) > 0
+    asked, answered = syns["t_ns"][~answers], syns["t_ns"][answers]
+    if not len(answered):
         return None
-    # The receiver of the data may have opened the connection.
-    return abs(float(first[1][0]) - float(first[0][0])) / 1e9
+    # A SYN that was lost, or its answer, is sent again after a second: that says nothing of the path.
+    before = asked[asked <= answered[0]]
+    return float(answered[0] - before[-1]) / 1e9 if len(before) else None
 
 
 def _accecn(syns: Columns) -> bool:

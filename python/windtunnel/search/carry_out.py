@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -19,6 +18,7 @@ from windtunnel.engine.progress import Count
 from windtunnel.engine.work import Place
 from windtunnel.errors import InputError, reason
 from windtunnel.estimate import seconds
+from windtunnel.input_file import document_of
 from windtunnel.scenario import Scenario
 from windtunnel.search.laboratory import Laboratory, Search
 from windtunnel.search.model import Hunt, Tune
@@ -36,10 +36,7 @@ _SAMPLE = 32
 def is_search(folder: Path) -> bool:
     """Whether a folder was written by a hunt or a tuning."""
     for kind, name in MANIFESTS.items():
-        try:
-            document = json.loads((folder / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            continue
+        document = document_of(folder / name)
         if isinstance(document, dict) and document.get("kind") == kind:
             return True
     return False

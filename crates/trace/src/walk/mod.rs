@@ -6,6 +6,7 @@
 //! time between the capture point and the sender. What is in flight is then the sender's own number, wherever the
 //! capture was made.
 
+mod ahead;
 mod clock;
 mod rows;
 mod scoreboard;
@@ -26,13 +27,19 @@ pub struct Known {
     pub window: bool,
 }
 
-/// Goes through the rows of all connections.
-pub fn walk(rows: &Rows<'_>, known: &[Known]) -> Walked {
+/// Rows between two questions whether to go on: less than a tenth of a second.
+const STEP: usize = 1 << 16;
+
+/// Goes through the rows of all connections, while `go_on` says so; else there is no answer.
+pub fn walk(rows: &Rows<'_>, known: &[Known], go_on: &dyn Fn() -> bool) -> Option<Walked> {
     let back = clock::least_way_back(rows, known);
     let mut senders: Vec<Sender> =
         known.iter().zip(&back).map(|(known, back)| Sender::new(*known, *back)).collect();
     let mut walked = Walked::default();
     for row in 0..rows.t_ns.len() {
+        if row.is_multiple_of(STEP) && !go_on() {
+            return None;
+        }
         if let Some(sender) = senders.get_mut(rows.flow[row] as usize) {
             sender.segment(&rows.at(row), &mut walked);
         }
@@ -42,5 +49,5 @@ pub fn walk(rows: &Rows<'_>, known: &[Known]) -> Walked {
     }
     walked.back_ns = back.iter().map(|way| way.least_ns).collect();
     walked.at_sender = back.iter().map(|way| way.at_sender).collect();
-    walked
+    Some(walked)
 }

@@ -128,12 +128,14 @@ pub struct AckKind;
 impl AckKind {
     /// It acknowledges nothing new while data are in flight.
     pub const DUPLICATE: u8 = 1;
-    /// It acknowledges data that were not sent, as far as the capture shows.
+    /// It acknowledges data that the capture has not shown so far: they were not captured, or not sent.
     pub const AHEAD: u8 = 2;
     /// It reports data that arrived twice (RFC 2883).
     pub const DSACK: u8 = 4;
     /// It ends within a segment.
     pub const PARTIAL: u8 = 8;
+    /// It is ahead, and the capture shows its data afterwards: it acknowledges what was not sent.
+    pub const BEFORE_DATA: u8 = 16;
 }
 
 /// One row for each segment with data.

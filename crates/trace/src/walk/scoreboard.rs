@@ -222,14 +222,15 @@ impl Scoreboard {
         self.sent.get(n).filter(|sent| sent.start <= seq).map(|_| n)
     }
 
-    /// Parts the segment that `seq` lies within; false if there is none.
+    /// Parts the segment that `seq` lies within. Returns whether there is one: of data that were not captured, nobody
+    /// knows where segments end.
     fn split(&mut self, seq: u64) -> bool {
         let Some(n) = self.find(seq).filter(|&n| self.sent[n].start < seq) else { return false };
         let mut upper = self.sent[n];
         upper.start = seq;
         self.sent[n].end = seq;
         self.sent.insert(n + 1, upper);
-        true
+        !upper.unseen
     }
 
     /// Changes all data from `start` to `end`, and keeps count of what is in flight.

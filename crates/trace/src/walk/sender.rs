@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Known;
+use super::ahead::Ahead;
 use super::clock::{Echoes, WayBack};
 use super::rows::{AckKind, Row, SendKind, Walked};
 use super::scoreboard::{Acked, Scoreboard};
@@ -20,6 +21,7 @@ pub(super) struct Sender {
     /// Acknowledgements that have not reached the sender.
     under_way: VecDeque<Row>,
     echoes: Echoes,
+    ahead: Ahead,
     /// The last byte that the receiver permits.
     edge: u64,
     last_window: u64,
@@ -38,6 +40,7 @@ impl Sender {
             board: Scoreboard::new(known.mss),
             under_way: VecDeque::new(),
             echoes: Echoes::default(),
+            ahead: Ahead::default(),
             edge: 0,
             last_window: 0,
             last_ack_ns: None,
@@ -92,6 +95,7 @@ impl Sender {
     fn sends(&mut self, row: &Row, back: Option<u64>, out: &mut Walked) {
         let (start, end) = (row.seq, row.seq + row.payload);
         let kind = self.kind(row, start, end);
+        self.ahead.seen(start, end, &mut out.acks);
         match kind {
             SendKind::New => self.board.send_new(start, end, row.t_ns),
             SendKind::Timeout => {
@@ -155,6 +159,9 @@ impl Sender {
         });
         // One more than the data: a FIN.
         let ahead = board.nxt > 0 && row.ack > board.nxt + 1;
+        if ahead {
+            self.ahead.acknowledged(board.nxt, row.ack, &out.acks);
+        }
         let before = board.una;
         let done = if board.nxt == 0 { Acked::default() } else { board.acknowledge(row.ack, blocks) };
         // RFC 5681 section 2.

@@ -1,0 +1,234 @@
+"""The commands that take long, interrupted at random moments: each ends soon, says so by its exit code, shows no
+traceback and leaves nothing half-written; and the same command, given again, goes on to its end.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzz.attacks import samples
+from fuzz.attacks.captures import write_transfers
+from fuzz.attacks.kills import HEARD, hear
+from fuzz.attacks.program import INSIDES, PROGRAM, Fault, environment, leftovers
+
+#: What a user is promised, on a machine that has nothing else to do.
+SOON_S = 2.0
+#: What a command may compute after the signal, on a machine that is busy and computes more slowly.
+GOES_ON_S = 10.0
+#: A command that has not ended after this long hangs, however busy the machine is.
+HANGS_S = 60.0
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command as a user types it, in a folder that ``prepare`` has filled; the full size is for the long test."""
+
+    name: str
+    arguments: tuple[str, ...]
+    prepare: Callable[[Path, bool], None]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    #: None if it came to its end before it got a signal.
+    number: signal.Signals | None
+    at_s: float
+    #: From the signal to the end: time, and what the process itself computed.
+    took_s: float
+    cpu_s: float
+    code: int
+    #: It said something after the signal.
+    spoke: bool
+
+
+def interrupt(command: Command, moments: int, stream: random.Random, *, full: bool) -> list[Ended]:
+    """The command, interrupted ``moments`` times in one folder by signals in turn, then left to end. Raises Fault."""
+    with tempfile.TemporaryDirectory(prefix="windtunnel-interrupted-") as name:
+        folder = Path(name)
+        command.prepare(folder, full)
+        # How long it takes, without what it will find in the cache.
+        whole = _run(command, folder, folder / "cache of another", None, 0.0)
+        check(command, whole, folder)
+        ended = []
+        for _, number in zip(range(moments), _in_turn(stream), strict=False):
+            end = _run(command, folder, folder / "cache", number, stream.uniform(0, whole.took_s))
+            check(command, end, folder)
+            if end.number is not None:
+                ended.append(end)
+        check(command, _run(command, folder, folder / "cache", None, 0.0), folder)
+        return ended
+
+
+def summary(command: Command, ended: list[Ended]) -> str:
+    """How soon it ended, in a line."""
+    if not ended:
+        return f"{command.name}: came to its end each time"
+    took = sorted(end.took_s for end in ended)
+    late = sum(each > SOON_S for each in took)
+    said = f"median {statistics.median(took):.2f} s, greatest {took[-1]:.2f} s, {late} above {SOON_S:g} s"
+    return f"{command.name}: {len(ended)} signals, {said}; computing {max(end.cpu_s for end in ended):.2f} s at most"
+
+
+def _in_turn(stream: random.Random) -> Iterator[signal.Signals]:
+    while True:
+        yield from stream.sample(HEARD, len(HEARD))
+
+
+def _run(command: Command, folder: Path, cache: Path, number: signal.Signals | None, delay: float) -> Ended:
+    """Run the command, and send it a signal ``delay`` seconds after it can handle one. Raises Fault if it hangs."""
+    with (folder / "said").open("wb") as said:
+        before, began = _cpu_of_children(), time.monotonic()
+        process = subprocess.Popen(
+            (*PROGRAM, *command.arguments),
+            cwd=folder,
+            env=environment(WINDTUNNEL_CACHE=str(cache)),
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            preexec_fn=hear,
+            start_new_session=True,
+        )
+        computed, silent, sent = 0.0, 0, None
+        try:
+            if number is not None:
+                _wait_for_handlers(process)
+                try:
+                    process.wait(delay)
+                except subprocess.TimeoutExpired:
+                    computed, began = _cpu_of(process), time.monotonic()
+                    silent = (folder / "said").stat().st_size
+                    # A terminal tells all processes of a command, `kill` only one.
+                    (os.killpg if delay * 1e6 % 2 >= 1 else os.kill)(process.pid, number)
+                    sent = number
+            process.wait(HANGS_S if number is not None else None)
+        except subprocess.TimeoutExpired:
+            raise Fault(f"{command.name}: does not end after {number!r} at {delay:.3f} s") from None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    took = time.monotonic() - began
+    cpu = _cpu_of_children() - before - computed
+    spoke = (folder / "said").stat().st_size > silent
+    return Ended(sent, delay, took, cpu, process.returncode, spoke)
+
+
+def check(command: Command, end: Ended, folder: Path) -> None:
+    """Check what must hold, however it ended. Raises Fault."""
+    said = (folder / "said").read_text(encoding="utf-8", errors="replace")
+    signalled = f"{end.number!r} at {end.at_s:.3f} s, {end.took_s:.2f} s"
+    how = f"{command.name}: {signalled}: exit code {end.code}: {said[-2000:]}"
+    # Without the code of the signal only a command ends that has done its work, and said so: all say something at the
+    # end. The interpreter takes its handlers back then.
+    done = end.code in (0, 1)
+    if end.number is not None:
+        done = end.code == 128 + end.number or (end.code in (0, 1, -end.number) and not end.spoke)
+    if not done:
+        raise Fault(f"an exit code that says something else: {how}")
+    if INSIDES.search(said):
+        raise Fault(f"shows its inside: {how}")
+    if left := leftovers(folder):
+        raise Fault(f"half-written {left} stay behind: {how}")
+    if end.number is not None and end.cpu_s > GOES_ON_S:
+        raise Fault(f"goes on working: {end.cpu_s:.1f} s of computing after the signal: {how}")
+
+
+def _wait_for_handlers(process: subprocess.Popen[bytes]) -> None:
+    """Until the program handles signals; before that there is nothing to clean up."""
+    status = Path(f"/proc/{process.pid}/status")
+    while status.exists() and process.poll() is None:
+        caught = next((line for line in status.read_text().splitlines() if line.startswith("SigCgt")), "SigCgt: 0")
+        if int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.002)
+
+
+def _cpu_of_children() -> float:
+    """What processes that have ended computed, in seconds."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _cpu_of(process: subprocess.Popen[bytes]) -> float:
+    """What a process has computed, in seconds, without its children; 0 where the system does not say."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+# --- the commands --------------------------------------------------------------------------------------------------
+
+_SWEEP = """\
+scenario = "attack.toml"
+seeds = %d
+[axes.grid]
+"flow.0.rtt" = ["10 ms", "20 ms", "40 ms"]
+[metrics]
+use = "queues.bottleneck.utilization"
+"""
+_HUNT = """\
+scenario = "attack.toml"
+runs = %d
+space = { "flow.0.rtt" = { from = "10 ms", to = "200 ms" } }
+find = { minimize = "queues.bottleneck.utilization", below = 0.1 }
+"""
+_TUNE = """\
+scenario = "attack.toml"
+runs = %d
+space = { "bottleneck.queue.target" = { from = "2 ms", to = "20 ms" } }
+paths.grid = { "flow.0.rtt" = ["10 ms", "20 ms"] }
+held_out.grid = { "flow.0.rtt" = ["15 ms"] }
+objectives.use = { maximize = "queues.bottleneck.utilization" }
+"""
+
+
+def _file(text: str, short: int, full: int) -> Callable[[Path, bool], None]:
+    def prepare(folder: Path, is_full: bool) -> None:
+        samples.write_scenario(folder)
+        (folder / "file.toml").write_text(text % (full if is_full else short), encoding="utf-8")
+
+    return prepare
+
+
+def _scenario(folder: Path, full: bool) -> None:
+    file = samples.write_scenario(folder)
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("300 ms", "120 s" if full else "20 s"), encoding="utf-8")
+
+
+def _nothing(folder: Path, full: bool) -> None:
+    del folder, full
+
+
+def _capture(folder: Path, full: bool) -> None:
+    """A capture of 200 MB, or of 8."""
+    write_transfers(folder / "big.pcap", 200_000_000 if full else 8_000_000)
+
+
+COMMANDS = (
+    Command("run", ("run", "attack.toml", "--out", "out", "--force"), _scenario),
+    Command("sweep", ("sweep", "file.toml", "--out", "out", "--force"), _file(_SWEEP, 30, 300)),
+    Command("hunt", ("hunt", "file.toml", "--out", "out", "--force"), _file(_HUNT, 40, 300)),
+    Command("tune", ("tune", "file.toml", "--out", "out", "--force"), _file(_TUNE, 12, 60)),
+    Command(
+        "evaluate",
+        ("evaluate", "rfc9743", "--cc", "vegas", "--quick", "--only", "7.10", "--out", "out", "--force"),
+        _nothing,
+    ),
+    Command("reproduce", ("reproduce", "mds", "--quick", "--only", "fig3a", "--out", "out", "--force"), _nothing),
+    Command("explain", ("explain", "big.pcap", "--page", "page.html", "--force"), _capture),
+)

@@ -1,0 +1,190 @@
+"""Signals that end a command: what happens at the moments that a kill at random seldom meets."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import environment
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals of POSIX")
+
+#: The start of each program: ``kill(number)`` is a signal that comes at this very moment.
+START = """\
+import os, signal, sys, threading, time
+from windtunnel.cli.signals import end_cleanly, exit_code_of
+def kill(number=signal.SIGTERM):
+    os.kill(os.getpid(), number)
+"""
+
+IN_A_TEXT = """\\
+def command():
+    try:
+        exec("kill(signal.SIGINT)")
+    finally:
+        kill(signal.SIGTERM)
+end_cleanly()
+sys.exit(exit_code_of(command))
+"""
+MAKING_A_STAGE = """\\
+from pathlib import Path
+from windtunnel import stage
+def created(*arguments, real=os.open):
+    opened = real(*arguments)
+    if str(arguments[0]).endswith(".lock"):
+        kill(signal.SIGINT)
+    return opened
+def command():
+    os.open = created
+    with stage.stage_for(Path("place")):
+        time.sleep(60)
+end_cleanly()
+sys.exit(exit_code_of(command))
+"""
+
+LOST = """\
+class Lost:
+    def __del__(self):
+        kill()
+def command():
+    Lost()
+    time.sleep(60)
+end_cleanly()
+sys.exit(exit_code_of(command))
+"""
+FAILS = """\
+def command():
+    try:
+        kill()
+    finally:
+        raise FileNotFoundError("a socket that is gone")
+end_cleanly()
+sys.exit(exit_code_of(command))
+"""
+FAILS_IN_A_THREAD = """\
+def thread():
+    asked.wait()
+    raise FileNotFoundError("a socket that is gone")
+asked = threading.Event()
+def command():
+    other = threading.Thread(target=thread)
+    other.start()
+    try:
+        kill()
+    finally:
+        asked.set()
+        other.join()
+end_cleanly()
+sys.exit(exit_code_of(command))
+"""
+AFTERWARDS = """\
+import atexit
+from windtunnel.cli import main
+atexit.register(kill)
+sys.argv = ["windtunnel", "--version"]
+main()
+"""
+#: Just after the server of workers has forked one, before the pool knows of it.
+STARTING_A_WORKER = """\
+from multiprocessing import popen_forkserver
+from windtunnel.workers import pool
+launch, started = popen_forkserver.Popen._launch, []
+def _launch(self, process):
+    launch(self, process)
+    started.append(process)
+    if "ForkServerProcess" in type(process).__name__ and process._target is not os.getpid:
+        kill()
+def command():
+    with pool(1) as executor:
+        executor.submit(time.sleep, 60).result()
+if __name__ == "__main__":
+    popen_forkserver.Popen._launch = _launch
+    end_cleanly()
+    sys.exit(exit_code_of(command))
+"""
+WORKING = """\
+from windtunnel.workers import pool
+def command():
+    with pool(1) as executor:
+        executor.submit(os.getpid).result()
+        print("ready", flush=True)
+        executor.submit(time.sleep, 1).result()
+        print("still here", flush=True)
+        executor.submit(time.sleep, 60).result()
+if __name__ == "__main__":
+    end_cleanly()
+    sys.exit(exit_code_of(command))
+"""
+
+
+def started(program: str, folder: Path) -> subprocess.Popen[str]:
+    """A program, in a group of processes of its own."""
+    (folder / "program.py").write_text(START + program, encoding="utf-8")
+    env = {**environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(
+        [sys.executable, "program.py"],
+        cwd=folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.parametrize(
+    "program",
+    [LOST, FAILS, FAILS_IN_A_THREAD, AFTERWARDS, STARTING_A_WORKER],
+    ids=["lost", "fails", "fails in a thread", "afterwards", "starting a worker"],
+)
+def test_a_signal_at_a_bad_moment(program: str, tmp_path: Path) -> None:
+    """In a destructor, where Python drops exceptions; where the clean-up fails because of it; after all is done; while
+    a process starts, which would miss what its parent removes. The exit code says which signal it was, and nothing else
+    is said.
+    """
+    with started(program, tmp_path) as process:
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (128 + signal.SIGTERM, "")
+
+
+@pytest.mark.parametrize("program", [IN_A_TEXT, MAKING_A_STAGE], ids=["in a text", "making a stage"])
+def test_ctrl_c_at_a_bad_moment(program: str, tmp_path: Path) -> None:
+    """In a text that Python executes, after which it would end by the signal, and where a file has just been made. A
+    second signal soon after the first is a part of it.
+    """
+    with started(program, tmp_path) as process:
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (128 + signal.SIGINT, "")
+    assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["program.py"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_terminal_tells_all_processes(number: signal.Signals, tmp_path: Path) -> None:
+    """Ctrl-C and the end of a terminal reach workers too, the server that forks them and the one that counts
+    semaphores, and may reach them first: they go on until the command has cleaned up, and none has anything to say.
+    """
+    with started(WORKING, tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        others = [each for each in members(process.pid) if each != process.pid]
+        assert len(others) >= 3
+        for each in others:
+            os.kill(each, number)
+        assert process.stdout.readline() == "still here\n"
+        os.killpg(process.pid, number)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (128 + number, "")
+
+
+def members(group: int) -> list[int]:
+    """The processes of a group."""
+    try:
+        listed = subprocess.run(["ps", "-e", "-o", "pid=,pgid="], capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        pytest.skip("needs ps")
+    pairs = (map(int, line.split()) for line in listed.stdout.splitlines())
+    return [process for process, its_group in pairs if its_group == group]
