@@ -43,6 +43,11 @@ COLOURS = 64
 FUNCTIONS = {"min": min, "max": max, "sum": sum, "len": len, "abs": abs}
 
 
+def scenario_of(folder: Path) -> Path:
+    """The scenario of a text. It has the folder's name, so that each run has its own folder in ``results``."""
+    return folder / f"{folder.name}.toml"
+
+
 def folders(kind: str) -> list[Path]:
     """The folders of the ``course`` or of the ``gallery``, in order."""
     return [path.parent for path in sorted((DOCS / kind).glob("*/README.md"))]
@@ -68,7 +73,7 @@ def filled(folder: Path) -> str:
     def number(match: re.Match[str]) -> str:
         shown = match[1]
         digits = len(shown.partition(".")[2])
-        new = f"{value(folder / 'scenario.toml', match['expression'], match['changes']):.{digits}f}"
+        new = f"{value(scenario_of(folder), match['expression'], match['changes']):.{digits}f}"
         return match[0].replace(f"**{shown}**", f"**{new}**", 1)
 
     return NUMBER.sub(number, (folder / "README.md").read_text(encoding="utf-8"))
@@ -83,7 +88,7 @@ def draw(folder: Path) -> None:
         result = f"{temporary}/run"
         drawn = f"{temporary}/picture.png"
         for arguments in (
-            ["run", str(folder / "scenario.toml"), "--out", result],
+            ["run", str(scenario_of(folder)), "--out", result],
             ["plot", result, "--out", drawn, *shlex.split(options[1])],
         ):
             subprocess.run([sys.executable, "-m", "windtunnel", *arguments], check=True, capture_output=True)

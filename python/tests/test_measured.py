@@ -48,7 +48,7 @@ def test_a_page_is_whole(folder: Path) -> None:
     """A title, a command that runs the scenario beside it, a picture; the page of all has a link to it."""
     text = _text(folder)
     assert re.match(r"# .+\n", text)
-    assert f"    windtunnel run docs/{folder.parent.name}/{folder.name}/scenario.toml\n" in text
+    assert f"    windtunnel run docs/{folder.parent.name}/{folder.name}/{folder.name}.toml\n" in text
     assert TOOL.PICTURE.search(text) and "](picture.png)" in text
     assert (folder / "picture.png").stat().st_size > 10_000
     assert f"({folder.name}/README.md)" in _text(folder.parent)
@@ -66,7 +66,7 @@ def test_a_lesson_is_whole(lesson: Path) -> None:
 def test_the_gallery_is_light() -> None:
     """At least 20 scenarios, and small pictures."""
     assert len(GALLERY) >= 20
-    assert {path.parent for path in (DOCS / "gallery").glob("*/scenario.toml")} == set(GALLERY)
+    assert {path.parent for path in (DOCS / "gallery").glob("*/*.toml")} == set(GALLERY)
     heavy = [folder.name for folder in GALLERY if (folder / "picture.png").stat().st_size >= PICTURE_BYTES]
     assert not heavy
 
@@ -76,4 +76,4 @@ def test_changes_that_texts_propose_are_valid(folder: Path) -> None:
     """Every ``--set`` of the text is accepted, each alone."""
     for setting in re.findall(r"`(--set [^`]+)`", _text(folder)):
         changes = [word for word in shlex.split(setting) if word != "--set"]
-        windtunnel.Scenario.from_file(folder / "scenario.toml", overrides=changes).check()
+        windtunnel.Scenario.from_file(TOOL.scenario_of(folder), overrides=changes).check()

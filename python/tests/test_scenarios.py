@@ -1,6 +1,7 @@
 """Every scenario file that the repository ships runs, in a short form, and gives the same result twice."""
 
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,13 @@ def test_runs_and_repeats(file: Path) -> None:
     first, second = (_core.run(text, str(file), shortened) for _ in range(2))
     assert first.digest == second.digest
     assert len(first.tables["queues"]["time_s"]) > 0
+
+
+def test_names_are_unique() -> None:
+    """Runs of two files that the documents show never claim one folder of ``results``, which has the file's name."""
+    others = ("Cargo", "findings")  # not scenarios
+    shown = [file for folder in ("docs", "examples", "scenarios") for file in (ROOT / folder).rglob("*.toml")]
+    shown = [file for file in shown if file.stem not in others and not {"target", "_build"} & set(file.parts)]
+    names = Counter(file.stem for file in shown)
+    assert len(names) > 50
+    assert [name for name, count in names.items() if count > 1] == []
