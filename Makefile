@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test install wheel wheel-pgo test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce validate course gallery notebooks packs docs man web clean
+.PHONY: demo test test-long docs-run install wheel wheel-pgo test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce validate course gallery notebooks packs docs man web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -55,6 +55,14 @@ test-rust:
 
 test-python: install
 	$(BIN)/pytest -q
+
+# Tests that take minutes: every command that the documents print, and their pictures.
+test-long: install
+	$(BIN)/pytest -q -m long
+
+# The commands of the documents alone, with the time of each (FAMILIES="course tutorial" for some).
+docs-run: install
+	$(BIN)/python docs/printed.py $(FAMILIES)
 
 # Random input of every kind, longer than `make test` allows: FUZZ_SECONDS for each of six kinds. A case that fails is written to
 # results/, with the command that tries it again.
