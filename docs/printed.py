@@ -144,16 +144,20 @@ def typed(step: Step) -> str:
     return re.sub(rf"(windtunnel {name})\b", " ".join([r"\1", *given]), step.text, count=1) if given else step.text
 
 
-class FailedError(Exception):
-    """A step of a document that does not work."""
-
-
 @dataclass
-class Report:
-    """What was run."""
+class Ran:
+    """What became of a step."""
 
-    ran: list[tuple[float, float, Step]]  # seconds, CPU seconds
-    not_run: list[Step]
+    step: Step
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    failure: str = ""
+
+    def __str__(self) -> str:
+        """One line."""
+        time = f"{self.seconds:7.1f} s {self.cpu_seconds:7.1f} CPU s"
+        what = f"{self.step.place}  {self.step.text.splitlines()[0]}"
+        return f"{'not run':>24}  {what} ({self.step.reason})" if self.step.reason else f"{time}  {what}"
 
 
 def clean(folder: Path) -> None:
@@ -164,9 +168,8 @@ def clean(folder: Path) -> None:
     (folder / ".venv").symlink_to(Path(sys.executable).parents[1])
 
 
-def run(family: str, folder: Path) -> Report:
-    """Run the steps of a family in the folder. Raises FailedError at the first that does not work."""
-    report = Report([], [])
+def run(family: str, folder: Path) -> Iterator[Ran]:
+    """Run the steps of a family in the folder, those after a failure too."""
     pages = families()[family]
     clean(folder)
     # The pages of examples are followed where they are.
@@ -177,15 +180,13 @@ def run(family: str, folder: Path) -> Report:
         if step.kind == "file":
             (place / step.name).write_text(step.text, encoding="utf-8")
         elif step.reason:
-            report.not_run.append(step)
+            yield Ran(step)
         elif step.kind == "python" or not step.general:
             command = [sys.executable, "-c", step.text] if step.kind == "python" else ["bash", "-c", typed(step)]
             began, used = time.monotonic(), _cpu()
             done = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, check=False)
-            report.ran.append((time.monotonic() - began, _cpu() - used, step))
-            if done.returncode != step.ends:
-                raise FailedError(f"{step.place}: {step.text}\nexit code {done.returncode}\n{done.stdout}{done.stderr}")
-    return report
+            what = f"{step.place}: {step.text}\nexit code {done.returncode}\n{done.stdout}{done.stderr}"
+            yield Ran(step, time.monotonic() - began, _cpu() - used, what if done.returncode != step.ends else "")
 
 
 def _cpu() -> float:
@@ -198,23 +199,18 @@ def main() -> int:
     """Runs the families, and says what was run and what was not."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("family", nargs="*", help=f"only these: {', '.join(families())}")
-    failed = False
-    reports = {}
+    ran = []
     for family in parser.parse_args().family or families():
         with tempfile.TemporaryDirectory() as folder:
-            try:
-                reports[family] = run(family, Path(folder))
-            except FailedError as error:
-                failed = True
-                print(error, file=sys.stderr)
-                continue
-        for seconds, cpu, step in reports[family].ran:
-            print(f"{seconds:7.1f} s {cpu:7.1f} CPU s  {step.place}  {step.text.splitlines()[0]}", flush=True)
-    for step in (step for report in reports.values() for step in report.not_run):
-        print(f"  not run  {step.place}  {step.text.splitlines()[0]} ({step.reason})")
-    ran = [step for report in reports.values() for step in report.ran]
-    print(f"{len(ran)} commands, {sum(s for s, _, _ in ran):.0f} s, {sum(cpu for _, cpu, _ in ran):.0f} CPU s")
-    return 1 if failed else 0
+            for one in run(family, Path(folder)):
+                print(one, flush=True)
+                if one.failure:
+                    print(one.failure, file=sys.stderr)
+                ran.append(one)
+    done = [one for one in ran if not one.step.reason]
+    print(f"{len(done)} commands, {len(ran) - len(done)} not run", end=", ")
+    print(f"{sum(one.seconds for one in done):.0f} s, {sum(one.cpu_seconds for one in done):.0f} CPU s")
+    return 1 if any(one.failure for one in done) else 0
 
 
 if __name__ == "__main__":
