@@ -83,6 +83,19 @@ def test_what_a_page_shows_works(page: Path) -> None:
         assert (page.parent / link).exists() or "generated/" in link, link
 
 
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "ARCHITECTURE.md"])
+def test_files_that_a_map_of_the_code_names_exist(page: str) -> None:
+    """Paths from the root of the repository, and a function with the file in brackets behind it."""
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:crates|python|docs|examples|fuzz|scenarios|web)/[\w./-]+)`", text)
+    assert len(named) >= 5
+    assert [name for name in named if not (REPOSITORY / name).exists()] == []
+    functions = re.findall(r"`(\w+)` \(`(crates/[\w./-]+\.rs)`\)", text)
+    assert functions or page != "CONTRIBUTING.md"
+    for function, file in functions:
+        assert f"fn {function}(" in (REPOSITORY / file).read_text(encoding="utf-8")
+
+
 def test_the_hooks_are_the_lints() -> None:
     """Before a commit runs what ``make lint`` runs, and nothing that needs the network."""
     recipe = (

@@ -37,7 +37,7 @@ def panel(run: Run) -> Panel:
         )
         for s in samples(run.tables)
     )  # fmt: skip
-    what = "emptied by the dequeue" if single else "emptied in the interval"
+    what = "empty after the dequeue" if single else "emptied in the interval"
     return Panel(
         "sojourn", TITLE, "ms", series, quantity=QUANTITY, kind="points" if single else "line",
         flag=Flag(what, "circle" if single else "cross", "red"),
