@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test test-long install wheel wheel-pgo test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce validate course gallery notebooks packs docs man web clean
+.PHONY: demo test test-long docs-run install wheel wheel-pgo test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce validate course gallery front-page notebooks packs docs man web test-web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -56,9 +56,13 @@ test-rust:
 test-python: install
 	$(BIN)/pytest -q
 
-# Tests that take minutes: commands interrupted at many moments.
+# Tests that take minutes: every command that the documents print, their pictures, and commands interrupted at many moments.
 test-long: install
 	$(BIN)/pytest -q -m long
+
+# The commands of the documents alone, with the time of each (FAMILIES="course tutorial" for some).
+docs-run: install
+	$(BIN)/python docs/printed.py $(FAMILIES)
 
 # Random input of every kind, longer than `make test` allows: FUZZ_SECONDS for each of six kinds. A case that fails is written to
 # results/, with the command that tries it again.
@@ -122,6 +126,10 @@ course: install
 gallery: install
 	$(BIN)/python docs/measured.py gallery
 
+# The picture of a page, at the top of the README (needs Chromium).
+front-page: install
+	$(BIN)/python docs/front_page.py
+
 # Outputs of the notebooks.
 notebooks: install
 	$(BIN)/python docs/notebooks/notebooks.py
@@ -146,6 +154,10 @@ man: install
 # The page's script is committed; this builds it again after a change in web/ (needs Node.js).
 web:
 	cd web && npm ci && npm run build
+
+# Types and unit tests of the page's script (needs Node.js and the npm registry).
+test-web:
+	cd web && npm ci && npm run check && npm test
 
 clean:
 	rm -rf target $(VENV) results dist docs/_build docs/generated

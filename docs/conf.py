@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from generators import commands, keys, kinds, results  # noqa: E402
+from generators import commands, keys, kinds, metrics, results  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 
 os.environ["MPLBACKEND"] = "agg"
@@ -44,7 +44,7 @@ highlight_language = "text"
 default_role = "code"
 
 GENERATED = HERE / "generated"
-for generator in (kinds, keys, results, commands):
+for generator in (kinds, keys, results, metrics, commands):
     for name, text in generator.pages().items():
         page = GENERATED / name
         page.parent.mkdir(parents=True, exist_ok=True)

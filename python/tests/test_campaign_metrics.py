@@ -7,7 +7,7 @@ import pytest
 from campaigns import BASE
 
 from windtunnel import RunResult, Scenario
-from windtunnel.campaign.metrics import Condition, Expression, MetricError
+from windtunnel.campaign.metrics import Condition, Expression, MetricError, names
 
 WINDOW = '\n[[window]]\nname = "late"\nfrom = "0.5 s"\nto = "1 s"\n'
 
@@ -191,3 +191,64 @@ def test_flows_of_one_table_are_a_group() -> None:
     assert value("count(windows.late.flows.a.goodput)", run) == 2
     with pytest.raises(MetricError, match="one number is needed"):
         value("flows.a.goodput", run)
+
+
+@pytest.fixture(scope="module")
+def mixed() -> RunResult:
+    """A run whose flows have all parts of a summary between them."""
+    flows = [
+        {"name": "bulk", "cc": "cubic", "rtt": "20 ms"},
+        {"name": "web", "cc": "cubic", "rtt": "20 ms", "app": {"kind": "poisson", "load": "3 Mbit/s", "size": "20 kB"}},
+        {"name": "ping", "app": "probe", "rtt": "20 ms"},
+    ]
+    return Scenario(duration="1 s", bottleneck={"rate": "10 Mbit/s", "queue": "fq_codel"}, flows=flows).run()
+
+
+def _leaves(record: dict[str, object], before: str = "") -> set[str]:
+    """The names of numbers and distributions in a record."""
+    found: set[str] = set()
+    for key, inner in record.items():
+        name = f"{before}{key}"
+        if isinstance(inner, dict) and "mean" not in inner:
+            found |= _leaves(inner, f"{name}.")
+        elif isinstance(inner, dict | int | float):
+            found.add(name)
+    return found
+
+
+def test_every_number_of_a_summary_has_a_meaning(mixed: RunResult) -> None:
+    """The table of names has exactly what results have, and each of its names has a value here."""
+    assert set().union(*(_leaves(flow) for flow in mixed.flows)) == set(names.FLOW)
+    assert _leaves(mixed.queues[0]) == set(names.QUEUE)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("flows.web.fct", "`fct` is `transfers.time` here"),
+        ("p99(flows.0.latency)", "`latency` is `rtt` or `datagrams.one_way` here"),
+        ("flows.bulk.jitter", "`jitter` is `datagrams.jitter` here"),
+        (
+            "flows.bulk.loss",
+            "`loss` is `retransmits`, `drops.full`, `drops.aqm`, `drops.wire` or `datagrams.lost` here",
+        ),
+        ("queue.delay", "`delay` is `sojourn` here"),
+        ("flows.bulk.timeouts", "`timeouts` is `rtos` here"),
+        ("flows.bulk.goodputt", "did you mean `goodput_mbps`?"),
+        ("fct", "write `flows.transfers.time`"),
+        ("utilization", "write `queue.utilization`"),
+        ("fairness", "write `jain(flows.goodput)`"),
+    ],
+)
+def test_words_of_the_field_lead_to_the_name(text: str, hint: str, mixed: RunResult) -> None:
+    with pytest.raises(MetricError) as error:
+        value(text, mixed)
+    assert str(error.value).endswith(f"; {hint}")
+
+
+def test_what_a_hint_writes_has_a_value(mixed: RunResult) -> None:
+    """No hint leads to another error: each name works, without its unit, and no word is a name of the same record."""
+    for root, table in (("flows", names.FLOW), ("queue", names.QUEUE)):
+        for name, about in table.items():
+            value(f"max({root}.{names.without_unit(name) if about.words else name})", mixed)
+            assert not set(about.words) & {key for other in table for key in (other, names.without_unit(other))}

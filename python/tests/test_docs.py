@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import sys
 from pathlib import Path
 
-import click
 import pytest
 
 import windtunnel
 from windtunnel import _core
-from windtunnel.cli.app import app
 
 REPOSITORY = Path(__file__).parents[2]
 DOCS = REPOSITORY / "docs"
@@ -28,10 +25,10 @@ def generated() -> dict[str, str]:
     """The pages of the reference that are made of the program."""
     sys.path.insert(0, str(DOCS))
     try:
-        from generators import commands, keys, kinds, results
+        from generators import commands, keys, kinds, metrics, results
     finally:
         sys.path.remove(str(DOCS))
-    return {name: text for module in (commands, keys, kinds, results) for name, text in module.pages().items()}
+    return {name: text for module in (commands, keys, kinds, metrics, results) for name, text in module.pages().items()}
 
 
 def test_every_name_has_a_section(generated: dict[str, str]) -> None:
@@ -78,25 +75,25 @@ def test_results_and_python_are_whole(generated: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("page", FOLLOWED, ids=lambda page: page.stem)
 def test_what_a_page_shows_works(page: Path) -> None:
-    """Scenarios are valid, options exist, and links lead to files."""
+    """Scenarios are valid, and links lead to files. Commands: test_printed.py."""
     text = page.read_text(encoding="utf-8")
     for scenario in re.findall(r"```toml\n(.*?)```", text.replace("\n   ", "\n"), re.DOTALL):
         windtunnel.Scenario.from_toml(scenario).check()
-    for line in re.findall(r"^ {4}(?:\.venv/bin/)?windtunnel (.+)$", text, re.MULTILINE):
-        _parse(line)
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (page.parent / link).exists() or "generated/" in link, link
 
 
-def _parse(line: str) -> None:
-    """Reads a command line as the program would. Raises click.ClickException for what it does not know."""
-    name, *words = shlex.split(line, comments=True)
-    # Square brackets stand for what may be left out.
-    words = [word.strip("[]") for word in words]
-    command = app.get_command(click.Context(app), name)
-    assert command is not None, name
-    if name != "flowgrind":  # it reads another program's options
-        command.make_context(name, words)
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "ARCHITECTURE.md"])
+def test_files_that_a_map_of_the_code_names_exist(page: str) -> None:
+    """Paths from the root of the repository, and a function with the file in brackets behind it."""
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:crates|python|docs|examples|fuzz|scenarios|web)/[\w./-]+)`", text)
+    assert len(named) >= 5
+    assert [name for name in named if not (REPOSITORY / name).exists()] == []
+    functions = re.findall(r"`(\w+)` \(`(crates/[\w./-]+\.rs)`\)", text)
+    assert functions or page != "CONTRIBUTING.md"
+    for function, file in functions:
+        assert f"fn {function}(" in (REPOSITORY / file).read_text(encoding="utf-8")
 
 
 def test_the_hooks_are_the_lints() -> None:

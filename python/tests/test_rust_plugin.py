@@ -29,7 +29,7 @@ def test_the_algorithms_do_what_they_say() -> None:
 
 
 def test_the_program_runs_its_scenario() -> None:
-    lines = cargo("run", "--", "scenario.toml", "duration=5 s").splitlines()
+    lines = cargo("run", "--", "rust-plugin.toml", "duration=5 s").splitlines()
     assert [line.split(":")[0] for line in lines[:3]] == ["sqrt", "ledbat", "probe"]
     assert lines[3].startswith("digest ")
 

@@ -4,7 +4,7 @@ use windtunnel_rust_plugin::registry;
 use windtunnel_scenario::{RegistryError, Scenario, compile, listing};
 use windtunnel_sim::{RunResult, Simulation};
 
-const SCENARIO: &str = include_str!("../scenario.toml");
+const SCENARIO: &str = include_str!("../rust-plugin.toml");
 
 fn run(text: &str, overrides: &[&str]) -> RunResult {
     let overrides: Vec<String> = overrides.iter().map(|&setting| setting.to_owned()).collect();

@@ -4,6 +4,7 @@
 |---|---|
 | ``language.py`` | text to expression, its functions, and which tables it needs |
 | ``paths.py`` | a path to what it names in a result |
+| ``names.py`` | what each name means, and other words for it |
 | ``values.py`` | what a path can name: a number, several, a column, a distribution |
 | ``kinds.py`` | the kind and the unit of an expression |
 | ``conditions.py`` | comparisons of expressions, for claims |

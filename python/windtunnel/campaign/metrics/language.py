@@ -24,6 +24,7 @@ from typing import TypeAlias
 import numpy as np
 
 from windtunnel.campaign.metrics.kinds import flows_of, kind_of, unit_of
+from windtunnel.campaign.metrics.names import root_hint
 from windtunnel.campaign.metrics.paths import ROOTS, Path, resolve, show, tables_behind
 from windtunnel.campaign.metrics.values import Distribution, MetricError, Value, reduce
 from windtunnel.campaign.scales import Kind
@@ -229,9 +230,7 @@ def _path(node: ast.expr) -> PathNode:
         node = inner
     parts.append(node.id)
     if node.id not in ROOTS:
-        raise MetricError(
-            f"`{node.id}` is not known; a path starts with {', '.join(ROOTS)}{did_you_mean(node.id, ROOTS)}"
-        )
+        raise MetricError(f"`{node.id}` is not known; a path starts with {', '.join(ROOTS)}{root_hint(node.id, ROOTS)}")
     return PathNode(tuple(reversed(parts)))
 
 

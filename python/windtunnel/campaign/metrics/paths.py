@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from windtunnel.campaign.metrics.names import field_hint, root_hint, without_unit
 from windtunnel.campaign.metrics.values import Distribution, MetricError, Value
 from windtunnel.errors import did_you_mean
 from windtunnel.metrics import Array
@@ -35,7 +36,6 @@ _BEHIND = {
     ("flows", "time_ms"): ("transfers", "time_ms", "flow"),
     ("queues", "sojourn_ms"): ("sojourn_points", "ms", "queue"),
 }
-_UNITS = re.compile(r"_(mbps|ms|s|bytes|packets|hz)$")
 
 
 def show(path: Path) -> str:
@@ -46,7 +46,7 @@ def show(path: Path) -> str:
 def tables_behind(path: Path) -> set[str]:
     """The tables that values of the distribution at ``path`` may come from, beyond the summary."""
     name = str(path[-1])
-    return {table for (_, key), (table, _, _) in _BEHIND.items() if name in (key, _without_unit(key))}
+    return {table for (_, key), (table, _, _) in _BEHIND.items() if name in (key, without_unit(key))}
 
 
 def resolve(path: Path, result: RunResult) -> Value:
@@ -66,7 +66,7 @@ def resolve(path: Path, result: RunResult) -> Value:
             return _record(_Scope(result, root, result.summary[RECORDS[root]], None, path), rest)
         case _ if root in NUMBERS and not rest:
             return float(result.summary[root])
-    raise MetricError(f"`{root}` is not known; there are {', '.join(ROOTS)}{did_you_mean(root, ROOTS)}")
+    raise MetricError(f"`{root}` is not known; there are {', '.join(ROOTS)}{root_hint(root, ROOTS)}")
 
 
 @dataclass(frozen=True)
@@ -147,20 +147,16 @@ def _missing(path: Path) -> Any:
     raise MetricError(f"{show(path)}: a part of it is a number already")
 
 
-@cache
-def _without_unit(key: str) -> str:
-    return _UNITS.sub("", key)
-
-
 def _key(record: Mapping[str, Any], name: str, path: Path) -> str:
     """The key that ``name`` means: itself, or the only one that is this name with a unit."""
     if name in record:
         return name
-    with_unit = [key for key in record if _without_unit(key) == name]
+    with_unit = [key for key in record if without_unit(key) == name]
     if len(with_unit) == 1:
         return with_unit[0]
-    where = show(path)
-    raise MetricError(f"{where}: there is no `{name}`; there are {', '.join(record)}{did_you_mean(name, record)}")
+    root = next((str(part) for part in path if part in RECORDS), "")
+    hint = did_you_mean(name, record) if path[0] == "tables" else field_hint(root, name, record)
+    raise MetricError(f"{show(path)}: there is no `{name}`; there are {', '.join(record)}{hint}")
 
 
 def _one(records: Sequence[Mapping[str, Any]], rest: Path, path: Path, what: str) -> Mapping[str, Any]:

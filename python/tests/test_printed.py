@@ -1,0 +1,130 @@
+"""Every command that a document prints is one that the program knows; ``make test-long`` runs them all, in order."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+
+from windtunnel.cli.app import app
+
+REPOSITORY = Path(__file__).parents[2]
+DOCS = REPOSITORY / "docs"
+
+
+def _tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("printed", DOCS / "printed.py")
+    assert spec is not None and spec.loader is not None
+    module = sys.modules["printed"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+TOOL = _tool()
+
+#: Documents whose commands are only read: reports of measurements, which name what ran for days, and papers for those
+#: who change the program.
+ONLY_READ = {
+    *("SECURITY.md", "CONTRIBUTING.md", "fuzz/README.md", "web/README.md"),
+    *(f"docs/{name}.md" for name in ("index", "trust", "speed", "reliability", "what-is-in-it", "explain-controllers")),
+}
+
+#: What is printed and not run.
+NOT_RUN = {
+    "make demo",
+    "make test",
+    "pip install dist/*.whl",
+    "pip install dist/windtunnel-*.whl",
+    "cargo test",
+    "cargo run -- rust-plugin.toml bottleneck.queue.aqm.k=20",
+    "cargo run -- --list",
+    "cargo run --manifest-path examples/rust-plugin/Cargo.toml -- examples/rust-plugin/rust-plugin.toml",
+    "python docs/measured.py course",
+    "python docs/measured.py gallery",
+    "python -m windtunnel.explain.train",
+}
+
+FOLLOWED = {page for pages in TOOL.families().values() for page in pages}
+READ = {REPOSITORY / name for name in ONLY_READ}
+STEPS = [step for page in sorted(FOLLOWED | READ) for step in TOOL.steps(page)]
+COMMANDS = [step for step in STEPS if step.kind == "command"]
+
+
+def test_every_document_is_followed_or_read() -> None:
+    """A new document with commands joins a family. The decisions and the specification print none for a reader."""
+    pages = {page for folder in ("docs", "examples") for page in (REPOSITORY / folder).rglob("*.md")}
+    apart = {"_build", "generated", "target", "spec", "decisions", "explanation"}
+    pages = {page for page in pages if not apart & set(page.relative_to(REPOSITORY).parts)}
+    rest = {page for page in pages - FOLLOWED - READ if any(step.kind == "command" for step in TOOL.steps(page))}
+    assert rest == set()
+    assert len(FOLLOWED) > 60 and len(COMMANDS) > 120
+
+
+@pytest.mark.parametrize("step", COMMANDS, ids=lambda step: step.place)
+def test_a_command_is_known(step: object) -> None:
+    """Its name and options are the program's, its targets the Makefile's, and the repository's files in it exist."""
+    program, *words = step.words  # type: ignore[attr-defined]
+    if program == "windtunnel":
+        name, *words = words
+        command = app.get_command(click.Context(app), name)
+        if name != "COMMAND":
+            assert command is not None, name
+            # It reads another program's options; and help ends the reading.
+            if name != "flowgrind" and "--help" not in words:
+                command.make_context(name, [word.strip("[]") for word in words])
+    elif program == "make":
+        makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+        assert all(re.search(rf"^{word}:", makefile, re.MULTILINE) for word in words if "=" not in word)
+    for word in words:
+        if re.match(r"(scenarios|docs|examples|python)/", word) and "*" not in word:
+            assert (REPOSITORY / word).exists(), word
+
+
+def test_what_is_not_run_is_listed_and_says_why() -> None:
+    """A mark in a text excuses a command only if it stands here, too."""
+    excused = {step.text.partition("#")[0].strip(): step.reason for step in STEPS if step.reason}
+    assert set(excused) == NOT_RUN
+    assert all(len(reason.split()) > 2 for reason in excused.values())
+
+
+def test_a_file_of_a_text_is_named_to_the_reader() -> None:
+    """The comment that names a file is invisible; the name stands in the text, too."""
+    files = [step for step in STEPS if step.kind == "file"]
+    assert len(files) >= 6
+    for step in files:
+        assert f"`{step.name}`" in step.page.read_text(encoding="utf-8"), step.name
+
+
+def test_a_command_that_fails_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps run in order, in one folder, without marked ones; one that fails is named with its place."""
+    page = tmp_path / "page.md"
+    page.write_text(
+        "Save it.\n\n<!-- file: a.toml -->\n```toml\nx = 1\n```\n\n    cp a.toml b.toml\n\n"
+        "<!-- not run: the reader has no such file -->\n    cp c.toml d.toml\n\n"
+        "And then\n\n    cp b.toml e.toml   # a comment\n\n"
+        "Then `cp nothing.toml here.toml` and no more.\n"
+    )
+    monkeypatch.setattr(TOOL, "families", lambda: {"one": [page]})
+    monkeypatch.setattr(TOOL, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(TOOL, "clean", lambda folder: None)
+    (tmp_path / "folder").mkdir()
+    ran = list(TOOL.run("one", tmp_path / "folder"))
+    assert [bool(one.step.reason) for one in ran] == [False, True, False, False]
+    assert [one.failure.split("\ncp:")[0] for one in ran if one.failure] == [
+        "page.md:17: cp nothing.toml here.toml\nexit code 1"
+    ]
+    assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["a.toml", "b.toml", "e.toml"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("family", TOOL.families())
+def test_documents_run(family: str, tmp_path: Path) -> None:
+    """Every command of the family's documents ends with exit code 0, in the order in which they are printed."""
+    ran = list(TOOL.run(family, tmp_path))
+    assert ran
+    assert [one.failure for one in ran if one.failure] == []
