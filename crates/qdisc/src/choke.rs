@@ -293,7 +293,7 @@ impl QueueDiscipline for Choke {
             self.compare(&packet, cx);
         }
         let mut arrival = self.gate.arrive(packet, cx);
-        if !self.law.matched && !self.room.fits(self.band.backlog(), size, cx.rate) {
+        if !self.law.matched && !self.room.takes(self.band.backlog(), size, cx) {
             match self.gate.refuse(&mut self.law, arrival, cx) {
                 Some(refused) => arrival = refused,
                 None => return,
@@ -325,6 +325,11 @@ impl QueueDiscipline for Choke {
             self.found_empty(cx.now);
         }
         packet
+    }
+
+    /// `choke_peek_head`.
+    fn peeks(&self) -> bool {
+        true
     }
 
     fn backlog(&self) -> Backlog {

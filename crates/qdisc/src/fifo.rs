@@ -94,7 +94,7 @@ impl<A: Aqm> Fifo<A> {
 
     /// Loses packets at the head until one of `size` fits, but not a packet that has been chosen.
     fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) -> bool {
-        while !self.room.fits(self.band.backlog(), size, cx.rate) {
+        while !self.room.takes(self.band.backlog(), size, cx) {
             let oldest = if self.chosen { self.band.pop_second() } else { self.band.pop() };
             let Some(oldest) = oldest else { return false };
             cx.drop(oldest, DropReason::Full);
@@ -125,7 +125,7 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
         let class = self.gate.classify(&packet, cx);
         let size = packet.size();
         let mut overflows = false;
-        if !self.room.fits(self.band.backlog(), size, cx.rate) {
+        if !self.room.takes(self.band.backlog(), size, cx) {
             // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
             let made = self.head_drop && !cx.deliver_drops && self.make_room(size, cx);
             overflows = !made;
@@ -166,6 +166,11 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
         self.chosen = false;
         let packet = self.release_head(false, cx);
         if packet.is_some() { packet } else { self.dequeue_in_place(cx) }
+    }
+
+    /// An AQM that decides on arrival leaves nothing to decide on departure: `sch_fifo`, and `sch_red` around it.
+    fn peeks(&self) -> bool {
+        self.aqm.is_on_arrival()
     }
 
     #[inline]

@@ -252,7 +252,7 @@ impl<A: Aqm> FqCodel<A> {
     fn fits(&mut self, size: Bytes, cx: &QueueCx<'_>) -> bool {
         let memory = self.memory + size + FqCodel::<A>::OVERHEAD;
         let is_within = memory <= self.memory_limit;
-        self.room.fits(self.flows.backlog(), size, cx.rate) && (is_within || self.tolerates())
+        self.room.takes(self.flows.backlog(), size, cx) && (is_within || self.tolerates())
     }
 
     /// Too much memory is in use: whether a packet may enter all the same.

@@ -194,7 +194,7 @@ impl QueueDiscipline for Sfb {
     fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
         let (flow, size) = (packet.flow, packet.size());
         let mut arrival = self.gate.arrive(packet, cx);
-        if !self.room.fits(self.band.backlog(), size, cx.rate) {
+        if !self.room.takes(self.band.backlog(), size, cx) {
             self.queue_drops += 1;
             match self.gate.refuse(&mut self.inside, arrival, cx) {
                 Some(refused) => arrival = refused,
@@ -236,6 +236,11 @@ impl QueueDiscipline for Sfb {
         }
         self.inside.on_empty(cx.now);
         None
+    }
+
+    /// `sfb_peek` is that of the FIFO inside.
+    fn peeks(&self) -> bool {
+        self.inside.is_on_arrival()
     }
 
     fn backlog(&self) -> Backlog {

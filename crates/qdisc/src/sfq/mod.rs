@@ -138,7 +138,7 @@ impl<A: FlowAqm> Sfq<A> {
     /// More is queued than the queue holds.
     fn is_over(&mut self, cx: &QueueCx<'_>) -> bool {
         let Backlog { packets, bytes } = self.flows.backlog();
-        packets > 0 && !self.room.fits(Backlog { packets: packets - 1, bytes: Bytes::ZERO }, bytes, cx.rate)
+        packets > 0 && !self.room.takes(Backlog { packets: packets - 1, bytes: Bytes::ZERO }, bytes, cx)
     }
 
     /// The queue is too full after an arrival for the band `arrived`: the flow with the most packets loses one; of several
@@ -225,7 +225,7 @@ impl<A: FlowAqm> QueueDiscipline for Sfq<A> {
         let size = packet.size();
         let mut arrival = self.flows.arrive(band, packet, cx);
         // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
-        let fits = !cx.deliver_drops || self.room.fits(self.flows.backlog(), size, cx.rate);
+        let fits = !cx.deliver_drops || self.room.takes(self.flows.backlog(), size, cx);
         if !fits || !self.admits(band, cx) {
             match self.flows.refuse(band, arrival, cx) {
                 Some(refused) => arrival = refused,
