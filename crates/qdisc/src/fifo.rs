@@ -3,6 +3,8 @@
 //! A packet that does not fit is lost before the AQM hears of it; with head drop, room is made at the head
 //! instead, and the signal is one queueing delay earlier.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
@@ -13,10 +15,10 @@ use crate::accounts::{DropReason, QueueCx};
 use crate::aqm::{Aqm, NoAqm};
 use crate::band::Band;
 use crate::discipline::{Backlog, QueueDiscipline};
-use crate::ecn::EcnPolicy;
+use crate::ecn::{EcnMode, EcnPolicy};
 use crate::gate::Gate;
 use crate::limit::{Limit, Room};
-use crate::params::{QueueInit, QueueParams};
+use crate::params::{AqmParams, QueueInit, QueueParams};
 use crate::spec::Parts;
 
 /// The plain queue.
@@ -34,7 +36,21 @@ impl Params for FifoParams {
     const SUMMARY: &'static str = "First in, first out; signals only by the limit";
 }
 
+impl FifoParams {
+    /// The limit of Linux's pfifo is the device's `txqueuelen`, which is 1000 on Ethernet.
+    pub(crate) const DEFAULT_LIMIT: Limit = Limit::Packets(1_000);
+}
+
 impl QueueParams for FifoParams {
+    fn default_limit(&self) -> Limit {
+        FifoParams::DEFAULT_LIMIT
+    }
+
+    /// Linux's.
+    fn default_ecn_mode(&self, _aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        EcnMode::Rfc3168
+    }
+
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         Box::new(Fifo::new(NoAqm, init.ecn, init.limit).with_head_drop(self.headdrop))
     }

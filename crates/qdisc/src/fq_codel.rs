@@ -28,9 +28,10 @@ use windtunnel_wire::Packet;
 use crate::accounts::QueueCx;
 use crate::aqm::{Aqm, Codel, CodelParams, DsSelector};
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::ecn::EcnMode;
 use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota, Turns, turns};
 use crate::limit::{Limit, Room};
-use crate::params::{AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams};
+use crate::params::{AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams, kernel_ecn_mode};
 use crate::spec::Parts;
 
 /// FQ-CoDel's parameters, named as in tc.
@@ -151,6 +152,11 @@ impl QueueParams for FqCodelParams {
             Some((key, _, value)) => Err(OutOfRange::new(key, value, SET)),
             None => Ok(()),
         }
+    }
+
+    /// Linux's.
+    fn default_ecn_mode(&self, aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        kernel_ecn_mode(aqms)
     }
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

@@ -7,6 +7,8 @@
 
 mod law;
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -18,9 +20,10 @@ use crate::accounts::QueueCx;
 use crate::aqm::{Aqm, NoAqm, PacketView, QueueView, Verdict};
 use crate::band::Band;
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::ecn::EcnMode;
 use crate::gate::Gate;
 use crate::limit::{Limit, Room};
-use crate::params::{AqmSlot, QueueInit, QueueParams};
+use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams, kernel_ecn_mode};
 use crate::spec::Parts;
 use law::{Hashes, Law};
 
@@ -122,6 +125,11 @@ impl QueueParams for SfbParams {
 
     fn slots(&self) -> &'static [AqmSlot] {
         &[AqmSlot { key: "aqm", summary: "The AQM of the queue inside: by default none." }]
+    }
+
+    /// Linux's.
+    fn default_ecn_mode(&self, aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        kernel_ecn_mode(aqms)
     }
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

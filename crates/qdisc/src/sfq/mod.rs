@@ -23,9 +23,10 @@ use windtunnel_wire::Packet;
 use crate::accounts::QueueCx;
 use crate::aqm::NoAqm;
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::ecn::EcnMode;
 use crate::flows::{AqmFactory, Buckets, Classifier, Flows, Rota, Turns, turns};
 use crate::limit::{Limit, Room};
-use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams};
+use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams, kernel_ecn_mode};
 use crate::spec::Parts;
 
 pub use params::SfqParams;
@@ -65,6 +66,11 @@ impl QueueParams for SfqParams {
             Some(limit) => Err(OutOfRange::new("redflowlimit", limit, "left out beside `aqm`")),
             None => Ok(()),
         }
+    }
+
+    /// Linux's.
+    fn default_ecn_mode(&self, aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        kernel_ecn_mode(aqms)
     }
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
