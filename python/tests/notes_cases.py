@@ -74,7 +74,10 @@ AFTER_A_FAST_LINK: Keys = {
 BEFORE: Mapping[str, Case] = {
     # 10 Mbit/s x 40 ms / 8 = 50 kB.
     "unlimited-queue": Case(
-        one(CUBIC, "fifo"), one(CUBIC), {"bdp_bytes": 50_000}, ("no queue limit", "unlimited", "50 kB")
+        one(CUBIC, {"kind": "fifo", "limit": "unlimited"}),
+        one(CUBIC),
+        {"bdp_bytes": 50_000},
+        ("no queue limit", "unlimited", "50 kB"),
     ),
     # Reno keeps half of its window: it needs (1/0.5 - 1) x 50 kB, of which 10 packets are 0.3, and 20 are 0.6.
     "small-buffer": Case(
@@ -112,6 +115,13 @@ BEFORE: Mapping[str, Case] = {
     "target-below-packet": Case(
         one(CUBIC, "codel", "1 Mbit/s"), one(CUBIC, "codel"), {"target_s": 0.005, "packet_s": 0.012}
     ),
+    # 2 x 1500 B x 8 / 20 Mbit/s = 1.2 ms, above the step of 1 ms; at 30 Mbit/s 0.8 ms.
+    "step-below-packets": Case(
+        one({"cc": "prague", "rtt": "40 ms"}, "dualpi2", "20 Mbit/s"),
+        one({"cc": "prague", "rtt": "40 ms"}, "dualpi2", "30 Mbit/s"),
+        {"step_s": 0.001, "packets_s": 0.0012},
+        ("min_qlen_step = 2",),
+    ),
     "interval-below-rtt": Case(
         one({"cc": "cubic", "rtt": "101 ms"}, "codel"),
         one({"cc": "cubic", "rtt": "100 ms"}, "codel"),
@@ -138,8 +148,8 @@ BEFORE: Mapping[str, Case] = {
     ),
     "marks-without-ecn": Case(one(CUBIC, "fq_codel"), one({**CUBIC, "ecn": True}, "fq_codel"), words=("ecn = true",)),
     "l4s-read-as-mds": Case(
+        one({"cc": "prague", "rtt": "40 ms"}, {"kind": "codel", "ecn": True, "ecn_mode": "mds"}),
         one({"cc": "prague", "rtt": "40 ms"}, {"kind": "codel", "ecn": True}),
-        one({"cc": "prague", "rtt": "40 ms"}, {"kind": "codel", "ecn": True, "ecn_mode": "l4s"}),
         words=("ECT(1)",),
     ),
     # 65536 B x 8 / 40 ms = 13.1 Mbit/s, and the link has 100. A window of 600 kB allows 120.

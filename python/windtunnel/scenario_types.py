@@ -192,9 +192,13 @@ class Bottleneck(TypedDict, total=False):
     #: Changes of the rate, in order of time.
     changes: Sequence[RateChange | Mapping[str, Any]]
 
-    #: When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
-    #: `start`.
+    #: When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document) and without a
+    #: `ring`, otherwise `start`.
     dequeue_point: Literal["start", "end"] | None
+
+    #: How many packets the device takes out of the queue while another one is on the wire, as a driver's transmit ring
+    #: does. The AQM has timed them up to then, and they do not count for the queue's limit.
+    ring: int | str
 
 
 class Reverse(TypedDict, total=False):
@@ -218,9 +222,13 @@ class Reverse(TypedDict, total=False):
     #: Changes of the rate, in order of time.
     changes: Sequence[RateChange | Mapping[str, Any]]
 
-    #: When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
-    #: `start`.
+    #: When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document) and without a
+    #: `ring`, otherwise `start`.
     dequeue_point: Literal["start", "end"] | None
+
+    #: How many packets the device takes out of the queue while another one is on the wire, as a driver's transmit ring
+    #: does. The AQM has timed them up to then, and they do not count for the queue's limit.
+    ring: int | str
 
 
 class Node(TypedDict, total=False):
@@ -260,9 +268,13 @@ class Link(_LinkKeys, total=False):
     #: Changes of the rate, in order of time.
     changes: Sequence[RateChange | Mapping[str, Any]]
 
-    #: When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
-    #: `start`.
+    #: When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document) and without a
+    #: `ring`, otherwise `start`.
     dequeue_point: Literal["start", "end"] | None
+
+    #: How many packets the device takes out of the queue while another one is on the wire, as a driver's transmit ring
+    #: does. The AQM has timed them up to then, and they do not count for the queue's limit.
+    ring: int | str
 
 
 _FlowKeys = TypedDict("_FlowKeys", {"from": str | None}, total=False)

@@ -5,6 +5,7 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::{FlowId, Packet};
 
 use crate::aqm::Signal;
+use crate::discipline::Backlog;
 use crate::ecn::Outcome;
 
 /// Why a queue lost a packet.
@@ -126,6 +127,7 @@ pub struct Accounts {
 
 /// The context of each call to a discipline. The discipline must account here for everything that it does.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what holds for one call, independent of each other")]
 pub struct QueueCx<'a> {
     /// The simulated clock.
     pub now: Time,
@@ -136,6 +138,10 @@ pub struct QueueCx<'a> {
     pub deliver_drops: bool,
     /// In this call the AQM has just dropped the packet that was to leave: what is served next takes its place.
     pub(crate) replaces: bool,
+    /// What queues around the one that is called have taken out of it and still hold ([`Held`]): it counts for limits.
+    pub(crate) held: Backlog,
+    /// What leaves in this call is held by a queue around the one that is called, and is counted when it leaves that.
+    holds: bool,
     accounts: &'a mut Accounts,
     /// Events also count for this band.
     band: Option<usize>,
@@ -150,7 +156,7 @@ pub struct QueueCx<'a> {
 pub struct Departure {
     /// What the AQM did to it.
     pub outcome: Outcome,
-    /// The sojourn time on which the AQM decided.
+    /// How long it was in the queue: the time on which the AQM decided, and how long a shaper held it afterwards.
     pub sojourn: Duration,
     /// The queue was empty afterwards.
     pub emptied: bool,
@@ -162,6 +168,33 @@ impl Departure {
     /// No packet has left.
     pub const NONE: Departure =
         Departure { outcome: Outcome::Passed, sojourn: Duration::ZERO, emptied: false, band: 0 };
+}
+
+/// A packet that a queue has taken out of the one inside it, past the AQM there, and holds until it may leave: the
+/// kernel's `qdisc_peek_dequeued`. It is still part of the queue.
+#[derive(Debug)]
+pub(crate) struct Held {
+    packet: Packet,
+    /// What the AQM did to it.
+    outcome: Outcome,
+    /// The band that it left, where there are several.
+    band: Option<usize>,
+}
+
+impl Held {
+    pub(crate) const fn size(&self) -> Bytes {
+        self.packet.size()
+    }
+
+    /// The band that it counts for.
+    pub(crate) fn band(&self) -> usize {
+        self.band.unwrap_or_default()
+    }
+
+    /// What it adds to the backlog.
+    pub(crate) const fn backlog(&self) -> Backlog {
+        Backlog { packets: 1, bytes: self.size() }
+    }
 }
 
 impl<'a> QueueCx<'a> {
@@ -178,6 +211,8 @@ impl<'a> QueueCx<'a> {
             rate,
             deliver_drops,
             replaces: false,
+            held: Backlog::NONE,
+            holds: false,
             accounts,
             band: None,
             is_inside: false,
@@ -226,6 +261,35 @@ impl<'a> QueueCx<'a> {
         let result = call(self);
         self.rate = own;
         result
+    }
+
+    /// Calls the child of a queue that has taken `held` out of it.
+    #[inline]
+    pub(crate) fn beside<R>(&mut self, held: Backlog, call: impl FnOnce(&mut QueueCx<'a>) -> R) -> R {
+        let around = self.held;
+        self.held = around + held;
+        let result = call(self);
+        self.held = around;
+        result
+    }
+
+    /// Takes the next packet out of the child of a queue, which holds it.
+    pub(crate) fn hold(&mut self, dequeue: impl FnOnce(&mut QueueCx<'a>) -> Option<Packet>) -> Option<Held> {
+        let (is_held, last) = (std::mem::replace(&mut self.holds, true), self.departure);
+        let packet = dequeue(self);
+        self.holds = is_held;
+        let Departure { outcome, .. } = std::mem::replace(&mut self.departure, last);
+        packet.map(|packet| Held { packet, outcome, band: self.band })
+    }
+
+    /// A packet that was held leaves.
+    pub(crate) fn release(&mut self, held: Held) -> Packet {
+        let Held { packet, outcome, band } = held;
+        if let Some(band) = band {
+            self.enter_band(band);
+        }
+        self.departed(&packet, outcome, self.now.since(packet.enqueued_at));
+        packet
     }
 
     #[inline]
@@ -286,6 +350,10 @@ impl<'a> QueueCx<'a> {
     #[expect(clippy::inline_always, reason = "on the path of every packet: 20 instructions of its own")]
     #[inline(always)]
     pub fn departed(&mut self, packet: &Packet, outcome: Outcome, sojourn: Duration) {
+        if self.holds {
+            self.departure = Departure { outcome, sojourn, emptied: false };
+            return;
+        }
         self.count(|stats| {
             stats.departed += 1;
             stats.departed_bytes += packet.size();

@@ -169,6 +169,12 @@ pub trait Aqm: Debug + Send {
     /// A packet of this flow left beside its band, because its flow is sparse.
     fn on_sparse(&mut self, _flow: FlowId, _now: Time) {}
 
+    /// Whether it decides on arrival alone: then a shaper leaves the packet in the queue until it may go
+    /// ([`crate::QueueDiscipline::peeks`]).
+    fn is_on_arrival(&self) -> bool {
+        false
+    }
+
     /// Whether the packet that left last was above the AQM's target by a rule of its own; nothing if it has none. It
     /// chooses the branch of an SCE ramp ([`SceRamp`]).
     fn over_target(&self) -> Option<bool> {
@@ -216,6 +222,10 @@ impl Aqm for Box<dyn Aqm> {
 
     fn on_sparse(&mut self, flow: FlowId, now: Time) {
         (**self).on_sparse(flow, now);
+    }
+
+    fn is_on_arrival(&self) -> bool {
+        (**self).is_on_arrival()
     }
 
     fn over_target(&self) -> Option<bool> {

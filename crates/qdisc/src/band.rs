@@ -49,10 +49,10 @@ impl Band {
         self.head().map(|head| now.since(head.enqueued_at))
     }
 
-    /// The band as the AQM of a queue with no other band sees it.
+    /// The band as the AQM of a queue with no other band sees it: with what a shaper has taken out of it and holds.
     #[inline]
     pub(crate) fn view(&self, cx: &QueueCx<'_>) -> QueueView {
-        let Backlog { packets, bytes } = self.backlog();
+        let Backlog { packets, bytes } = self.backlog() + cx.held;
         let head_waiting = self.head_waiting(cx.now);
         QueueView { now: cx.now, packets, bytes, all_bytes: bytes, head_waiting, rate: cx.rate }
     }

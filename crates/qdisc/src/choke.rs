@@ -12,6 +12,8 @@
 //! has more than the average's whole packets. The random packet is any of the queue but one that is being transmitted.
 //! With loss-free endpoints no packet is taken out of the queue: the arriving one alone is marked.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{Params, RandomStream};
@@ -22,9 +24,10 @@ use crate::accounts::{DropReason, QueueCx};
 use crate::aqm::{Aqm, Decay, PacketView, QueueView, RedIdle, Signal, Verdict, weight};
 use crate::band::Band;
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::ecn::EcnMode;
 use crate::gate::Gate;
 use crate::limit::{Limit, Room};
-use crate::params::{QueueInit, QueueParams};
+use crate::params::{AqmParams, QueueInit, QueueParams};
 use crate::spec::Parts;
 
 /// CHOKe's parameters, named as in tc.
@@ -139,6 +142,11 @@ impl Params for ChokeParams {
 impl QueueParams for ChokeParams {
     fn default_limit(&self) -> Limit {
         Limit::Packets(ChokeParams::LIMIT as usize)
+    }
+
+    /// Linux's.
+    fn default_ecn_mode(&self, _aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        EcnMode::Rfc3168
     }
 
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
@@ -293,7 +301,7 @@ impl QueueDiscipline for Choke {
             self.compare(&packet, cx);
         }
         let mut arrival = self.gate.arrive(packet, cx);
-        if !self.law.matched && !self.room.fits(self.band.backlog(), size, cx.rate) {
+        if !self.law.matched && !self.room.takes(self.band.backlog(), size, cx) {
             match self.gate.refuse(&mut self.law, arrival, cx) {
                 Some(refused) => arrival = refused,
                 None => return,
@@ -325,6 +333,11 @@ impl QueueDiscipline for Choke {
             self.found_empty(cx.now);
         }
         packet
+    }
+
+    /// `choke_peek_head`.
+    fn peeks(&self) -> bool {
+        true
     }
 
     fn backlog(&self) -> Backlog {

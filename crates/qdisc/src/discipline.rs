@@ -1,6 +1,7 @@
 //! Scheduling: which packet leaves next.
 
 use std::fmt::Debug;
+use std::ops::Add;
 
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
@@ -15,6 +16,20 @@ pub struct Backlog {
     pub packets: usize,
     /// Their bytes.
     pub bytes: Bytes,
+}
+
+impl Backlog {
+    /// Nothing.
+    pub(crate) const NONE: Backlog = Backlog { packets: 0, bytes: Bytes::ZERO };
+}
+
+impl Add for Backlog {
+    type Output = Backlog;
+
+    #[inline]
+    fn add(self, other: Backlog) -> Backlog {
+        Backlog { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
+    }
 }
 
 /// A queue discipline: schedules the packets of its bands.
@@ -58,6 +73,13 @@ pub trait QueueDiscipline: Debug + Send {
     /// then and wait for an arrival.
     fn next_ready(&self, _now: Time) -> Option<Time> {
         None
+    }
+
+    /// Whether a shaper around it can look at its next packet and leave it there until it may go (the kernel's
+    /// `qdisc_peek_head`). Otherwise the shaper takes the packet out, past the AQM, and holds it
+    /// (`qdisc_peek_dequeued`).
+    fn peeks(&self) -> bool {
+        false
     }
 
     /// Tells it which flows share hosts, before the first packet.

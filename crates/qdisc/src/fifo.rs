@@ -3,6 +3,8 @@
 //! A packet that does not fit is lost before the AQM hears of it; with head drop, room is made at the head
 //! instead, and the signal is one queueing delay earlier.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
@@ -13,10 +15,10 @@ use crate::accounts::{DropReason, QueueCx};
 use crate::aqm::{Aqm, NoAqm};
 use crate::band::Band;
 use crate::discipline::{Backlog, QueueDiscipline};
-use crate::ecn::EcnPolicy;
+use crate::ecn::{EcnMode, EcnPolicy};
 use crate::gate::Gate;
 use crate::limit::{Limit, Room};
-use crate::params::{QueueInit, QueueParams};
+use crate::params::{AqmParams, QueueInit, QueueParams};
 use crate::spec::Parts;
 
 /// The plain queue.
@@ -34,7 +36,21 @@ impl Params for FifoParams {
     const SUMMARY: &'static str = "First in, first out; signals only by the limit";
 }
 
+impl FifoParams {
+    /// The limit of Linux's pfifo is the device's `txqueuelen`, which is 1000 on Ethernet.
+    pub(crate) const DEFAULT_LIMIT: Limit = Limit::Packets(1_000);
+}
+
 impl QueueParams for FifoParams {
+    fn default_limit(&self) -> Limit {
+        FifoParams::DEFAULT_LIMIT
+    }
+
+    /// Linux's.
+    fn default_ecn_mode(&self, _aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        EcnMode::Rfc3168
+    }
+
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         Box::new(Fifo::new(NoAqm, init.ecn, init.limit).with_head_drop(self.headdrop))
     }
@@ -94,7 +110,7 @@ impl<A: Aqm> Fifo<A> {
 
     /// Loses packets at the head until one of `size` fits, but not a packet that has been chosen.
     fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) -> bool {
-        while !self.room.fits(self.band.backlog(), size, cx.rate) {
+        while !self.room.takes(self.band.backlog(), size, cx) {
             let oldest = if self.chosen { self.band.pop_second() } else { self.band.pop() };
             let Some(oldest) = oldest else { return false };
             cx.drop(oldest, DropReason::Full);
@@ -125,7 +141,7 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
         let class = self.gate.classify(&packet, cx);
         let size = packet.size();
         let mut overflows = false;
-        if !self.room.fits(self.band.backlog(), size, cx.rate) {
+        if !self.room.takes(self.band.backlog(), size, cx) {
             // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
             let made = self.head_drop && !cx.deliver_drops && self.make_room(size, cx);
             overflows = !made;
@@ -166,6 +182,11 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
         self.chosen = false;
         let packet = self.release_head(false, cx);
         if packet.is_some() { packet } else { self.dequeue_in_place(cx) }
+    }
+
+    /// An AQM that decides on arrival leaves nothing to decide on departure: `sch_fifo`, and `sch_red` around it.
+    fn peeks(&self) -> bool {
+        self.aqm.is_on_arrival()
     }
 
     #[inline]

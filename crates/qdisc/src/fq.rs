@@ -29,9 +29,10 @@ use windtunnel_wire::Packet;
 use crate::accounts::QueueCx;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::ecn::EcnMode;
 use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota, Turns, turns};
 use crate::limit::{Limit, Room};
-use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams};
+use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams, kernel_ecn_mode};
 use crate::spec::Parts;
 
 /// fq's parameters, named as in tc.
@@ -129,6 +130,11 @@ impl QueueParams for FqParams {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Linux's.
+    fn default_ecn_mode(&self, aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        kernel_ecn_mode(aqms)
     }
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

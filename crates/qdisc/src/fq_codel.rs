@@ -28,9 +28,10 @@ use windtunnel_wire::Packet;
 use crate::accounts::QueueCx;
 use crate::aqm::{Aqm, Codel, CodelParams, DsSelector};
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::ecn::EcnMode;
 use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota, Turns, turns};
 use crate::limit::{Limit, Room};
-use crate::params::{AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams};
+use crate::params::{AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams, kernel_ecn_mode};
 use crate::spec::Parts;
 
 /// FQ-CoDel's parameters, named as in tc.
@@ -153,6 +154,11 @@ impl QueueParams for FqCodelParams {
         }
     }
 
+    /// Linux's.
+    fn default_ecn_mode(&self, aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        kernel_ecn_mode(aqms)
+    }
+
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         let codel = self.codel();
         match parts.aqm() {
@@ -252,7 +258,7 @@ impl<A: Aqm> FqCodel<A> {
     fn fits(&mut self, size: Bytes, cx: &QueueCx<'_>) -> bool {
         let memory = self.memory + size + FqCodel::<A>::OVERHEAD;
         let is_within = memory <= self.memory_limit;
-        self.room.fits(self.flows.backlog(), size, cx.rate) && (is_within || self.tolerates())
+        self.room.takes(self.flows.backlog(), size, cx) && (is_within || self.tolerates())
     }
 
     /// Too much memory is in use: whether a packet may enter all the same.

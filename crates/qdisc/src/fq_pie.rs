@@ -7,6 +7,8 @@
 //!
 //! Why the constants are what they are: PIE's are those of `pie`, the scheduler's those of `fq_codel`.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
@@ -14,10 +16,11 @@ use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
 
 use crate::aqm::PieParams;
 use crate::discipline::QueueDiscipline;
+use crate::ecn::EcnMode;
 use crate::flows::{AqmFactory, FlowHash};
 use crate::fq_codel::{FqCodel, FqCodelParams};
 use crate::limit::Limit;
-use crate::params::{BuildAqm, QueueInit, QueueParams};
+use crate::params::{AqmParams, BuildAqm, QueueInit, QueueParams};
 use crate::spec::Parts;
 
 /// FQ-PIE's parameters, named as in tc.
@@ -116,6 +119,11 @@ impl QueueParams for FqPieParams {
     /// Linux's.
     fn default_limit(&self) -> Limit {
         Limit::Packets(10_240)
+    }
+
+    /// Linux's.
+    fn default_ecn_mode(&self, _aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        EcnMode::Rfc3168
     }
 
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

@@ -179,7 +179,7 @@ impl Lfq {
     /// Loses the oldest packets until one of `size` fits, but not the one that has been chosen.
     #[cold]
     fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) {
-        while !self.room.fits(self.backlog(), size, cx.rate) {
+        while !self.room.takes(self.backlog(), size, cx) {
             let victim = match self.bulk.lose(self.chosen == Some(BULK)) {
                 Some(packet) => Some((BULK, packet)),
                 None if self.chosen == Some(SPARSE) => {
@@ -233,7 +233,7 @@ impl QueueDiscipline for Lfq {
         cx.enter_band(band);
         let mut arrival = self.gate.arrive(packet, cx);
         let backlog = self.backlog();
-        let fits = self.room.fits(backlog, size, cx.rate);
+        let fits = self.room.takes(backlog, size, cx);
         let (head, held) = match band {
             SPARSE => (self.sparse.head(), self.sparse.backlog()),
             _ => (self.bulk.head(), self.aqms.held(account)),

@@ -2,6 +2,7 @@
 
 use windtunnel_units::{Bytes, Duration, Rate};
 
+use crate::accounts::QueueCx;
 use crate::discipline::Backlog;
 use crate::queue_length::QueueLength;
 
@@ -48,6 +49,12 @@ impl Room {
     pub fn holds(&mut self, backlog: Backlog, rate: Rate) -> bool {
         let Backlog { packets, bytes } = backlog;
         packets == 0 || self.fits(Backlog { packets: packets - 1, bytes }, Bytes::ZERO, rate)
+    }
+
+    /// True if a packet of `size` fits beside `backlog` and what a shaper around the queue has taken out of it.
+    #[inline]
+    pub(crate) fn takes(&mut self, backlog: Backlog, size: Bytes, cx: &QueueCx<'_>) -> bool {
+        self.fits(backlog + cx.held, size, cx.rate)
     }
 
     /// True if a packet of `size` fits beside `backlog`, in front of a link of `rate`.

@@ -78,7 +78,8 @@ pub trait BuildAqm: Params {
     /// The default limit of a queue that has this AQM alone.
     const LIMIT: Limit = Limit::Unlimited;
 
-    /// How a queue that has this AQM alone reads the ECN field by default.
+    /// How a queue that has this AQM reads the ECN field by default: an AQM of the kernel as the kernel does, which sets CE
+    /// on each ECN-capable packet that it marks.
     const ECN_MODE: EcnMode = EcnMode::Mds;
 
     /// Whether a ramp can set SCE beside it ([`crate::Ramped`]): not where the AQM does so itself.
@@ -95,11 +96,20 @@ pub trait BuildAqm: Params {
 
 /// The parameters of any AQM. This trait is an open set.
 pub trait AqmParams: AnyParams {
+    /// How a queue that has this AQM reads the ECN field by default.
+    fn default_ecn_mode(&self) -> EcnMode {
+        EcnMode::default()
+    }
+
     /// The AQM at its start.
     fn build(&self, init: &AqmInit) -> Box<dyn Aqm>;
 }
 
 impl<P: BuildAqm> AqmParams for P {
+    fn default_ecn_mode(&self) -> EcnMode {
+        P::ECN_MODE
+    }
+
     fn build(&self, init: &AqmInit) -> Box<dyn Aqm> {
         Box::new(self.aqm(init))
     }
@@ -112,8 +122,8 @@ pub trait QueueParams: AnyParams {
         Limit::Unlimited
     }
 
-    /// How a queue reads the ECN field by default.
-    fn default_ecn_mode(&self) -> EcnMode {
+    /// How a queue reads the ECN field by default, with these AQMs in its slots: a queue that Linux has, as Linux does.
+    fn default_ecn_mode(&self, _aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
         EcnMode::default()
     }
 
@@ -157,6 +167,12 @@ pub trait QueueParams: AnyParams {
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline>;
 }
 
+/// How a discipline of the kernel with a slot for another AQM reads the ECN field by default: as that AQM does, or as
+/// the kernel.
+pub(crate) fn kernel_ecn_mode(aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+    aqms.iter().flatten().next().map_or(EcnMode::Rfc3168, |aqm| aqm.default_ecn_mode())
+}
+
 /// A key under which a discipline takes an AQM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AqmSlot {
@@ -191,7 +207,7 @@ impl<P: BuildAqm> QueueParams for P {
         P::LIMIT
     }
 
-    fn default_ecn_mode(&self) -> EcnMode {
+    fn default_ecn_mode(&self, _aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
         P::ECN_MODE
     }
 

@@ -114,9 +114,14 @@ impl QueueSpec {
         self.parts.children.iter().flatten().try_for_each(|child| child.spec.check())
     }
 
+    /// How it reads the ECN field by default.
+    pub fn default_ecn_mode(&self) -> EcnMode {
+        self.params.default_ecn_mode(&self.parts.aqms)
+    }
+
     /// What the discipline is told when it is built with this limit and seed, and with its own defaults.
     pub fn init(&self, limit: Limit, seed: u64) -> QueueInit {
-        let ecn = EcnPolicy { mode: self.params.default_ecn_mode(), ..EcnPolicy::default() };
+        let ecn = EcnPolicy { mode: self.default_ecn_mode(), ..EcnPolicy::default() };
         QueueInit { ecn, ..QueueInit::new(limit, seed) }
     }
 

@@ -152,7 +152,7 @@ impl TwinAf {
     /// Loses the oldest packets of the class that holds more, until one of `size` fits.
     #[cold]
     fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) {
-        while !self.room.fits(self.backlog(), size, cx.rate) {
+        while !self.room.takes(self.backlog(), size, cx) {
             let [one, other] = [0, 1].map(|class| self.classes[class].backlog().bytes);
             let more = usize::from(other > one);
             let classes = &mut self.classes;
@@ -172,7 +172,7 @@ impl QueueDiscipline for TwinAf {
         if !cx.deliver_drops {
             self.make_room(packet.size(), cx);
         }
-        let has_room = self.room.fits(self.backlog(), packet.size(), cx.rate);
+        let has_room = self.room.takes(self.backlog(), packet.size(), cx);
         let class = if packet.dscp == self.dscp { TwinAf::LOW_DELAY } else { TwinAf::DEFAULT };
         cx.within_band(class, |cx| self.classes[class].arrive(packet, has_room, cx));
     }

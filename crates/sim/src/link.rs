@@ -1,6 +1,7 @@
 //! A link: a queue, and a transmitter that serialises one packet at a time.
 
 mod params;
+mod ring;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use crate::network::LinkSpec;
 use crate::rate_trace::{RateTrace, TraceCursor};
 
 pub use params::{Change, DequeuePoint, LinkParams, LinkRate};
+use ring::Ring;
 
 /// The state of the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +48,9 @@ pub(crate) struct Link {
     transmitter: Transmitter,
     /// The packet that has left the queue and is on the wire.
     on_wire: Option<Packet>,
-    /// How the last packet left the queue.
+    /// The packets behind it that have left the queue, if the device takes any.
+    ring: Option<Box<Ring>>,
+    /// How the last packet left the queue; with a ring, how the one on the wire did.
     departure: Departure,
     accounts: Accounts,
     /// The discipline asked for a timer when it was made; a discipline that did not never will.
@@ -80,6 +84,7 @@ impl Link {
             dequeue_point: spec.params.dequeue_point.unwrap_or_default(),
             transmitter: Transmitter::Idle,
             on_wire: None,
+            ring: Ring::new(spec.params.ring),
             departure: Departure::NONE,
             accounts: Accounts::default(),
             last_transfer: (Bytes::ZERO, Duration::ZERO),
@@ -94,7 +99,12 @@ impl Link {
         self.queue.enqueue(packet, &mut queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx));
         match self.transmitter {
             Transmitter::Idle | Transmitter::Waiting => Some(self.start(cx)),
-            Transmitter::Chosen | Transmitter::Departed => None,
+            Transmitter::Chosen | Transmitter::Departed => {
+                if self.ring.is_some() {
+                    self.fill_ring(cx);
+                }
+                None
+            }
         }
     }
 
@@ -130,11 +140,38 @@ impl Link {
                 self.transmit(size, Transmitter::Chosen, cx.now)
             }
             DequeuePoint::Start => {
-                self.on_wire = self.leave(cx, |queue, cx| queue.dequeue(cx));
+                self.on_wire = match &mut self.ring {
+                    None => self.leave(cx, |queue, cx| queue.dequeue(cx)),
+                    Some(_) => self.take_from_ring(cx),
+                };
                 let size = self.on_wire.as_ref().map(Packet::size);
                 self.transmit(size, Transmitter::Departed, cx.now)
             }
         }
+    }
+
+    /// The packet that the wire gets next, by way of the ring.
+    #[cold]
+    fn take_from_ring(&mut self, cx: &mut LinkCx<'_>) -> Option<Packet> {
+        self.fill_ring(cx);
+        let (packet, departure) = self.ring.as_mut()?.pop()?;
+        self.departure = departure;
+        self.fill_ring(cx);
+        Some(packet)
+    }
+
+    /// The driver takes packets out of the queue while its ring has room.
+    #[cold]
+    fn fill_ring(&mut self, cx: &mut LinkCx<'_>) {
+        let on_wire = self.departure;
+        while self.ring.as_ref().is_some_and(|ring| ring.has_room()) {
+            let Some(packet) = self.leave(cx, |queue, cx| queue.dequeue(cx)) else { break };
+            let departure = self.departure;
+            if let Some(ring) = &mut self.ring {
+                ring.push(packet, departure);
+            }
+        }
+        self.departure = on_wire;
     }
 
     /// Transmits a packet of `size`, if there is one. Returns the time of the transmitter's next event.
@@ -181,9 +218,10 @@ impl Link {
         self.queue.as_ref()
     }
 
-    /// True while a packet that has left the queue is on the wire.
-    pub(crate) const fn holds_packet(&self) -> bool {
-        matches!(self.transmitter, Transmitter::Departed)
+    /// The packets that have left the queue and not the link: the one on the wire, and those in the ring.
+    pub(crate) fn holds(&self) -> usize {
+        usize::from(self.transmitter == Transmitter::Departed)
+            + self.ring.as_ref().map_or(0, |ring| ring.len())
     }
 
     /// When the discipline wants its timer called.

@@ -10,6 +10,8 @@ from windtunnel.notes.words import count, percent, rate, size, time
 
 #: AQMs that act on a delay above their target.
 _BY_TARGET = ("codel", "codel-mds", "cobalt", "codel-af", "fq_codel", "pie", "pie-mds", "fq_pie", "pi2", "cake")
+#: A length that counts packets.
+_PACKETS = ("packets", "packet")
 #: CoDel and what came of it: one packet in the queue must not count as a standing queue.
 _CODEL = ("codel", "codel-mds", "fq_codel")
 
@@ -61,6 +63,37 @@ def target_below_packet(subject: Subject) -> Sayings:
                 f"{rate(queue.rate)} ({time(packet)}): give it at least that, and add it to the interval",
                 queue=queue,
                 numbers={"target_s": target, "packet_s": packet},
+            )
+
+
+@rule(
+    "step-below-packets",
+    before=True,
+    source="Linux sch_dualpi2: step_thresh is 1 ms, min_qlen_step 0; kernel 7.3.4 in virtual time",
+)
+def step_below_packets(subject: Subject) -> Sayings:
+    """DualPI2's step is less than the time that the link takes for two packets, and nothing spares a short queue from
+    it: the second of two packets is marked, and scalable flows get less than their share. In the kernel, too: beside
+    CUBIC, at 20 ms, DCTCP on ECT(1) gets 0.77, 1.72, 1.81 and 1.99 Mbit/s of 5, 10, 12 and 20.
+    """
+    for queue in subject.data_queues:
+        text = str(queue.spec.get("step_thresh") or "1 ms")
+        step, packets = (math.nan if text.endswith(_PACKETS) else seconds(text)), queue.drain(2 * queue.mtu)
+        scalable = [flow for flow in queue.flows if flow.setup.get("ect") == "ect1"]
+        if (
+            queue.kind == "dualpi2"
+            and queue.spec.get("variant") == "linux"
+            and not queue.spec.get("low_latency")
+            and int(queue.spec.get("min_qlen_step") or 0) < 2
+            and step < packets
+            and scalable
+        ):
+            yield Said(
+                f"{queue.label}'s step of {time(step)} is less than two packets take at {rate(queue.rate)} "
+                f"({time(packets)}): it marks the second of two, and {scalable[0].label} gets little, as in Linux; "
+                "min_qlen_step = 2 spares a queue of one packet",
+                queue=queue,
+                numbers={"step_s": step, "packets_s": packets},
             )
 
 
@@ -116,4 +149,12 @@ def hash_collisions(subject: Subject) -> Sayings:
             )
 
 
-RULES = (aqm_behind_limit, aqm_overrun, target_below_packet, interval_below_rtt, red_bandwidth, hash_collisions)
+RULES = (
+    aqm_behind_limit,
+    aqm_overrun,
+    target_below_packet,
+    step_below_packets,
+    interval_below_rtt,
+    red_bandwidth,
+    hash_collisions,
+)

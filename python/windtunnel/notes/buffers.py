@@ -16,8 +16,8 @@ _KEPT = {"cubic": 0.7, "bic": 0.8, "scalable": 0.875, "iiad": 1.0, "sqrt": 1.0, 
 
 @rule("unlimited-queue", level="warning", before=True, source="RFC 7567 section 1; the bufferbloat lists")
 def unlimited_queue(subject: Subject) -> Sayings:
-    """A FIFO has no limit, which is the default, and a flow that grows until it loses fills it: what is measured
-    depends on how long the run is.
+    """A FIFO has no limit, and a flow that grows until it loses fills it: what is measured depends on how long the run
+    is.
     """
     for queue in subject.data_queues:
         greedy = _growing(subject, queue)
@@ -33,7 +33,7 @@ def unlimited_queue(subject: Subject) -> Sayings:
             seen = f", {time(queue.sojourn('mean'))} mean and {time(queue.sojourn('max'))} at most"
         advice = f'limit = "1 bdp" is {size(bdp)} here' if bdp > 0 else "give it a limit"
         yield Said(
-            f"{queue.name} has no queue limit (the default): FIFO is unlimited{seen}, and grows as long as "
+            f"{queue.name} has no queue limit: FIFO is unlimited{seen}, and grows as long as "
             f"{greedy[0].label} runs; {advice}",
             queue=queue,
             numbers=numbers,

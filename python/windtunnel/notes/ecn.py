@@ -50,15 +50,15 @@ def marks_without_ecn(subject: Subject) -> Sayings:
     "l4s-read-as-mds", level="warning", before=True, source="docs/spec/mds.md, L4S Compatibility; RFC 9331 section 5.1"
 )
 def l4s_read_as_mds(subject: Subject) -> Sayings:
-    """A flow sends ECT(1) through a queue in the ECN mode ``mds``, which is the default: without the MDS identifier
-    these packets are dropped, not marked.
+    """A flow sends ECT(1) through a queue in the ECN mode ``mds``: without the MDS identifier these packets are
+    dropped, not marked.
     """
     for queue in subject.data_queues:
         l4s = [flow for flow in queue.flows if flow.setup.get("ect") == "ect1"]
         if queue.spec.get("ecn_mode") == "mds" and queue.marks and l4s and queue.kind != "dualpi2":
             yield Said(
-                f'{queue.name}: {queue.label} in ecn_mode "mds" (the default) drops what it would mark of '
-                f'{_names(l4s)}, which sends ECT(1); ecn_mode = "l4s", or dualpi2, marks it',
+                f'{queue.name}: {queue.label} in ecn_mode "mds" drops what it would mark of '
+                f'{_names(l4s)}, which sends ECT(1); ecn_mode = "l4s" or "rfc3168", or dualpi2, marks it',
                 queue=queue,
                 numbers={"flows": len(l4s)},
             )

@@ -76,7 +76,7 @@ DISCIPLINES = (
         random=True,
     ),
     Discipline("fq_pie", _FQ_PIE, f"{_FQ_PIE}, ecn = true", random=True),
-    Discipline("cake", _CAKE, _CAKE),
+    Discipline("cake", f'{_CAKE}, diffserv = "besteffort"', f'{_CAKE}, diffserv = "besteffort"'),
     Discipline("cake_diffserv4", f'{_CAKE}, diffserv = "diffserv4"', f'{_CAKE}, diffserv = "diffserv4"'),
     # With ECN each flow has RED, which marks its oldest packet.
     Discipline("sfq", 'kind = "sfq"', _SFQ_RED, random_marks=True),

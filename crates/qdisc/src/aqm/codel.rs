@@ -22,6 +22,7 @@ use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
 
 use super::ds_selector::DsSelector;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
+use crate::ecn::EcnMode;
 use crate::limit::Limit;
 use crate::params::{AqmInit, BuildAqm};
 
@@ -123,6 +124,9 @@ impl BuildAqm for CodelParams {
 
     /// Linux's.
     const LIMIT: Limit = Limit::Packets(1_000);
+
+    /// Linux's.
+    const ECN_MODE: EcnMode = EcnMode::Rfc3168;
 
     fn aqm(&self, _init: &AqmInit) -> Codel {
         Codel::new(self.clone())

@@ -6,4 +6,8 @@ use crate::aqm::Aqm;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoAqm;
 
-impl Aqm for NoAqm {}
+impl Aqm for NoAqm {
+    fn is_on_arrival(&self) -> bool {
+        true
+    }
+}

@@ -9,6 +9,7 @@ use windtunnel_algorithm::Params;
 use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
 
 use crate::aqm::Pie;
+use crate::ecn::EcnMode;
 use crate::limit::Limit;
 use crate::params::{AqmInit, BuildAqm};
 
@@ -136,6 +137,9 @@ impl BuildAqm for PieParams {
     type Aqm = Pie;
 
     const LIMIT: Limit = PieParams::DEFAULT_LIMIT;
+
+    /// Linux's.
+    const ECN_MODE: EcnMode = EcnMode::Rfc3168;
 
     fn aqm(&self, init: &AqmInit) -> Pie {
         Pie::new(self.clone(), init)

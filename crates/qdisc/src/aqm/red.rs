@@ -167,6 +167,10 @@ impl Red {
 }
 
 impl Aqm for Red {
+    fn is_on_arrival(&self) -> bool {
+        true
+    }
+
     fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
         self.follow(queue.rate);
         let avg = self.average.arrived(queue);

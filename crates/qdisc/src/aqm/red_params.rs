@@ -9,6 +9,7 @@ use windtunnel_algorithm::Params;
 use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Rate};
 
 use crate::aqm::Red;
+use crate::ecn::EcnMode;
 use crate::limit::Limit;
 use crate::params::{AqmInit, BuildAqm};
 
@@ -140,6 +141,9 @@ impl BuildAqm for RedParams {
     type Aqm = Red;
 
     const LIMIT: Limit = RedParams::DEFAULT_LIMIT;
+
+    /// Linux's.
+    const ECN_MODE: EcnMode = EcnMode::Rfc3168;
 
     fn aqm(&self, init: &AqmInit) -> Red {
         Red::new(self.clone(), init)

@@ -17,6 +17,8 @@
 //! itself counts as above its target, where it says so ([`Aqm::over_target`]); others stay on the lower branch, however
 //! long they have waited, because a slow link alone makes them wait.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -270,8 +272,12 @@ impl<P: BuildAqm> QueueParams for Ramped<P> {
         P::LIMIT
     }
 
-    fn default_ecn_mode(&self) -> EcnMode {
-        P::ECN_MODE
+    /// As the AQM does, but not as one of the kernel, which knows no SCE.
+    fn default_ecn_mode(&self, _aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        match P::ECN_MODE {
+            EcnMode::Rfc3168 => EcnMode::Mds,
+            mode => mode,
+        }
     }
 
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

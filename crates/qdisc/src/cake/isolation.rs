@@ -24,13 +24,13 @@ pub enum FlowMode {
     /// Pairs of hosts.
     Hosts,
     /// Flows, by addresses, ports and protocol.
-    #[default]
     Flows,
     /// Hosts that send, and the flows of each.
     DualSrchost,
     /// Hosts that receive, and the flows of each.
     DualDsthost,
     /// Hosts at both ends, and flows.
+    #[default]
     TripleIsolate,
 }
 

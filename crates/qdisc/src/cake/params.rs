@@ -2,6 +2,8 @@
 //!
 //! Names are tc's (tc-cake(8)). Source of what is derived: Linux `sch_cake`; spec/queues-and-signalling section 10.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
@@ -15,8 +17,9 @@ use super::tins::Diffserv;
 use crate::aqm::cobalt_law::CobaltLaw;
 use crate::aqm::cobalt_schedule::Form;
 use crate::discipline::QueueDiscipline;
+use crate::ecn::EcnMode;
 use crate::flows::FlowHash;
-use crate::params::{QueueInit, QueueParams};
+use crate::params::{AqmParams, QueueInit, QueueParams};
 use crate::spec::Parts;
 
 /// Whether superfluous ACKs are left out.
@@ -40,9 +43,9 @@ pub enum AckFilter {
 pub struct CakeParams {
     /// The rate of the shaper; by default there is none.
     pub bandwidth: Option<Rate>,
-    /// How traffic is divided into tins by its DSCP. tc's default is diffserv3.
+    /// How traffic is divided into tins by its DSCP.
     pub diffserv: Diffserv,
-    /// What is kept apart. tc's default is triple-isolate.
+    /// What is kept apart.
     pub flow_mode: FlowMode,
     /// How flows are told apart: for certain, or by a hash into sets of eight queues, as on a real CAKE.
     pub hash: FlowHash,
@@ -210,6 +213,11 @@ impl Params for CakeParams {
 }
 
 impl QueueParams for CakeParams {
+    /// Linux's; its switches for SCE are of another CAKE, which shares ECT(1) with MDS.
+    fn default_ecn_mode(&self, _aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        if self.sce || self.sce_single || self.sce_thresh.is_some() { EcnMode::Mds } else { EcnMode::Rfc3168 }
+    }
+
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         Box::new(Cake::new(self, init))
     }

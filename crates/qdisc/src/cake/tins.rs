@@ -14,11 +14,11 @@ use windtunnel_wire::Dscp;
 #[serde(rename_all = "kebab-case")]
 pub enum Diffserv {
     /// One tin for all.
-    #[default]
     Besteffort,
     /// Eight, by the former IP precedence: each has priority over the ones below it, for 7/8 of their share.
     Precedence,
     /// Bulk (LE, CS1), best effort, and voice (CS6, CS7, EF, VA, TOS4).
+    #[default]
     Diffserv3,
     /// Bulk (LE, CS1), best effort, video (AF21 to AF43, CS2, CS3, TOS4), and voice (CS4 to CS7, EF, VA).
     Diffserv4,

@@ -44,6 +44,11 @@ impl Children {
         self.0.iter().filter_map(|child| child.next_ready(now)).min()
     }
 
+    /// Whether a shaper can look into all of them ([`QueueDiscipline::peeks`]).
+    pub(crate) fn peek(&self) -> bool {
+        self.0.iter().all(|child| child.peeks())
+    }
+
     pub(crate) fn learn_hosts(&mut self, hosts: &FlowHosts) {
         self.0.iter_mut().for_each(|child| child.learn_hosts(hosts));
     }

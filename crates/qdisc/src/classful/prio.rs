@@ -106,6 +106,11 @@ impl QueueDiscipline for Prio {
         self.children.next_ready(now)
     }
 
+    /// `prio_peek` looks into the bands.
+    fn peeks(&self) -> bool {
+        self.children.peek()
+    }
+
     fn backlog(&self) -> Backlog {
         self.children.backlog()
     }

@@ -22,7 +22,7 @@ mod slot;
 pub use params::{DualPi2Params, DualPi2Variant};
 pub use scheduler::DualPi2Scheduler;
 
-use windtunnel_units::{Bytes, Rate, Time};
+use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{Dscp, Ecn, Packet};
 
 use crate::accounts::QueueCx;
@@ -99,11 +99,11 @@ impl DualPi2 {
     }
 
     #[inline]
-    fn fits(&mut self, size: Bytes, rate: Rate) -> bool {
+    fn fits(&mut self, size: Bytes, cx: &QueueCx<'_>) -> bool {
         let backlog = self.backlog();
         let remembers =
             |limit: Bytes| backlog.bytes + size + DualPi2::OVERHEAD * (backlog.packets as u64 + 1) <= limit;
-        self.room.fits(backlog, size.max(self.largest), rate) && self.memory_limit.is_none_or(remembers)
+        self.room.takes(backlog, size.max(self.largest), cx) && self.memory_limit.is_none_or(remembers)
     }
 
     #[inline]
@@ -113,7 +113,7 @@ impl DualPi2 {
             now: cx.now,
             packets,
             bytes,
-            all_bytes: self.backlog().bytes,
+            all_bytes: self.backlog().bytes + cx.held.bytes,
             // Only an AQM in a slot, and p' at its updates, look at it.
             head_waiting: self.laws.have_slots().then(|| self.bands[band].head_waiting(cx.now)).flatten(),
             rate: cx.rate,
@@ -189,7 +189,7 @@ impl QueueDiscipline for DualPi2 {
         let band = self.classify(&packet);
         cx.enter_band(band);
         let mut arrival = self.gates[band].arrive(packet, cx);
-        if !self.fits(arrival.packet().size(), cx.rate) {
+        if !self.fits(arrival.packet().size(), cx) {
             match self.gates[band].refuse(&mut self.laws.of(band), arrival, cx) {
                 Some(refused) => arrival = refused,
                 None => return,

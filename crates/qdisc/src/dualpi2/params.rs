@@ -298,7 +298,7 @@ impl QueueParams for DualPi2Params {
         }
     }
 
-    fn default_ecn_mode(&self) -> EcnMode {
+    fn default_ecn_mode(&self, _aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
         EcnMode::L4s
     }
 

@@ -96,6 +96,10 @@ impl<P: Policer> QueueDiscipline for Policed<P> {
         self.child.next_ready(now)
     }
 
+    fn peeks(&self) -> bool {
+        self.child.peeks()
+    }
+
     fn backlog(&self) -> Backlog {
         self.child.backlog()
     }

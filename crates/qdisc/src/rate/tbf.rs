@@ -5,8 +5,9 @@
 //! bytes that fills at `peakrate` limits how fast a burst leaves. No shorter packet overtakes one that waits. Over any
 //! time T at most `burst + rate * T` bytes leave.
 //!
-//! Linux takes the packet out of the queue inside, past its AQM, and keeps it until there are tokens. Here it is chosen
-//! before it waits and passes the AQM when it leaves, so that its sojourn time is the whole.
+//! As in Linux the packet is taken out of the queue inside, past its AQM, before it waits for tokens (`qdisc_peek_dequeued`):
+//! the AQM times it up to then. It still counts as queued, for the limit inside too. A FIFO, RED, CHOKe and SFB, which
+//! decide on arrival, keep their packet until it may leave.
 //!
 //! A packet that is longer than a bucket could never leave and is lost on arrival. With loss-free endpoints it leaves
 //! when the bucket is full.
@@ -21,7 +22,7 @@ use windtunnel_units::{Bytes, Duration, OutOfRange, Rate, Time};
 use windtunnel_wire::Packet;
 
 use super::{TokenBucket, probe_around};
-use crate::accounts::{DropReason, QueueCx};
+use crate::accounts::{DropReason, Held, QueueCx};
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::hosts::FlowHosts;
 use crate::limit::Limit;
@@ -113,7 +114,9 @@ impl QueueParams for TbfParams {
         let child = parts.build_child(init);
         Box::new(Tbf {
             has_bands: child.bands() != 1,
+            peeks: child.peeks(),
             child,
+            held: None,
             bucket: TokenBucket::new(self.rate.unwrap_or_default(), self.burst),
             peak: self.peakrate.map(|rate| TokenBucket::new(rate, self.mtu)),
             params: self.clone(),
@@ -130,12 +133,16 @@ pub struct Tbf {
     child: Box<dyn QueueDiscipline>,
     /// The queue inside has bands with numbers of their own.
     has_bands: bool,
+    /// The queue inside lets its next packet be looked at.
+    peeks: bool,
+    /// The packet that has passed the AQM of the queue inside and waits for tokens.
+    held: Option<Held>,
     bucket: TokenBucket,
     peak: Option<TokenBucket>,
     params: TbfParams,
-    /// When there will be tokens for the packet that the queue inside has chosen.
+    /// When there will be tokens for the packet that leaves next.
     waits: Option<Time>,
-    /// The packet that the queue inside has chosen may leave.
+    /// The packet that leaves next may leave.
     is_granted: bool,
     /// The time of the last call.
     now: Time,
@@ -161,7 +168,24 @@ impl Tbf {
         let rate = self.params.rate.unwrap_or(cx.rate);
         self.bucket.set_rate(rate, cx.now);
         self.now = cx.now;
-        cx.at_rate(rate, |cx| call(self.child.as_mut(), cx))
+        let held = self.held_backlog();
+        cx.at_rate(rate, |cx| cx.beside(held, |cx| call(self.child.as_mut(), cx)))
+    }
+
+    fn held_backlog(&self) -> Backlog {
+        self.held.as_ref().map_or(Backlog::NONE, Held::backlog)
+    }
+
+    /// The length of the packet that leaves next, which has passed the AQM if the queue inside does not let it be looked
+    /// at.
+    fn peek(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+        if self.peeks {
+            return self.inside(cx, |child, cx| child.choose(cx));
+        }
+        if self.held.is_none() {
+            self.held = self.inside(cx, |child, cx| cx.hold(|cx| child.dequeue(cx)));
+        }
+        self.held.as_ref().map(Held::size)
     }
 }
 
@@ -176,9 +200,8 @@ impl QueueDiscipline for Tbf {
     }
 
     fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
-        let size = self.inside(cx, |child, cx| child.choose(cx));
         self.waits = None;
-        let size = size?;
+        let size = self.peek(cx)?;
         if !self.is_granted {
             let cost = self.cost(size).min(self.longest());
             let of_peak = self.peak.map_or(cx.now, |peak| peak.holds_at(cost, cx.now));
@@ -193,7 +216,10 @@ impl QueueDiscipline for Tbf {
         if !std::mem::take(&mut self.is_granted) {
             return None;
         }
-        let packet = self.inside(cx, |child, cx| child.serve(cx))?;
+        let packet = match self.held.take() {
+            Some(held) => cx.release(held),
+            None => self.inside(cx, |child, cx| child.serve(cx))?,
+        };
         let cost = self.cost(packet.size()).min(self.longest());
         self.bucket.take(cost, cx.now);
         if let Some(peak) = &mut self.peak {
@@ -207,7 +233,7 @@ impl QueueDiscipline for Tbf {
     }
 
     fn backlog(&self) -> Backlog {
-        self.child.backlog()
+        self.child.backlog() + self.held_backlog()
     }
 
     fn learn_hosts(&mut self, hosts: &FlowHosts) {
@@ -247,7 +273,8 @@ impl QueueDiscipline for Tbf {
     }
 
     fn band_backlog(&self, band: usize) -> Backlog {
-        self.child.band_backlog(band)
+        let held = self.held.as_ref().filter(|held| held.band() == band);
+        self.child.band_backlog(band) + held.map_or(Backlog::NONE, Held::backlog)
     }
 
     fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {

@@ -7,6 +7,8 @@
 
 mod law;
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -18,9 +20,10 @@ use crate::accounts::QueueCx;
 use crate::aqm::{Aqm, NoAqm, PacketView, QueueView, Verdict};
 use crate::band::Band;
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::ecn::EcnMode;
 use crate::gate::Gate;
 use crate::limit::{Limit, Room};
-use crate::params::{AqmSlot, QueueInit, QueueParams};
+use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams, kernel_ecn_mode};
 use crate::spec::Parts;
 use law::{Hashes, Law};
 
@@ -124,6 +127,11 @@ impl QueueParams for SfbParams {
         &[AqmSlot { key: "aqm", summary: "The AQM of the queue inside: by default none." }]
     }
 
+    /// Linux's.
+    fn default_ecn_mode(&self, aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        kernel_ecn_mode(aqms)
+    }
+
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         let inside = parts.aqm();
         Box::new(Sfb {
@@ -194,7 +202,7 @@ impl QueueDiscipline for Sfb {
     fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
         let (flow, size) = (packet.flow, packet.size());
         let mut arrival = self.gate.arrive(packet, cx);
-        if !self.room.fits(self.band.backlog(), size, cx.rate) {
+        if !self.room.takes(self.band.backlog(), size, cx) {
             self.queue_drops += 1;
             match self.gate.refuse(&mut self.inside, arrival, cx) {
                 Some(refused) => arrival = refused,
@@ -236,6 +244,11 @@ impl QueueDiscipline for Sfb {
         }
         self.inside.on_empty(cx.now);
         None
+    }
+
+    /// `sfb_peek` is that of the FIFO inside.
+    fn peeks(&self) -> bool {
+        self.inside.is_on_arrival()
     }
 
     fn backlog(&self) -> Backlog {

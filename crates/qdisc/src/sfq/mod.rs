@@ -23,9 +23,10 @@ use windtunnel_wire::Packet;
 use crate::accounts::QueueCx;
 use crate::aqm::NoAqm;
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::ecn::EcnMode;
 use crate::flows::{AqmFactory, Buckets, Classifier, Flows, Rota, Turns, turns};
 use crate::limit::{Limit, Room};
-use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams};
+use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams, kernel_ecn_mode};
 use crate::spec::Parts;
 
 pub use params::SfqParams;
@@ -65,6 +66,11 @@ impl QueueParams for SfqParams {
             Some(limit) => Err(OutOfRange::new("redflowlimit", limit, "left out beside `aqm`")),
             None => Ok(()),
         }
+    }
+
+    /// Linux's.
+    fn default_ecn_mode(&self, aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
+        kernel_ecn_mode(aqms)
     }
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
@@ -138,7 +144,7 @@ impl<A: FlowAqm> Sfq<A> {
     /// More is queued than the queue holds.
     fn is_over(&mut self, cx: &QueueCx<'_>) -> bool {
         let Backlog { packets, bytes } = self.flows.backlog();
-        packets > 0 && !self.room.fits(Backlog { packets: packets - 1, bytes: Bytes::ZERO }, bytes, cx.rate)
+        packets > 0 && !self.room.takes(Backlog { packets: packets - 1, bytes: Bytes::ZERO }, bytes, cx)
     }
 
     /// The queue is too full after an arrival for the band `arrived`: the flow with the most packets loses one; of several
@@ -225,7 +231,7 @@ impl<A: FlowAqm> QueueDiscipline for Sfq<A> {
         let size = packet.size();
         let mut arrival = self.flows.arrive(band, packet, cx);
         // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
-        let fits = !cx.deliver_drops || self.room.fits(self.flows.backlog(), size, cx.rate);
+        let fits = !cx.deliver_drops || self.room.takes(self.flows.backlog(), size, cx);
         if !fits || !self.admits(band, cx) {
             match self.flows.refuse(band, arrival, cx) {
                 Some(refused) => arrival = refused,

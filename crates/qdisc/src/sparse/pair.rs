@@ -52,15 +52,16 @@ impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
     }
 
     fn view(&self, band: usize, cx: &QueueCx<'_>) -> QueueView {
-        QueueView { all_bytes: self.backlog().bytes, ..self.bands[band].view(cx) }
+        let Backlog { packets, bytes } = self.bands[band].backlog();
+        QueueView { packets, bytes, all_bytes: self.backlog().bytes, ..self.bands[band].view(cx) }
     }
 
     fn fits(&mut self, band: usize, size: Bytes, cx: &QueueCx<'_>) -> bool {
         let both = self.backlog();
         match &mut self.rooms {
-            Rooms::Shared(room) => room.fits(both, size, cx.rate),
+            Rooms::Shared(room) => room.takes(both, size, cx),
             Rooms::Apart { sparse, all } => {
-                let fits = all.fits(both, size, cx.rate);
+                let fits = all.takes(both, size, cx);
                 fits && (band == BULK || sparse.fits(self.bands[SPARSE].backlog(), size, cx.rate))
             }
         }

@@ -11,6 +11,11 @@ use crate::bench::{Bench, Kind};
 
 const MS: u64 = 1_000_000;
 
+/// One tin, in which flows are kept apart.
+fn besteffort() -> CakeParams {
+    CakeParams { diffserv: Diffserv::Besteffort, flow_mode: FlowMode::Flows, ..CakeParams::default() }
+}
+
 fn bench(params: CakeParams) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
     bench.deliver_drops = false;
@@ -55,7 +60,7 @@ fn departures(bench: &mut Bench, mut at: u64, packets: usize) -> Vec<(u64, u32)>
 /// headers included; after idle time the first one leaves at once.
 #[test]
 fn shaper() {
-    let params = CakeParams { bandwidth: Some(Rate::from_mbps(12)), ..CakeParams::default() };
+    let params = CakeParams { bandwidth: Some(Rate::from_mbps(12)), ..besteffort() };
     let mut queue = bench(params.clone());
     (0..5).for_each(|_| arrive(&mut queue, 10 * MS, 0, 1_500));
     let times = |left: Vec<(u64, u32)>| left.into_iter().map(|(at, _)| at / 1_000).collect::<Vec<_>>();
@@ -79,7 +84,7 @@ fn shaper() {
 /// Flows share bytes, whatever their packets' sizes are; a flow that was idle goes first, with one quantum.
 #[test]
 fn flows_share_bytes() {
-    let mut queue = bench(CakeParams::default());
+    let mut queue = bench(besteffort());
     for _ in 0..200 {
         arrive(&mut queue, 0, 0, 1_500);
         (0..3).for_each(|_| arrive(&mut queue, 0, 1, 500));
@@ -95,7 +100,7 @@ fn flows_share_bytes() {
 /// `flowblind` is one queue, first in, first out; `hosts` keeps pairs of hosts apart.
 #[test]
 fn modes_of_flows() {
-    let mut blind = bench(CakeParams { flow_mode: FlowMode::Flowblind, ..CakeParams::default() });
+    let mut blind = bench(CakeParams { flow_mode: FlowMode::Flowblind, ..besteffort() });
     for flow in [3, 3, 3, 1, 2] {
         arrive(&mut blind, 0, flow, 1_500);
     }
@@ -108,7 +113,7 @@ fn modes_of_flows() {
         (FlowMode::TripleIsolate, &["flow 0", "flow 1", "flow 2", "flow 3"]),
     ] {
         let mut queue =
-            with_hosts(&CakeParams { flow_mode, ..CakeParams::default() }, &[(0, 0), (0, 1), (0, 1), (3, 1)]);
+            with_hosts(&CakeParams { flow_mode, ..besteffort() }, &[(0, 0), (0, 1), (0, 1), (3, 1)]);
         (0..4).for_each(|flow| arrive(&mut queue, 0, flow, 1_500));
         assert_eq!(queue.bands().iter().map(|(name, _)| &**name).collect::<Vec<_>>(), names);
     }
@@ -136,7 +141,7 @@ fn hosts_share() {
         (FlowMode::DualDsthost, [300, 300, 300, 300]),
         (FlowMode::TripleIsolate, [300, 300, 300, 300]),
     ] {
-        let params = CakeParams { flow_mode, memlimit: Some(Bytes::new(1 << 30)), ..CakeParams::default() };
+        let params = CakeParams { flow_mode, memlimit: Some(Bytes::new(1 << 30)), ..besteffort() };
         let mut queue = with_hosts(&params, &hosts);
         for _ in 0..700 {
             (0..4).for_each(|flow| arrive(&mut queue, 0, flow, 1_500));
@@ -147,7 +152,7 @@ fn hosts_share() {
         }
     }
     let mut triple = with_hosts(
-        &CakeParams { flow_mode: FlowMode::TripleIsolate, ..CakeParams::default() },
+        &CakeParams { flow_mode: FlowMode::TripleIsolate, ..besteffort() },
         &[(0, 0), (0, 1), (0, 2), (3, 3)],
     );
     for _ in 0..700 {
@@ -161,7 +166,7 @@ fn hosts_share() {
 #[test]
 fn ways() {
     let bands = |hash| {
-        let mut queue = bench(CakeParams { hash, flows: 8, ..CakeParams::default() });
+        let mut queue = bench(CakeParams { hash, flows: 8, ..besteffort() });
         (0..9).for_each(|flow| arrive(&mut queue, 0, flow, 1_500));
         (queue.bands().len(), queue.probed("way_collisions").unwrap())
     };
@@ -174,7 +179,7 @@ fn ways() {
 /// A full queue drops the oldest packet of the longest flow, and that flow's BLUE hears of it.
 #[test]
 fn memory() {
-    let mut queue = bench(CakeParams { memlimit: Some(Bytes::new(20 * 1_756)), ..CakeParams::default() });
+    let mut queue = bench(CakeParams { memlimit: Some(Bytes::new(20 * 1_756)), ..besteffort() });
     (0..15).for_each(|_| arrive(&mut queue, 0, 0, 1_500));
     (0..5).for_each(|_| arrive(&mut queue, 10 * MS, 1, 1_500));
     assert_eq!(queue.stats().lost, 0);
@@ -193,7 +198,7 @@ fn memory() {
 /// departure looks at one such flow.
 #[test]
 fn decaying() {
-    let mut queue = bench(CakeParams::default());
+    let mut queue = bench(besteffort());
     let count = |queue: &Bench, name| queue.probed(name).unwrap() as u64;
     arrive(&mut queue, 0, 0, 100);
     order(&mut queue, 0, 1);
@@ -216,7 +221,7 @@ fn thresholds_of_tins() {
         bandwidth: Some(rate),
         diffserv: Diffserv::Diffserv4,
         memlimit: Some(Bytes::new(1 << 30)),
-        ..CakeParams::default()
+        ..besteffort()
     };
     let mut queue = bench(params.clone());
     let (bulk, voice) = (8, 48);
@@ -241,7 +246,7 @@ fn weights_of_tins() {
     let mut queue = bench(CakeParams {
         diffserv: Diffserv::Diffserv4,
         memlimit: Some(Bytes::new(1 << 30)),
-        ..CakeParams::default()
+        ..besteffort()
     });
     for _ in 0..2_000 {
         for (flow, dscp) in [(0, 0), (1, 8), (2, 34), (3, 46)] {
@@ -258,7 +263,7 @@ fn weights_of_tins() {
 /// `wash` clears the DSCP after the tin is known.
 #[test]
 fn wash() {
-    let params = CakeParams { wash: true, diffserv: Diffserv::Diffserv4, ..CakeParams::default() };
+    let params = CakeParams { wash: true, diffserv: Diffserv::Diffserv4, ..besteffort() };
     let mut queue = bench(params);
     arrive_in(&mut queue, 0, 0, 46);
     assert_eq!(queue.bands()[0].0, "voice, flow 0");
@@ -282,7 +287,7 @@ fn ack_filter() {
         [(AckFilter::Off, vec![1, 2, 3, 4, 5]), (AckFilter::On, vec![4, 5]), (AckFilter::Aggressive, vec![5])]
     {
         for ideal in [false, true] {
-            let mut queue = bench(CakeParams { ack_filter, ..CakeParams::default() });
+            let mut queue = bench(CakeParams { ack_filter, ..besteffort() });
             queue.deliver_drops = ideal;
             for number in 1..=5 {
                 let packet = ack(&queue, 0, number);
@@ -293,7 +298,7 @@ fn ack_filter() {
             assert_eq!(numbers, if ideal { vec![1, 2, 3, 4, 5] } else { left.clone() }, "{ack_filter:?}");
         }
     }
-    let mut queue = bench(CakeParams { ack_filter: AckFilter::Aggressive, ..CakeParams::default() });
+    let mut queue = bench(CakeParams { ack_filter: AckFilter::Aggressive, ..besteffort() });
     let packet = ack(&queue, 0, 1);
     queue.enqueue(0, packet);
     queue.choose(0);
@@ -318,7 +323,7 @@ fn ingress() {
             bandwidth: Some(Rate::from_mbps(12)),
             memlimit: Some(Bytes::new(50 * 1_756)),
             ingress,
-            ..CakeParams::default()
+            ..besteffort()
         });
         let (mut at, mut left) = (0, 0_u32);
         // Packets arrive at 48 Mbit/s.
@@ -345,7 +350,7 @@ fn ingress() {
 /// the target, in a queue that may mark it.
 #[test]
 fn signals_by_flow() {
-    let mut queue = bench(CakeParams { sce: true, ..CakeParams::default() });
+    let mut queue = bench(CakeParams { sce: true, ..besteffort() });
     for _ in 0..2_000 {
         let packet = queue.packet(0, 1_500, Kind::Mds);
         queue.enqueue(0, packet);
@@ -375,7 +380,7 @@ fn signals_by_flow() {
 #[test]
 fn limits_of_the_parameters() {
     let refused = |params| QueueSpec::new(params).check().unwrap_err().to_string();
-    let default = CakeParams::default;
+    let default = besteffort;
     for (params, fault) in [
         (CakeParams { bandwidth: Some(Rate::from_bits_per_sec(511)), ..default() }, "bandwidth = 511 bit/s"),
         (CakeParams { flows: 0, ..default() }, "flows = 0"),

@@ -1,13 +1,18 @@
 //! What CAKE does with its flows: the lists on which they are, who pays when it is full, and who serves in place of a
 //! packet that was dropped (spec/queues-and-signalling section 10).
 
-use windtunnel_qdisc::{AckFilter, CakeParams, Diffserv, DropReason, Limit, QueueSpec};
+use windtunnel_qdisc::{AckFilter, CakeParams, Diffserv, DropReason, FlowMode, Limit, QueueSpec};
 use windtunnel_units::{Bytes, Duration, Rate, Seq};
 use windtunnel_wire::{Dscp, FlowId, Packet, TcpFlags};
 
 use crate::bench::{Bench, Kind};
 
 const MS: u64 = 1_000_000;
+
+/// One tin, in which flows are kept apart.
+fn besteffort() -> CakeParams {
+    CakeParams { diffserv: Diffserv::Besteffort, flow_mode: FlowMode::Flows, ..CakeParams::default() }
+}
 
 fn bench(params: CakeParams, limit: Limit) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), limit);
@@ -37,7 +42,7 @@ fn sets(bench: &Bench) -> [i64; 3] {
 /// it decays, since its COBALT does not rest for 100 ms; a packet then makes it sparse again.
 #[test]
 fn sets_of_flows() {
-    let plain = || bench(CakeParams::default(), Limit::Unlimited);
+    let plain = || bench(besteffort(), Limit::Unlimited);
     let mut queue = plain();
     arrive(&mut queue, 0, 0, 1);
     arrive(&mut queue, 0, 1, 3);
@@ -63,8 +68,7 @@ fn sets_of_flows() {
 /// stays and does not count: of two flows with six packets each, the one that is about to send is the shorter.
 #[test]
 fn the_longest_flow_pays() {
-    let memlimit =
-        |packets: u64| CakeParams { memlimit: Some(Bytes::new(packets * 1_756)), ..CakeParams::default() };
+    let memlimit = |packets: u64| CakeParams { memlimit: Some(Bytes::new(packets * 1_756)), ..besteffort() };
     let ids = |flows: &[u32]| {
         let mut queue = bench(memlimit(11), Limit::Unlimited);
         for (id, flow) in flows.iter().enumerate() {
@@ -97,7 +101,7 @@ fn limits() {
         Limit::Bytes(Bytes::new(5_999)),
         Limit::Time(Duration::from_micros(3_600)),
     ] {
-        let mut queue = bench(CakeParams::default(), limit);
+        let mut queue = bench(besteffort(), limit);
         arrive(&mut queue, 0, 0, 5);
         assert_eq!((queue.backlog().packets, queue.stats().drops_overlimit), (3, 2), "{limit:?}");
     }
@@ -107,7 +111,7 @@ fn limits() {
 /// by 1/256.
 #[test]
 fn blue_hears_of_a_full_queue() {
-    let mut queue = bench(CakeParams::default(), Limit::Packets(3));
+    let mut queue = bench(besteffort(), Limit::Packets(3));
     queue.deliver_drops = true;
     arrive(&mut queue, 10 * MS, 0, 3);
     assert_eq!(queue.probed_band(0, "p_drop").map(|p| p * 256.0), Some(0.0));
@@ -122,7 +126,7 @@ fn blue_hears_of_a_full_queue() {
 #[test]
 fn replaced_by_whose_turn_it_is() {
     let run = |ingress, packets| {
-        let mut queue = bench(CakeParams { ingress, ..CakeParams::default() }, Limit::Unlimited);
+        let mut queue = bench(CakeParams { ingress, ..besteffort() }, Limit::Unlimited);
         (0..packets).for_each(|_| (0..2).for_each(|flow| arrive(&mut queue, 0, flow, 1)));
         let flows = [(); 3].map(|()| queue.dequeue(10 * MS).expect("a packet").flow);
         let drops: Vec<u32> = queue.drops().iter().map(|drop| drop.flow.get()).collect();
@@ -153,7 +157,7 @@ fn departures(bench: &mut Bench, from: u64, packets: usize) -> (Vec<u64>, Vec<u3
 #[test]
 fn dropped_packets_use_the_bandwidth() {
     for (ingress, times) in [(false, [0, 1_000, 2_000]), (true, [0, 1_500, 3_000])] {
-        let params = CakeParams { bandwidth: Some(Rate::from_mbps(12)), ingress, ..CakeParams::default() };
+        let params = CakeParams { bandwidth: Some(Rate::from_mbps(12)), ingress, ..besteffort() };
         let mut queue = bench(params, Limit::Packets(3));
         arrive(&mut queue, 0, 0, 5);
         assert_eq!(queue.stats().lost, 2);
@@ -165,11 +169,8 @@ fn dropped_packets_use_the_bandwidth() {
 /// 16 Mbit/s, 0.75 ms for each packet: voice, within a quarter of that, sends one packet in four of the link's.
 #[test]
 fn an_empty_tin_saves_nothing() {
-    let params = CakeParams {
-        bandwidth: Some(Rate::from_mbps(16)),
-        diffserv: Diffserv::Diffserv4,
-        ..CakeParams::default()
-    };
+    let params =
+        CakeParams { bandwidth: Some(Rate::from_mbps(16)), diffserv: Diffserv::Diffserv4, ..besteffort() };
     let mut queue = bench(params, Limit::Packets(20));
     let voice = |queue: &mut Bench, at, packets| {
         for _ in 0..packets {
@@ -191,7 +192,7 @@ fn memory_is_free_again() {
     let params = CakeParams {
         ack_filter: AckFilter::Aggressive,
         memlimit: Some(Bytes::new(20 * 1_756)),
-        ..CakeParams::default()
+        ..besteffort()
     };
     let mut queue = bench(params, Limit::Unlimited);
     for number in 1..=5 {

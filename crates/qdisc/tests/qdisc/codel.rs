@@ -242,7 +242,8 @@ fn ce_threshold() {
     for (kind, selector, marked) in [
         (Kind::Ect0, "0x00/0x00", true),
         (Kind::Ect0, "0x01/0x03", false),
-        (Kind::Ect1, "0x01/0x03", false),
+        (Kind::Ect1, "0x01/0x03", true),
+        (Kind::Ect1, "0x02/0x03", false),
         (Kind::NotEct, "0x00/0x00", false),
         (Kind::Mds, "0xac/0xfc", true),
     ] {

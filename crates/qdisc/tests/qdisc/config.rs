@@ -3,14 +3,18 @@
 use schemars::schema_for;
 use serde_json::{Value, json};
 use windtunnel_algorithm::AnyParams;
+use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{
-    Accumulate, BrickWallParams, CodelMdsParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams,
-    FifoParams, Likelihood, Limit, NthParams, PieBurstMode, PieMdsParams, PieParams, PieRandom, PieVariant,
-    QueueInit, QueueSpec, RampParams, Ramped, RedIdle, RedMdsParams, RedParams, RedRandom, SceRampParams,
-    StepParams, TbfParams,
+    Accumulate, BrickWallParams, CakeParams, ChokeParams, CodelMdsParams, CodelParams, DelticMdsParams,
+    DelticParams, Deltim2Params, DeltimParams, Diffserv, FifoParams, FlowMode, FqCodelParams, FqParams,
+    FqPieParams, Likelihood, Limit, NthParams, PieBurstMode, PieMdsParams, PieParams, PieRandom, PieVariant,
+    QueueInit, QueueParams, QueueSpec, RampParams, Ramped, RedIdle, RedMdsParams, RedParams, RedRandom,
+    SceRampParams, SfbParams, SfqParams, StepParams, TbfParams,
 };
 use windtunnel_units::{Bytes, Duration, Probability, Rate};
+use windtunnel_wire::Ecn;
 
+use crate::bench::{Bench, Kind};
 use crate::kinds::all_queues;
 
 /// The defaults of every algorithm, as a scenario prints them: those of the MDS document's tests (spec/mds
@@ -57,7 +61,7 @@ fn pie_defaults() {
     );
     for config in all_queues() {
         let expected = match config.params.name() {
-            "pie" | "codel" | "pie-mds" | "codel-mds" | "sfb" | "choke" => Limit::Packets(1_000),
+            "fifo" | "pie" | "codel" | "pie-mds" | "codel-mds" | "sfb" | "choke" => Limit::Packets(1_000),
             "red" | "red-mds" => Limit::Bytes(Bytes::new(400_000)),
             "fq_codel" | "fq_pie" | "cnq" | "lfq" | "twin-af" => Limit::Packets(10_240),
             "fq" | "pi2" => Limit::Packets(10_000),
@@ -299,5 +303,58 @@ fn build() {
     for config in all_queues() {
         assert_eq!(config.check(), Ok(()), "{config:?}");
         assert_eq!(config.build(&config.init(Limit::Unlimited, 1)).backlog().packets, 0);
+    }
+}
+
+/// A queue that Linux has reads the ECN field by default as Linux does, and marks what has ECT(1) like what has ECT(0)
+/// (RFC 3168; `INET_ECN_set_ce`); those of the MDS document and of other projects read it as MDS does. What Linux's own
+/// manual pages say of the other defaults: CAKE's tins and isolation (tc-cake), and pfifo's 1000 packets (tc-bfifo).
+#[test]
+fn linux_reads_ecn_like_linux() {
+    let kernel: [QueueSpec; 11] = [
+        QueueSpec::new(FifoParams::default()),
+        QueueSpec::new(CodelParams::default()),
+        QueueSpec::new(FqCodelParams::default()),
+        QueueSpec::new(PieParams::default()),
+        QueueSpec::new(FqPieParams::default()),
+        QueueSpec::new(RedParams::default()),
+        QueueSpec::new(ChokeParams::default()),
+        QueueSpec::new(SfqParams::default()),
+        QueueSpec::new(SfbParams::default()),
+        QueueSpec::new(FqParams::default()),
+        QueueSpec::new(CakeParams::default()),
+    ];
+    for spec in kernel {
+        assert_eq!(spec.default_ecn_mode(), EcnMode::Rfc3168, "{spec:?}");
+    }
+    for spec in [
+        QueueSpec::new(DeltimParams::default()),
+        QueueSpec::new(CodelMdsParams::default()),
+        QueueSpec::new(FqCodelParams::default()).with("aqm", DeltimParams::default()),
+        QueueSpec::new(CakeParams { sce: true, ..CakeParams::default() }),
+    ] {
+        assert_eq!(spec.default_ecn_mode(), EcnMode::Mds, "{spec:?}");
+    }
+    let cake = CakeParams::default();
+    assert_eq!((cake.diffserv, cake.flow_mode), (Diffserv::Diffserv3, FlowMode::TripleIsolate));
+    assert_eq!(FifoParams::default().default_limit(), Limit::Packets(1_000));
+}
+
+/// In CoDel and FQ-CoDel a mark reaches packets with ECT(1), which are L4S, in Linux as here: none is dropped.
+#[test]
+fn ect1_is_marked() {
+    for spec in [
+        QueueSpec::new(CodelParams { ecn: true, ..CodelParams::default() }),
+        QueueSpec::new(FqCodelParams::default()),
+    ] {
+        let mut bench = Bench::new(&spec, Limit::Packets(10_000));
+        bench.deliver_drops = false;
+        (0..200).for_each(|_| bench.arrive(0, Kind::Ect1));
+        let marked = (1..200)
+            .filter_map(|ms| bench.dequeue(ms * 2_000_000))
+            .filter(|left| left.ecn == Ecn::Ce)
+            .count();
+        assert!(marked > 3, "{marked}");
+        assert_eq!((bench.drops().len(), bench.stats().ce), (0, marked as u64));
     }
 }

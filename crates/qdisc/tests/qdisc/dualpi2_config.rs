@@ -41,9 +41,8 @@ fn by_variant() {
     let rfc = DualPi2Params { variant: DualPi2Variant::Rfc, ..DualPi2Params::default() };
     assert_eq!(rfc.default_limit(), Limit::Time(ms(250)));
     assert_eq!(DualPi2Params::default().default_limit(), Limit::Packets(10_000));
-    assert_eq!(rfc.default_ecn_mode(), EcnMode::L4s);
-    assert_eq!(Pi2Params::default().default_ecn_mode(), EcnMode::L4s);
-    assert_eq!(CodelParams::default().default_ecn_mode(), EcnMode::Mds);
+    assert_eq!(rfc.default_ecn_mode(&[]), EcnMode::L4s);
+    assert_eq!(QueueParams::default_ecn_mode(&Pi2Params::default(), &[]), EcnMode::L4s);
 }
 
 /// When p' is first updated, in a queue that is new: the variants' `tupdate`, and that of given round trips, the smaller of

@@ -2,9 +2,9 @@
 //! them.
 
 use windtunnel_qdisc::{
-    AqmInstances, CakeParams, CnqParams, CodelParams, DrrParams, DualSparseParams, Filter, FlowHosts,
-    FlowMode, FqCodelParams, FqParams, FqPieParams, HostPair, LfqParams, Limit, PoliceParams, PrioParams,
-    QueueInit, QueueSpec, RampPoliceParams, SfqParams, SparseClassifier, TbfParams, TwinAfParams,
+    AqmInstances, CakeParams, CnqParams, CodelParams, Diffserv, DrrParams, DualSparseParams, Filter,
+    FlowHosts, FlowMode, FqCodelParams, FqParams, FqPieParams, HostPair, LfqParams, Limit, PoliceParams,
+    PrioParams, QueueInit, QueueSpec, RampPoliceParams, SfqParams, SparseClassifier, TbfParams, TwinAfParams,
     VqPoliceParams, WrrParams,
 };
 use windtunnel_units::{Bytes, Rate};
@@ -69,7 +69,7 @@ fn of_flows() -> Vec<Report> {
         report(QueueSpec::new(SfqParams::default()).with("aqm", new()), FLOWS, &["active_flows 2"], "count"),
         report(QueueSpec::new(red), FLOWS, &["active_flows 2"], "avg_bytes"),
         report(
-            QueueSpec::new(CakeParams::default()),
+            QueueSpec::new(CakeParams { diffserv: Diffserv::Besteffort, ..CakeParams::default() }),
             FLOWS,
             &[
                 "sparse_flows 2",
@@ -187,7 +187,13 @@ fn bands_and_numbers() {
 /// queue.
 #[test]
 fn hosts_reach_the_queue_inside() {
-    let cake = || QueueSpec::new(CakeParams { flow_mode: FlowMode::Srchost, ..CakeParams::default() });
+    let cake = || {
+        QueueSpec::new(CakeParams {
+            diffserv: Diffserv::Besteffort,
+            flow_mode: FlowMode::Srchost,
+            ..CakeParams::default()
+        })
+    };
     let fifo = || QueueSpec::new(windtunnel_qdisc::FifoParams::default());
     let prio = QueueSpec::new(PrioParams { bands: 2, default_band: 0, ..PrioParams::default() });
     for spec in [

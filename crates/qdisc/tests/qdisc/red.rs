@@ -289,12 +289,11 @@ fn verdicts() {
         assert_eq!(of(ecn(), packets, Kind::Ect0), marked, "{hard}");
         assert_eq!(of(ecn(), packets, Kind::Mds), marked, "{hard}");
         assert_eq!(of(ecn(), packets, Kind::NotEct), dropped, "{hard}");
-        // In an MDS queue this is L4S, which cannot be told by CE.
-        assert_eq!(of(ecn(), packets, Kind::Ect1), dropped, "{hard}");
-        for kind in [Kind::NotEct, Kind::Ect1] {
-            assert_eq!(of(nodrop(), packets, kind), nothing, "{hard} {kind:?}");
+        assert_eq!(of(ecn(), packets, Kind::Ect1), marked, "{hard}");
+        assert_eq!(of(nodrop(), packets, Kind::NotEct), nothing, "{hard}");
+        for kind in [Kind::Ect0, Kind::Ect1] {
+            assert_eq!(of(nodrop(), packets, kind), marked, "{hard} {kind:?}");
         }
-        assert_eq!(of(nodrop(), packets, Kind::Ect0), marked, "{hard}");
     }
     let harddrop = RedParams { harddrop: true, ..ecn() };
     assert_eq!(of(harddrop.clone(), 26, Kind::Ect0), marked);

@@ -302,6 +302,7 @@ fn without_a_rule_of_the_aqm() {
     let target = us(5_000);
     let waits = [target - Duration::from_nanos(1), target, target + Duration::from_nanos(1)];
     assert_eq!(waits.map(|waited| ramp(&thresh(20)).is_above(waited)), [false, false, true]);
-    let of_pi2 = Ramped::new(Pi2Params::default(), thresh(20)).default_ecn_mode();
-    assert_eq!((of_pi2, Ramped::new(codel(), thresh(20)).default_ecn_mode()), (EcnMode::L4s, EcnMode::Mds));
+    let of_pi2 = QueueParams::default_ecn_mode(&Ramped::new(Pi2Params::default(), thresh(20)), &[]);
+    let of_codel = QueueParams::default_ecn_mode(&Ramped::new(codel(), thresh(20)), &[]);
+    assert_eq!((of_pi2, of_codel), (EcnMode::L4s, EcnMode::Mds));
 }

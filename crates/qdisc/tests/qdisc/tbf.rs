@@ -1,7 +1,11 @@
 //! The token-bucket shaper: spec/queues-and-signalling section 14.1, tc-tbf(8).
 
 use proptest::prelude::*;
-use windtunnel_qdisc::{DropReason, Limit, QueueParams, QueueSpec, TbfParams};
+use windtunnel_qdisc::ecn::Outcome;
+use windtunnel_qdisc::{
+    CodelParams, DropReason, FifoParams, FqCodelParams, Limit, QueueLength, QueueParams, QueueSpec,
+    StepParams, StepPoint, TbfParams,
+};
 use windtunnel_units::{Bytes, Duration, Rate};
 
 use crate::bench::{Bench, Kind};
@@ -90,6 +94,52 @@ fn in_order() {
     assert_eq!(bench.dequeue(0).map(|left| left.seq), Some(0));
     assert!(bench.dequeue(1).is_none());
     assert_eq!(bench.dequeue(MS).map(|left| left.seq), Some(1));
+}
+
+/// A packet is taken out of the queue inside before it waits for tokens (Linux `sch_tbf`, `qdisc_peek_dequeued`): of three
+/// packets that arrive at once at a bucket of one, at a packet per millisecond, the second waits for a millisecond, but
+/// has passed a step of half a millisecond at once; the third passes it when the second leaves, and is marked. Its time
+/// in the queue is the whole.
+#[test]
+fn the_aqm_times_up_to_the_tokens() {
+    let params =
+        TbfParams { rate: Some(Rate::from_mbps(12)), burst: Bytes::new(1_500), ..TbfParams::default() };
+    let step =
+        StepParams { threshold: QueueLength::Time(Duration::from_micros(500)), at: StepPoint::Dequeue };
+    let mut bench =
+        Bench::new(&QueueSpec::new(params).around("child", [QueueSpec::new(step)]), Limit::Unlimited);
+    bench.rate = Rate::from_mbps(1_000);
+    (0..3).for_each(|_| bench.arrive(0, Kind::Ect0));
+    let mut left = Vec::new();
+    for ms in 0..3 {
+        let one = bench.dequeue(ms * MS).expect("a packet a millisecond");
+        assert!(bench.dequeue(ms * MS).is_none());
+        left.push((one.outcome == Outcome::Passed, one.sojourn.as_nanos() / MS));
+    }
+    assert_eq!(left, [(true, 0), (true, 1), (false, 2)]);
+}
+
+/// The packet that waits for tokens still counts for the limit of the queue inside, whether it was taken out of it (CoDel)
+/// or not (a FIFO), and for the backlog and the counts of its band: of four packets, one leaves at once, and two fit.
+#[test]
+fn what_is_held_counts() {
+    let params =
+        TbfParams { rate: Some(Rate::from_mbps(12)), burst: Bytes::new(1_500), ..TbfParams::default() };
+    let codel = QueueSpec::new(CodelParams::default());
+    let fair = QueueSpec::new(FqCodelParams { drop_batch: 1, ..FqCodelParams::default() });
+    for child in [codel, QueueSpec::new(FifoParams::default()), fair] {
+        let spec = QueueSpec::new(params.clone()).around("child", [child]);
+        let mut bench = Bench::new(&spec, Limit::Packets(2));
+        (bench.rate, bench.deliver_drops) = (Rate::from_mbps(1_000), false);
+        for _ in 0..4 {
+            bench.arrive(0, Kind::NotEct);
+            let _ = bench.dequeue(0);
+        }
+        assert_eq!((bench.stats().departed, bench.drops().len(), bench.backlog().packets), (1, 1, 2));
+        let bands: Vec<usize> = bench.bands().iter().map(|(_, backlog)| backlog.packets).collect();
+        assert_eq!(bands, [2]);
+        assert_eq!(departures(&mut bench, 0), [MS, 2 * MS]);
+    }
 }
 
 /// The FIFO inside holds what leaves within `latency` (tc-tbf: limit = latency * rate + burst, and with a peak rate

@@ -66,7 +66,7 @@ impl Reader<'_> {
         }
         let mode_at = at.get("ecn_mode");
         let said = if mode_at.is_given() { Some(mode_at.read()?) } else { around.ecn_mode };
-        let ecn_mode = said.unwrap_or_else(|| spec.params.default_ecn_mode());
+        let ecn_mode = said.unwrap_or_else(|| spec.default_ecn_mode());
         spec.params.check_ecn_mode(ecn_mode).map_err(|error| at.out_of_range(error))?;
         let limit_at = at.get("limit");
         let given = if limit_at.is_given() { Some(limit(&limit_at, self.bdp)?) } else { around.limit };
@@ -74,7 +74,7 @@ impl Reader<'_> {
         for (slot, children) in spec.params.children().iter().zip(&mut spec.parts.children) {
             let at = at.get(slot.key);
             // A FIFO that nobody named is as large as the queue around it wants it; others have limits of their own.
-            let limit = if at.is_given() { given } else { Some(limit) };
+            let limit = if at.is_given() || limit == Limit::Unlimited { given } else { Some(limit) };
             self.children(&at, slot, children, &Surrounding { ecn_mode: said, limit })?;
         }
         spec.check().map_err(|error| at.out_of_range(error))?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_units::{Bytes, Duration, OutOfRange, Rate, Time};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Rate, Time, count};
 
 use crate::rate_trace::RateTrace;
 
@@ -16,6 +16,9 @@ const MOST_OVERHEAD: Bytes = Bytes::new(1000);
 
 /// The maximum propagation delay.
 const LONGEST_DELAY: Duration = Duration::from_secs(1000);
+
+/// The maximum length of a ring.
+const LONGEST_RING: u32 = 1 << 16;
 
 /// The keys of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,9 +32,14 @@ pub struct LinkParams {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub changes: Vec<Change>,
-    /// When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
-    /// `start`.
+    /// When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document) and without a
+    /// `ring`, otherwise `start`.
     pub dequeue_point: Option<DequeuePoint>,
+    /// How many packets the device takes out of the queue while another one is on the wire, as a driver's transmit ring
+    /// does. The AQM has timed them up to then, and they do not count for the queue's limit.
+    #[serde(deserialize_with = "count::packets")]
+    #[schemars(extend("x-unit" = "packets"))]
+    pub ring: u32,
 }
 
 /// A change of a link's rate.
@@ -85,13 +93,21 @@ impl LinkParams {
         if self.delay > LONGEST_DELAY {
             return Err(OutOfRange::new("delay", self.delay, "at most 1000 s"));
         }
+        if self.ring > LONGEST_RING {
+            return Err(OutOfRange::new("ring", self.ring, "at most 65536 packets"));
+        }
+        if self.ring > 0 && self.dequeue_point == Some(DequeuePoint::End) {
+            let why =
+                "0 with dequeue_point = \"end\", where a packet stays in its queue until it was transmitted";
+            return Err(OutOfRange::new("ring", self.ring, why));
+        }
         Ok(())
     }
 
     /// Fills in the defaults that depend on the end systems. `ideal` endpoints are those of the MDS document, without
     /// loss.
     pub fn resolve(&mut self, ideal: bool) {
-        let usual = if ideal { DequeuePoint::End } else { DequeuePoint::Start };
+        let usual = if ideal && self.ring == 0 { DequeuePoint::End } else { DequeuePoint::Start };
         self.dequeue_point.get_or_insert(usual);
     }
 }

@@ -82,7 +82,7 @@ impl Simulation {
     /// Packets in the network now: queued, on a wire, in a delay line, or held by a medium. At any time
     /// `sent + duplicated = arrived + corrupted + lost + in_network`.
     pub fn in_network(&self) -> u64 {
-        let queued = |l: &Link| l.queue().backlog().packets + usize::from(l.holds_packet());
+        let queued = |l: &Link| l.queue().backlog().packets + l.holds();
         let links: usize = self.links.iter().map(queued).sum();
         let lines: usize = self.lines.iter().map(DelayLine::len).sum();
         (links + lines) as u64 + self.elements.iter().map(PlacedElement::held).sum::<u64>()

@@ -27,6 +27,21 @@ fn dequeue_at_the_start() {
     assert!(result.summary.queues[0].sojourn_ms.expect("samples").max < 1e-9);
 }
 
+/// A driver's ring takes packets out of the queue: a saturated link keeps its round trip, and with a ring of three packets
+/// the queue times each of them for three serialisations (0.12 ms) less. Nothing is lost count of.
+#[test]
+fn a_ring_takes_packets_out_of_the_queue() {
+    let [without, with] = [0, 3].map(|ring| {
+        let mut spec = dumbbell(&[400], 1000, 0, Duration::from_secs(1));
+        (spec.links[0].params.dequeue_point, spec.links[0].params.ring) = (Some(DequeuePoint::Start), ring);
+        let summary = Simulation::new(spec).finish().summary;
+        let rtt = summary.flows[0].rtt_ms.expect("samples").max;
+        (summary.queues[0].sojourn_ms.expect("samples").max, rtt, summary.flows[0].throughput_mbps)
+    });
+    assert!((without.0 - with.0 - 0.36).abs() < 1e-9, "{without:?} {with:?}");
+    assert_eq!((without.1, without.2), (with.1, with.2));
+}
+
 /// Two bottlenecks in series and a slow way back: the round trip is the sum of all serialisations and delays.
 #[test]
 fn series_of_links_and_a_reverse_path() {

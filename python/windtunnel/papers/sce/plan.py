@@ -26,7 +26,8 @@ WINDOW = "steady"
 
 def cake(queue: Queue, ramp: str | None) -> str:
     """The override that makes CAKE the bottleneck's queue. ``ramp`` is one of its keys; without it there is only CE."""
-    keys = ('kind="cake"', f'flow_mode="{"flows" if queue == "flows" else "flowblind"}"', 'ecn_mode="sce"', ramp)
+    mode = f'flow_mode="{"flows" if queue == "flows" else "flowblind"}"'
+    keys = ('kind="cake"', 'diffserv="besteffort"', mode, 'ecn_mode="sce"', ramp)
     return f"bottleneck.queue={{ {', '.join(filter(None, keys))} }}"
 
 

@@ -95,6 +95,9 @@ impl Draft {
         }
         if self.one_in(4) {
             self.one_of("dequeue_point", &["start", "end"]);
+        } else if self.one_in(6) {
+            let ring = 1 + self.random.below(4);
+            self.bare("ring", ring);
         }
         let dotted =
             |key: &str| if table == "link" { format!("link.{key}") } else { format!("{table}.{key}") };

@@ -7,6 +7,7 @@ const LONG: &str = r#"
 duration = "10 s"
 [bottleneck]
 rate = "1 Gbit/s"
+queue = { kind = "fifo", limit = "unlimited" }
 [[flow]]
 cc = "reno"
 rtt = "50 ms"
