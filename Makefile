@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test test-long docs-run install wheel wheel-pgo test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce validate course gallery front-page notebooks packs docs man web test-web clean
+.PHONY: demo test test-long docs-run install wheel wheel-pgo test-wheel lint test-rust test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce validate course gallery front-page notebooks packs docs man web test-web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -68,14 +68,24 @@ docs-run: install
 # results/, with the command that tries it again.
 FUZZ_SECONDS ?= 150
 FUZZ = target/fuzz/examples/fuzz
-fuzz: install
-	cargo build --profile fuzz -p windtunnel-scenario --example fuzz
+fuzz: install fuzzer
 	$(FUZZ) texts --seconds $(FUZZ_SECONDS)
 	$(FUZZ) runs --seconds $(FUZZ_SECONDS)
 	$(FUZZ) relations --seconds $(FUZZ_SECONDS) --events 30000
 	$(BIN)/python -m fuzz.attacks files --seconds $(FUZZ_SECONDS)
 	$(BIN)/python -m fuzz.attacks commands --seconds $(FUZZ_SECONDS)
 	$(BIN)/python -m fuzz.attacks kills --seconds $(FUZZ_SECONDS)
+
+fuzzer:
+	cargo build --profile fuzz -p windtunnel-scenario --example fuzz
+
+# All relations between runs, what is recorded among them, on seeds that no search had before (the time gives them), for
+# MINUTES: after a change of the simulator, and before a release. It prints the seeds; FIRST_SEED=N tries them again. A
+# scenario that fails is written to results/; a copy of it in crates/scenario/tests/scenario/found is a test from then on.
+MINUTES ?= 30
+FIRST_SEED ?= $(shell date +%s)000
+soak: fuzzer
+	$(FUZZ) relations --seconds $$(($(MINUTES) * 60)) --events 30000 --seed $(FIRST_SEED)
 
 # The parsers under libFuzzer, which needs a nightly compiler and `cargo install cargo-fuzz`. What it finds new grows
 # fuzz/corpus; `make fuzz-seeds` takes the least part of it that reaches as much into the repository.

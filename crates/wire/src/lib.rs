@@ -8,6 +8,7 @@
 
 mod accecn;
 mod ecn_counts;
+mod extras;
 mod options;
 mod packet;
 mod rewrite;
@@ -15,6 +16,7 @@ mod signal;
 
 pub use accecn::{ACE_MODULUS, AccEcnOption, AccEcnOrder, COUNTER_MODULUS};
 pub use ecn_counts::EcnCounts;
+pub use extras::Extras;
 pub use options::{MdsCapability, Options, SackBlock, SackBlocks};
 pub use packet::{FlowId, Packet};
 pub use rewrite::{Encapsulation, IpFields, TcpOption};

@@ -1,10 +1,8 @@
 //! TCP options that few packets carry.
 
-use std::sync::Arc;
-
 use windtunnel_units::Seq;
 
-use crate::{AccEcnOption, EcnCounts, Encapsulation};
+use crate::{AccEcnOption, EcnCounts};
 
 /// One SACK block (RFC 2018): the bytes from `start` up to, not including, `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,8 +62,8 @@ pub struct MdsCapability {
     pub log2_tau: u8,
 }
 
-/// Parts that most packets lack: rare options, and what a medium or a capture adds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The options of a packet besides the timestamp (RFC 7323), which a packet has a field for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// SACK blocks.
     pub sack: SackBlocks,
@@ -77,13 +75,15 @@ pub struct Options {
     pub mds_capable: Option<MdsCapability>,
     /// On a SYN or SYN-ACK: SACK permitted (RFC 2018).
     pub sack_permitted: bool,
-    /// The headers inside the outermost one, in a tunnel.
-    pub tunnels: Encapsulation,
-    /// The medium damaged it: its receiver's checksum discards it.
-    pub corrupted: bool,
-    /// The packet's identity, where packets are told apart; else 0. Where they are captured, it is the same at every
-    /// point of the path, and where single events are kept, in one queue.
-    pub id: u64,
-    /// What a transport from elsewhere put into the packet, headers and all; ours say what they have to say in fields.
-    pub content: Option<Arc<[u8]>>,
+}
+
+impl Options {
+    /// True without an option.
+    pub const fn is_empty(&self) -> bool {
+        self.sack.is_empty()
+            && self.accecn.is_none()
+            && self.ecn_counts.is_none()
+            && self.mds_capable.is_none()
+            && !self.sack_permitted
+    }
 }

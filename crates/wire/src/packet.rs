@@ -2,7 +2,7 @@
 
 use windtunnel_units::{Bytes, Seq, Time};
 
-use crate::{Dscp, Ecn, Options, TcpFlags};
+use crate::{Dscp, Ecn, Extras, TcpFlags};
 
 /// The flow that a packet belongs to: its index in the network, which stands for the 5-tuple.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,8 +39,8 @@ pub struct Packet {
     pub ts_val: Time,
     /// The timestamp option's echo.
     pub ts_ecr: Time,
-    /// Options that few packets carry.
-    pub options: Option<Box<Options>>,
+    /// What few packets carry.
+    pub(crate) extras: Option<Box<Extras>>,
     /// The flow that it belongs to.
     pub flow: FlowId,
     size: u32,
@@ -66,7 +66,7 @@ impl Packet {
             ack: Seq::SYN,
             ts_val: Time::ZERO,
             ts_ecr: Time::ZERO,
-            options: None,
+            extras: None,
             flow,
             size: size.get() as u32,
             headers: (size - payload).get() as u16,
@@ -80,13 +80,7 @@ impl Packet {
     /// A duplicate, for a medium that delivers it twice: the only way to get one. The caller counts it.
     #[must_use]
     pub fn duplicate(&self) -> Packet {
-        Packet { options: self.options.clone(), ..*self }
-    }
-
-    /// True if it was damaged on its way.
-    #[inline]
-    pub fn is_corrupted(&self) -> bool {
-        self.options.as_ref().is_some_and(|options| options.corrupted)
+        Packet { extras: self.extras.clone(), ..*self }
     }
 
     /// A segment of TCP that only acknowledges: it has no data, and opens and closes nothing.
@@ -95,11 +89,6 @@ impl Packet {
         self.flags.contains(TcpFlags::ACK)
             && self.size == self.headers as u32
             && opens_or_closes.bits() == self.flags.bits()
-    }
-
-    /// The packet's identity, where packets are told apart; else 0.
-    pub fn id(&self) -> u64 {
-        self.options.as_ref().map_or(0, |options| options.id)
     }
 
     /// The IP packet's length.

@@ -78,7 +78,8 @@ impl Packet {
 
     /// A middlebox overwrites an option with NOPs: the length stays. True if the option was there.
     pub fn strip_option(&mut self, option: TcpOption) -> bool {
-        let Some(options) = &mut self.options else { return false };
+        let Some(extras) = &mut self.extras else { return false };
+        let options = extras.options_mut();
         match option {
             TcpOption::AccEcn => options.accecn.take().is_some(),
             TcpOption::EcnCounts => options.ecn_counts.take().is_some(),
@@ -99,7 +100,7 @@ impl Packet {
     #[must_use]
     pub fn encapsulate(&mut self, outer: IpFields, overhead: Bytes) -> bool {
         let ip = self.ip();
-        let tunnels = &mut self.options.get_or_insert_default().tunnels;
+        let tunnels = &mut self.extras.get_or_insert_default().tunnels;
         let Some(place) = tunnels.inner.get_mut(usize::from(tunnels.depth)) else { return false };
         *place = Inner { ip, overhead: overhead.get() as u16, number: 0 };
         tunnels.depth += 1;
@@ -110,8 +111,8 @@ impl Packet {
 
     /// The entry of the outermost tunnel gives the packet a number.
     pub fn number_in_tunnel(&mut self, number: u64) {
-        let Some(options) = &mut self.options else { return };
-        let tunnels = &mut options.tunnels;
+        let Some(extras) = &mut self.extras else { return };
+        let tunnels = &mut extras.tunnels;
         if let Some(innermost) = usize::from(tunnels.depth).checked_sub(1) {
             tunnels.inner[innermost].number = number;
         }
@@ -119,22 +120,22 @@ impl Packet {
 
     /// The number that the entry of the outermost tunnel gave the packet.
     pub fn tunnel_number(&self) -> Option<u64> {
-        let tunnels = &self.options.as_ref()?.tunnels;
+        let tunnels = &self.extras.as_ref()?.tunnels;
         let innermost = usize::from(tunnels.depth).checked_sub(1)?;
         Some(tunnels.inner[innermost].number)
     }
 
     /// The header inside the outermost one; nothing if the packet is in no tunnel.
     pub fn inner_ip(&self) -> Option<IpFields> {
-        let tunnels = &self.options.as_ref()?.tunnels;
+        let tunnels = &self.extras.as_ref()?.tunnels;
         let innermost = usize::from(tunnels.depth).checked_sub(1)?;
         Some(tunnels.inner[innermost].ip)
     }
 
     /// The packet leaves a tunnel and goes on with the header `ip`.
     pub fn decapsulate(&mut self, ip: IpFields) {
-        let Some(options) = &mut self.options else { return };
-        let tunnels = &mut options.tunnels;
+        let Some(extras) = &mut self.extras else { return };
+        let tunnels = &mut extras.tunnels;
         let Some(depth) = tunnels.depth.checked_sub(1) else { return };
         let overhead = Bytes::new(u64::from(tunnels.inner[usize::from(depth)].overhead));
         tunnels.depth = depth;
@@ -193,14 +194,14 @@ mod tests {
     fn options() {
         let mut syn = packet();
         assert!(!syn.strip_option(TcpOption::Mds), "no options at all");
-        syn.options = Some(Box::new(Options {
+        syn.set_options(Options {
             mds_capable: Some(MdsCapability::default()),
             sack_permitted: true,
             ..Options::default()
-        }));
+        });
         assert!(syn.strip_option(TcpOption::Mds));
         assert!(!syn.strip_option(TcpOption::Mds));
-        assert!(syn.options.as_ref().is_some_and(|options| options.sack_permitted));
+        assert!(syn.options().is_some_and(|options| options.sack_permitted));
         assert_eq!(syn.size(), Bytes::new(1500), "NOPs take its place");
     }
 

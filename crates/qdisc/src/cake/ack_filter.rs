@@ -79,11 +79,11 @@ fn is_pure_ack(packet: &Packet) -> bool {
             && options.ecn_counts.is_none()
             && options.mds_capable.is_none()
             && !options.sack_permitted
-            && options.content.is_none()
     };
     packet.flags.without(ECHO) == TcpFlags::ACK
         && packet.payload().get() == 0
-        && packet.options.as_deref().is_none_or(plain)
+        && packet.options().is_none_or(plain)
+        && packet.content().is_none()
 }
 
 /// The SACK blocks of an arriving packet, beside those of one in the queue.
@@ -97,7 +97,7 @@ enum Sacks {
 }
 
 fn blocks(packet: &Packet) -> &[SackBlock] {
-    packet.options.as_deref().map_or(&[], |options| options.sack.as_slice())
+    packet.options().map_or(&[], |options| options.sack.as_slice())
 }
 
 fn compare(ack: &Packet, arrived: &Packet) -> Sacks {
@@ -140,7 +140,7 @@ mod tests {
         for (start, end) in sacked {
             sack.push(SackBlock { start: Seq::new(*start), end: Seq::new(*end) });
         }
-        with(number, |packet| packet.options = Some(Box::new(Options { sack, ..Options::default() })))
+        with(number, |packet| packet.set_options(Options { sack, ..Options::default() }))
     }
 
     fn filtered(queued: &[Packet], arrived: &Packet) -> [Option<usize>; 2] {
@@ -185,7 +185,7 @@ mod tests {
         let accecn = |number| {
             with(number, |packet| {
                 let accecn = Some(AccEcnOption::default());
-                packet.options = Some(Box::new(Options { accecn, ..Options::default() }));
+                packet.set_options(Options { accecn, ..Options::default() });
             })
         };
         assert_eq!(filtered(&[accecn(1), accecn(2)], &ack(3)), [None, None]);

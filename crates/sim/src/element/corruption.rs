@@ -51,7 +51,7 @@ struct Corruption {
 impl Element for Corruption {
     fn enter(&mut self, mut packet: Packet, _now: Time, tally: &mut Tally) -> Passage {
         if self.params.affects.includes(&packet) && self.random.chance(self.params.probability) {
-            packet.options.get_or_insert_default().corrupted = true;
+            packet.corrupt();
             tally.corrupted += 1;
         }
         Passage::On(packet)

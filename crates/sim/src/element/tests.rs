@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use windtunnel_units::{Bytes, Duration, Probability, Seq, Time};
-use windtunnel_wire::{FlowId, Packet, SackBlock, TcpFlags};
+use windtunnel_wire::{FlowId, Options, Packet, SackBlock, TcpFlags};
 
 use super::*;
 
@@ -287,7 +287,9 @@ fn ack_thinning() {
     assert_eq!(lost.len(), 7);
 
     let mut special = vec![ack(0, 1), ack(0, 2), data(0, 3), ack(0, 4), ack(0, 5), ack(0, 6)];
-    special[1].options.get_or_insert_default().sack.push(SackBlock { start: Seq::new(9), end: Seq::new(10) });
+    let mut options = Options::default();
+    options.sack.push(SackBlock { start: Seq::new(9), end: Seq::new(10) });
+    special[1].set_options(options);
     special[3].flags |= TcpFlags::ECE;
     special[4].flags |= TcpFlags::SYN;
     let timed = special.into_iter().enumerate().map(|(i, packet)| (us(i as u64 * 1000), packet)).collect();

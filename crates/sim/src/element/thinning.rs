@@ -137,5 +137,5 @@ impl Element for AckThinning {
 /// True for an ACK that a later one does not make redundant.
 fn says_more(packet: &Packet) -> bool {
     packet.flags.contains(TcpFlags::SYN)
-        || packet.options.as_ref().is_some_and(|options| !options.sack.as_slice().is_empty())
+        || packet.options().is_some_and(|options| !options.sack.as_slice().is_empty())
 }

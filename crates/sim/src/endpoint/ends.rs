@@ -3,7 +3,7 @@
 use windtunnel_prefetch::prefetch;
 use windtunnel_tcp::{Receiver, ideal};
 use windtunnel_units::{Bytes, Time};
-use windtunnel_wire::Options;
+use windtunnel_wire::Extras;
 
 use super::{Halves, Pair, Reading, ReceiverHalf, SenderHalf, Still, TcpEnd, Waiting};
 use crate::application::{DatagramReceiver, DatagramSender};
@@ -131,10 +131,10 @@ impl Ends {
         }
     }
 
-    /// Returns the options of an ACK that has arrived.
-    pub(crate) fn take_back(&mut self, options: Box<Options>) {
+    /// Returns the memory of an ACK's options that has arrived.
+    pub(crate) fn take_back(&mut self, extras: Box<Extras>) {
         if let Ends::Tcp(halves) = self {
-            halves.receiver.take_back(options);
+            halves.receiver.take_back(extras);
         }
     }
 

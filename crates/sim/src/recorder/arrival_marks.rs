@@ -18,7 +18,7 @@ impl ArrivalMarks {
     /// Gives a packet that enters a queue an identity, where captures do not.
     pub(super) fn name(&mut self, packet: &mut Packet) {
         self.last += 1;
-        packet.options.get_or_insert_default().id = self.last;
+        packet.set_id(self.last);
     }
 
     /// A queue marked the packet `id`. The more severe of two marks counts.

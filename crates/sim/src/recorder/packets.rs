@@ -144,7 +144,7 @@ impl Captures {
         }
         self.packets.push(captured);
         // No packet has number 0, which stands for packets that are not captured.
-        packet.options.get_or_insert_default().id = (self.packets.len() as u64) << 1 | u64::from(reply);
+        packet.set_id((self.packets.len() as u64) << 1 | u64::from(reply));
     }
 
     fn push(&mut self, now: Time, tap: Tap, packet: &Packet, of: Owner, hidden: Option<Hidden>) {
@@ -225,7 +225,7 @@ fn place(id: u64) -> Option<usize> {
 
 impl PacketColumns {
     fn push_sack(&mut self, packet: &Packet) {
-        let blocks = packet.options.as_ref().map_or(&[][..], |options| options.sack.as_slice());
+        let blocks = packet.options().map_or(&[][..], |options| options.sack.as_slice());
         let block = |n: usize| blocks.get(n).copied().unwrap_or_default();
         self.sack_n.push(blocks.len() as u8);
         for (n, (start, end)) in [
@@ -247,14 +247,14 @@ impl PacketColumns {
 impl PacketColumns {
     /// The capability of MDS: 1 more than the logarithm of its tau, 0 without one.
     fn push_mds(&mut self, packet: &Packet) {
-        let capability = packet.options.as_ref().and_then(|options| options.mds_capable);
+        let capability = packet.options().and_then(|options| options.mds_capable);
         self.mds.push(capability.map_or(0, |capability| capability.log2_tau + 1));
     }
 
     /// The option that counts marks, AccECN's or QUIC's counts: its kind, 0 without one, and its fields in order.
     fn push_accecn(&mut self, packet: &Packet) {
-        let option = packet.options.as_ref().and_then(|options| options.accecn);
-        let counts = packet.options.as_ref().and_then(|options| options.ecn_counts);
+        let option = packet.options().and_then(|options| options.accecn);
+        let counts = packet.options().and_then(|options| options.ecn_counts);
         let counted = counts.map(EcnCounts::fields);
         let fields = match (&option, &counted) {
             (Some(option), _) => option.fields(),

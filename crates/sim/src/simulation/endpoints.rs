@@ -80,7 +80,7 @@ impl Simulation {
     #[inline(always)]
     pub(super) fn deliver_segment(&mut self, packet: &Packet) {
         let index = packet.flow.index();
-        if packet.options.is_some() && self.inspect(packet, Tap::Receiver) {
+        if packet.has_extras() && self.inspect(packet, Tap::Receiver) {
             return;
         }
         self.arrived += 1;
@@ -102,16 +102,16 @@ impl Simulation {
 
 /// The loop's work for a transport `T`.
 impl Simulation {
-    /// A packet reached the sending half. Its options go back to the receiving half for another one.
+    /// A packet reached the sending half. The memory of its options goes back to the receiving half for another one.
     #[inline(always)]
     fn take_ack<T: Transported>(&mut self, index: usize, packet: &mut Packet) {
-        if packet.options.is_some() && self.inspect(packet, Tap::Sender) {
+        if packet.has_extras() && self.inspect(packet, Tap::Sender) {
             return;
         }
         self.arrived += 1;
         self.take_feedback::<T>(index, packet);
-        if let Some(options) = packet.options.take() {
-            self.flows[index].ends.take_back(options);
+        if let Some(extras) = packet.take_extras() {
+            self.flows[index].ends.take_back(extras);
         }
     }
 

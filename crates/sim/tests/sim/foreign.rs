@@ -69,12 +69,12 @@ impl Frame {
             Frame::Ack { .. } => Bytes::ZERO,
         };
         let mut packet = Packet::new(flow, HEADERS + payload, payload);
-        packet.options.get_or_insert_default().content = Some(Arc::from(self.encode()));
+        packet.set_content(Arc::from(self.encode()));
         packet
     }
 
     fn of(packet: &Packet) -> Option<Frame> {
-        packet.options.as_ref()?.content.as_deref().and_then(Frame::decode)
+        packet.content().map(|content| &**content).and_then(Frame::decode)
     }
 }
 

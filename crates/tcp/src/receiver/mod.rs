@@ -32,7 +32,7 @@ use std::num::NonZeroU32;
 
 use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Seq, Time};
-use windtunnel_wire::{Ecn, Options, Packet, TcpFlags};
+use windtunnel_wire::{Ecn, Extras, Packet, TcpFlags};
 
 use self::attack::Attack;
 use self::buffer::{Buffer, initial_window};
@@ -64,7 +64,7 @@ struct Due {
     seq: Seq,
     ack: Seq,
     ts_ecr: Time,
-    options: Option<Box<Options>>,
+    extras: Option<Box<Extras>>,
     window: u16,
     flags: TcpFlags,
 }
@@ -100,9 +100,9 @@ pub struct Receiver {
     buffer: Option<Box<Buffer>>,
     gro: Option<Box<Gro>>,
     due: VecDeque<Due>,
-    /// Options of ACKs that have arrived.
+    /// Memory for the options of ACKs, from those that have arrived.
     #[expect(clippy::vec_box, reason = "packets carry boxes: these are kept for the next ones")]
-    spare: Vec<Box<Options>>,
+    spare: Vec<Box<Extras>>,
     stats: ReceiverStats,
 }
 
@@ -184,13 +184,13 @@ impl Receiver {
     pub fn poll_ack(&mut self, now: Time) -> Option<Packet> {
         let due = self.due.pop_front()?;
         let syn = due.flags.contains(TcpFlags::SYN);
-        let headers = self.headers(due.options.as_deref(), syn);
+        let headers = self.headers(due.extras.as_deref().map(Extras::options), syn);
         let mut ack = Packet::new(self.endpoint.flow, headers, Bytes::ZERO);
         ack.seq = due.seq;
         ack.ack = due.ack;
         ack.ts_val = self.timestamps.value(now);
         ack.ts_ecr = due.ts_ecr;
-        ack.options = due.options;
+        ack.set_extras(due.extras);
         ack.window = due.window;
         ack.flags = due.flags;
         self.stamp(&mut ack);
@@ -419,10 +419,10 @@ impl Receiver {
         self.stats.acks += 1;
         self.stats.compressed_acks += u64::from(self.delayed_ack.held());
         self.stats.dsacks += u64::from(self.sack.has_duplicate());
-        let options = self.options();
+        let extras = self.extras();
         let window = self.offer();
         let feedback = self.feedback.flags(self.delayed_ack.mark(), self.rcv_nxt);
-        self.leave(seq, feedback | flags, options, window);
+        self.leave(seq, feedback | flags, extras, window);
         self.delayed_ack.on_ack_sent();
     }
 
@@ -443,12 +443,12 @@ impl Receiver {
 
     /// An ACK with these flags, options and window field is due.
     #[inline]
-    fn leave(&mut self, seq: Seq, flags: TcpFlags, options: Option<Box<Options>>, window: u16) {
+    fn leave(&mut self, seq: Seq, flags: TcpFlags, extras: Option<Box<Extras>>, window: u16) {
         let (ack, ts_ecr) = (self.rcv_nxt, self.timestamps.echo());
         if self.attack.is_some() {
             self.divide(seq, ack, ts_ecr, window, flags);
         }
-        self.due.push_back(Due { seq, ack, ts_ecr, options, window, flags });
+        self.due.push_back(Due { seq, ack, ts_ecr, extras, window, flags });
         self.timestamps.on_ack_sent(self.rcv_nxt);
     }
 }

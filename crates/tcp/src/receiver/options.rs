@@ -1,7 +1,7 @@
 //! The options of the receiver's packets: SACK blocks and AccECN's counters share what timestamps leave of 40 bytes.
 
 use windtunnel_units::Bytes;
-use windtunnel_wire::{Ecn, EcnCounts, Options, Packet, SackBlocks, TcpFlags};
+use windtunnel_wire::{Ecn, EcnCounts, Extras, Options, Packet, SackBlocks, TcpFlags};
 
 use super::Receiver;
 use super::feedback::{Answer, Feedback, option_size};
@@ -24,7 +24,7 @@ const SPARE: usize = 64;
 impl Receiver {
     /// The options of the ACK that leaves next.
     #[inline]
-    pub(super) fn options(&mut self) -> Option<Box<Options>> {
+    pub(super) fn extras(&mut self) -> Option<Box<Extras>> {
         let has_blocks = self.sack.has_blocks(&self.reassembly);
         let counts = matches!(self.feedback, Feedback::AccEcn(_) | Feedback::Quic(_));
         if has_blocks || counts { self.fill(has_blocks) } else { None }
@@ -36,7 +36,7 @@ impl Receiver {
     }
 
     #[inline(never)]
-    fn fill(&mut self, has_blocks: bool) -> Option<Box<Options>> {
+    fn fill(&mut self, has_blocks: bool) -> Option<Box<Extras>> {
         let mut sack = SackBlocks::default();
         if has_blocks {
             sack = self.sack.blocks(&self.reassembly);
@@ -56,28 +56,28 @@ impl Receiver {
             _ => None,
         };
         (has_blocks || accecn.is_some() || ecn_counts.is_some()).then(|| {
-            let mut options = self.spare.pop().unwrap_or_default();
-            *options = Options { sack, accecn, ecn_counts, ..Options::default() };
-            options
+            let mut extras = self.spare.pop().unwrap_or_default();
+            *extras = Extras::from(Options { sack, accecn, ecn_counts, ..Options::default() });
+            extras
         })
     }
 
-    /// Takes the options of an ACK back that has arrived: the next one that needs some has them, so that no ACK
+    /// Takes the memory of an ACK's options back that has arrived: the next one that needs some has it, so that no ACK
     /// allocates any while as many come back as leave.
-    pub fn take_back(&mut self, options: Box<Options>) {
+    pub fn take_back(&mut self, extras: Box<Extras>) {
         if self.spare.len() < SPARE {
-            self.spare.push(options);
+            self.spare.push(extras);
         }
     }
 
     /// The options of a SYN/ACK.
-    pub(super) fn syn_ack_options(&self, answer: &Answer) -> Box<Options> {
-        Box::new(Options {
+    pub(super) fn syn_ack_options(&self, answer: &Answer) -> Box<Extras> {
+        Box::new(Extras::from(Options {
             mds_capable: answer.mds,
             sack_permitted: self.sack.is_enabled(),
             accecn: answer.option,
             ..Options::default()
-        })
+        }))
     }
 
     /// The ECN fields of its packets, as the SYN has just agreed.
@@ -126,7 +126,7 @@ impl Receiver {
 
     /// A SYN without "SACK permitted" forbids SACK (RFC 2018 section 2).
     pub(super) fn negotiate_sack(&mut self, syn: &Packet) {
-        let permitted = syn.options.as_ref().is_some_and(|options| options.sack_permitted);
+        let permitted = syn.options().is_some_and(|options| options.sack_permitted);
         if !permitted && self.sack.is_enabled() {
             self.sack = Sack::disabled();
         }

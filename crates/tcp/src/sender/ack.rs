@@ -137,19 +137,15 @@ impl Sender {
             restart_timer: !acked.removed.is_zero(),
             reduction_began: false,
         };
-        match packet.options.as_deref() {
-            Some(options) if self.params.sack => {
-                self.take_sack(options.sack.as_slice(), &mut ack, &mut times);
+        let blocks = packet.options().map_or(&[][..], |options| options.sack.as_slice());
+        if self.params.sack && !blocks.is_empty() {
+            self.take_sack(blocks, &mut ack, &mut times);
+        } else if !advanced {
+            let plain = packet.payload() == Bytes::ZERO && !window_moved && packet.ack == self.board.una();
+            ack.duplicate = plain && !self.board.is_empty();
+            if ack.duplicate && !self.params.sack {
+                self.take_duplicate(&mut ack);
             }
-            _ if !advanced => {
-                let plain =
-                    packet.payload() == Bytes::ZERO && !window_moved && packet.ack == self.board.una();
-                ack.duplicate = plain && !self.board.is_empty();
-                if ack.duplicate && !self.params.sack {
-                    self.take_duplicate(&mut ack);
-                }
-            }
-            _ => {}
         }
         // Without SACK, data that a retransmission released may have been waiting at the receiver: they prove
         // nothing.

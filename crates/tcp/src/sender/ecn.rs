@@ -146,7 +146,7 @@ impl EcnSender {
         let unheard = scheme == FeedbackScheme::AccEcn && endpoint.ecn == Ecn::Ect1;
         self.data = if unheard { Ecn::NotEct } else { endpoint.ecn };
         // What comes back is what was offered, or it is a refusal.
-        let accepted = packet.options.as_ref().and_then(|options| options.mds_capable);
+        let accepted = packet.options().and_then(|options| options.mds_capable);
         let mds = accepted == Some(mds_offer(needs));
         match scheme {
             FeedbackScheme::Mds if mds => {

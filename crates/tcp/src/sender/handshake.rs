@@ -162,11 +162,11 @@ impl Sender {
         if ask_ecn {
             self.ecn.stamp_syn(&self.endpoint, self.handshake.syns > 1, &mut packet);
         }
-        packet.options = Some(Box::new(Options {
+        packet.set_options(Options {
             sack_permitted: self.params.sack,
             mds_capable: mds.then(|| mds_offer(&self.needs)),
             ..Options::default()
-        }));
+        });
         self.syn_enters_host();
         Some(packet)
     }
@@ -182,7 +182,7 @@ impl Sender {
         }
         self.handshake.stage = Stage::Established;
         self.handshake.due = Time::NEVER;
-        if !packet.options.as_ref().is_some_and(|options| options.sack_permitted) {
+        if !packet.options().is_some_and(|options| options.sack_permitted) {
             self.go_without_sack();
         }
         let (asked, sack) = (self.handshake.asked_ecn, self.params.sack);
@@ -231,7 +231,7 @@ impl Sender {
         packet.seq = Seq::FIRST_DATA;
         packet.flags = flags;
         self.ecn.stamp_handshake_ack(&mut packet);
-        packet.options = Some(Box::new(Options { accecn: Some(option), ..Options::default() }));
+        packet.set_options(Options { accecn: Some(option), ..Options::default() });
         Some(packet)
     }
 

@@ -87,7 +87,7 @@ impl Skip {
         let covers = |options: &windtunnel_wire::Options| {
             options.sack.as_slice().iter().any(|block| block.start < end && block.end > start)
         };
-        packet.ack > start || packet.options.as_deref().is_some_and(covers)
+        packet.ack > start || packet.options().is_some_and(covers)
     }
 }
 

@@ -289,15 +289,15 @@ fn the_receiver_knows_no_options() {
     let mut receiver = Bsd42Params::default().receiver(endpoint(0));
     let mut syn = Packet::new(FlowId::new(0), HEADERS_WITHOUT_TIMESTAMPS, Bytes::ZERO);
     (syn.flags, syn.ts_val) = (TcpFlags::SYN, at(5));
-    syn.options = Some(Box::new(Options { sack_permitted: true, ..Options::default() }));
+    syn.set_options(Options { sack_permitted: true, ..Options::default() });
     receiver.on_segment(&syn, at(10));
     let answer = receiver.poll_ack(at(10)).expect("a SYN|ACK");
     assert_eq!((answer.ts_val, answer.ts_ecr), (Time::ZERO, Time::ZERO));
-    assert!(answer.options.is_none_or(|options| !options.sack_permitted));
+    assert!(answer.options().is_none_or(|options| !options.sack_permitted));
     let mut data = Packet::new(FlowId::new(0), Bytes::new(MSS), Bytes::new(MSS));
     data.seq = Seq::new(1 + MSS);
     receiver.on_segment(&data, at(20));
-    assert!(receiver.poll_ack(at(20)).expect("at once").options.is_none());
+    assert!(receiver.poll_ack(at(20)).expect("at once").options().is_none());
 }
 
 /// One link that all senders share: 56 kbit/s, as a trunk of the ARPANET had, a tail-drop queue, and 100 ms each way.

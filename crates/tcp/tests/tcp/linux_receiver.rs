@@ -103,7 +103,7 @@ fn replay(script: &Script<'_>) -> (u64, Vec<(u64, Answer)>) {
     // The SYN arrives late enough that no timestamp is zero.
     let start = Time::ZERO + Duration::SECOND;
     let mut syn = packet(0, 0, TcpFlags::SYN | ecn, start);
-    syn.options = Some(Box::new(Options { sack_permitted: script.flag("sack"), ..Options::default() }));
+    syn.set_options(Options { sack_permitted: script.flag("sack"), ..Options::default() });
     receiver.on_segment(&syn, start);
     let syn_ack = receiver.poll_ack(start).expect("a SYN|ACK");
     let established = start + rtt;
@@ -122,7 +122,7 @@ fn replay(script: &Script<'_>) -> (u64, Vec<(u64, Answer)>) {
                     window: u64::from(ack.window) << shift,
                     ece: ack.flags.contains(TcpFlags::ECE),
                     fin: ack.flags.contains(TcpFlags::FIN),
-                    blocks: ack.options.as_ref().map(|options| edges(options)).unwrap_or_default(),
+                    blocks: ack.options().map(|options| edges(options)).unwrap_or_default(),
                 },
             ));
         }

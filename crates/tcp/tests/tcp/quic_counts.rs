@@ -77,7 +77,7 @@ impl Lab {
         let mut lab = Lab { sender, heard, now: Time::ZERO, flight: Vec::new() };
         let mut answer = lab.packet(1);
         answer.flags = TcpFlags::SYN | TcpFlags::ACK | TcpFlags::ECE;
-        answer.options = Some(Box::new(Options { sack_permitted: true, ..Options::default() }));
+        answer.set_options(Options { sack_permitted: true, ..Options::default() });
         lab.give(&answer);
         assert_eq!(lab.flight, [ecn; 10]);
         lab
@@ -109,7 +109,7 @@ impl Lab {
             let start = Seq::FIRST_DATA + MSS * *n;
             options.sack.push(SackBlock { start, end: start + MSS });
         }
-        packet.options = Some(Box::new(options));
+        packet.set_options(options);
         self.give(&packet);
     }
 
@@ -228,7 +228,7 @@ fn receiver() {
     let mut receiver = Receiver::new(endpoint(Ecn::Ect0), &params, acks);
     let mut syn = Packet::new(FlowId::new(0), HEADERS, Bytes::ZERO);
     syn.flags = TcpFlags::SYN | TcpFlags::ECE | TcpFlags::CWR;
-    syn.options = Some(Box::new(Options { sack_permitted: true, ..Options::default() }));
+    syn.set_options(Options { sack_permitted: true, ..Options::default() });
     receiver.on_segment(&syn, Time::ZERO);
     assert_eq!(receiver.poll_ack(Time::ZERO).expect("an answer").flags.ace(), 0b001);
     let mut give = |n: u64, ecn| {
@@ -240,7 +240,7 @@ fn receiver() {
         receiver.on_segment(&packet, now);
         receiver.poll_ack(now).map(|ack| {
             assert_eq!(ack.flags, TcpFlags::ACK, "the flags say nothing");
-            let options = ack.options.as_deref();
+            let options = ack.options();
             (ack.size() - HEADERS, options.and_then(|options| options.ecn_counts.map(EcnCounts::fields)))
         })
     };

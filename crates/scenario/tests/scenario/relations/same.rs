@@ -5,6 +5,7 @@ use std::sync::Arc;
 use windtunnel_scenario::{Change, Endpoints, FlowGroup, LinkRate, Member, Scenario, Shape, compile};
 use windtunnel_sim::Simulation;
 use windtunnel_sim::element::{CorruptionParams, DuplicationParams, ElementParams, LossParams};
+use windtunnel_sim::recorder::{RecordParams, StateRecording};
 use windtunnel_units::{Duration, Probability, Time};
 
 use super::Case;
@@ -75,20 +76,33 @@ pub(super) fn members_written_out(case: &Case) -> bool {
     true
 }
 
-/// Series of another resolution.
-pub(super) fn other_interval(case: &Case) -> bool {
-    let mut other = case.scenario.clone();
-    other.record.interval = (other.record.interval * 3 / 7).max(Duration::from_micros(1));
-    case.run.assert_same(&Run::of(&other), "other interval");
-    true
-}
-
-/// Fewer and other records.
-pub(super) fn other_records(case: &Case) -> bool {
-    let mut other = case.scenario.clone();
-    let record = &mut other.record;
-    (record.packets, record.events, record.points) = (false, !record.events, Some(Duration::ZERO));
-    case.run.assert_same(&Run::of(&other), "other records");
+/// Each key of `[record]` switched alone, where it decides what is recorded: a run that records nothing beyond its
+/// totals, with one record, is the same run. The case itself has captures among others.
+pub(super) fn each_record(case: &Case) -> bool {
+    let recorded = |record: RecordParams| Run::of(&Scenario { record, ..case.scenario.clone() });
+    let RecordParams { interval, points, state, events: _, packets } = case.scenario.record;
+    assert!(packets, "a case has captures");
+    let least = RecordParams {
+        interval,
+        points: Some(Duration::ZERO),
+        state: StateRecording::Off,
+        events: false,
+        packets: false,
+    };
+    let run = recorded(least);
+    case.run.assert_same(&run, "nothing recorded");
+    let finer = (interval * 3 / 7).max(Duration::from_micros(1));
+    let points = points.filter(|spacing| !spacing.is_zero()).or(Some(Duration::from_micros(100)));
+    let state = if state == StateRecording::Interval { state } else { StateRecording::Changes };
+    for (key, record) in [
+        ("interval", RecordParams { interval: finer, ..least }),
+        ("points", RecordParams { points, ..least }),
+        ("state", RecordParams { state, ..least }),
+        ("events", RecordParams { events: true, ..least }),
+        ("packets", RecordParams { packets, ..least }),
+    ] {
+        run.assert_same(&recorded(record), key);
+    }
     true
 }
 

@@ -72,13 +72,13 @@ fn option_stripper() {
         };
         options.accecn = Some(AccEcnOption::default());
         options.sack.push(SackBlock { start: Seq::new(1), end: Seq::new(2) });
-        packet.options = Some(Box::new(options));
+        packet.set_options(options);
         packet
     };
     let left = |params: OptionStripperParams, flags| {
         let packet = through(&mut element(params), packet(flags)).unwrap();
         assert_eq!(packet.size(), Bytes::new(52));
-        let options = packet.options.as_ref().unwrap();
+        let options = packet.options().unwrap();
         let kept = [
             options.accecn.is_some(),
             options.mds_capable.is_some(),

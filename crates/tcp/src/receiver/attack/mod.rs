@@ -64,7 +64,7 @@ impl Receiver {
             self.stats.acks += 1;
             let flags = self.feedback.flags(self.delayed_ack.mark(), self.rcv_nxt);
             let window = self.window.repeat();
-            self.due.push_back(Due { seq: self.close.snd_nxt(), ack, ts_ecr, options: None, window, flags });
+            self.due.push_back(Due { seq: self.close.snd_nxt(), ack, ts_ecr, extras: None, window, flags });
         }
         report
     }
@@ -113,7 +113,7 @@ impl Receiver {
         for ack in attack.division.steps(last, ack, self.segment_size.estimate()) {
             self.stats.acks += 1;
             let flags = self.feedback.flags_of_part(flags, ack);
-            self.due.push_back(Due { seq, ack, ts_ecr, options: None, window, flags });
+            self.due.push_back(Due { seq, ack, ts_ecr, extras: None, window, flags });
         }
     }
 }

@@ -109,7 +109,7 @@ impl Feedback {
             *self = Feedback::None;
             return Answer::default();
         }
-        let offered = syn.options.as_ref().and_then(|options| options.mds_capable);
+        let offered = syn.options().and_then(|options| options.mds_capable);
         let is_known = |offer: &MdsCapability| tau.is_none_or(|tau| tau.ilog2() == u32::from(offer.log2_tau));
         let mds = offered.filter(|offer| scheme.is_mds() && is_known(offer));
         *self = match scheme {

@@ -80,7 +80,7 @@ impl AccEcn {
         if syn.is_none() && code != RESERVED {
             return None;
         }
-        let option = syn_ack.options.as_ref().and_then(|options| options.accecn);
+        let option = syn_ack.options().and_then(|options| options.accecn);
         let zeroed = |counter: Option<u32>| counter == Some(0);
         let mut accecn = AccEcn {
             mss,
@@ -157,7 +157,7 @@ impl AccEcn {
             self.ignores_feedback = true;
             self.distrusts_path = true;
         }
-        let option = packet.options.as_ref().and_then(|options| options.accecn);
+        let option = packet.options().and_then(|options| options.accecn);
         let option = option.filter(|_| !self.ignores_options);
         if self.ignores_feedback || self.is_superseded(packet.ts_val, option.as_ref(), progress) {
             return false;
@@ -174,7 +174,7 @@ impl AccEcn {
         let reported = option.and_then(|option| option.ce().or((self.ceb == 0).then_some(0)));
         let reported = reported.map(|counter| grown(&mut self.ceb, counter, COUNTER_MODULUS));
         let reported = reported.map(|bytes| Bytes::new(bytes.into()));
-        let blocks = packet.options.as_ref().map_or(0, |options| options.sack.as_slice().len());
+        let blocks = packet.options().map_or(0, |options| options.sack.as_slice().len());
         // With as many blocks as there was room for, or without SACK, more may have arrived than the ACKs that came have shown.
         let hides_some = !progress.sack || blocks >= BLOCKS_BESIDE_OPTION;
         self.hear_ce(ace, reported, progress.delivered.segments as u32, hides_some)

@@ -75,7 +75,7 @@ impl Quic {
             return (false, false);
         }
         self.delivered += progress.delivered.segments;
-        let options = packet.options.as_ref();
+        let options = packet.options();
         let Some(counts) = options.and_then(|options| options.ecn_counts) else {
             let crowded = options.is_some_and(|options| options.sack.as_slice().len() >= BLOCKS_INSTEAD);
             self.failed = !crowded && !progress.delivered.is_zero();

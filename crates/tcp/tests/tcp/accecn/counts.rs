@@ -156,11 +156,11 @@ impl Path {
                 if self.strips_option {
                     packet.strip_option(TcpOption::AccEcn);
                 }
-                if let Some(option) = packet.options.as_ref().and_then(|options| options.accecn) {
+                if let Some(option) = packet.options().and_then(|options| options.accecn) {
                     outcome.heard_ceb = option.ce().map_or(outcome.heard_ceb, |ce| Bytes::new(ce.into()));
                     outcome.hidden = false;
                 } else {
-                    let sack = packet.options.as_ref().map(|options| options.sack);
+                    let sack = packet.options().map(|options| options.sack);
                     outcome.hidden |= sack.is_some_and(|sack| sack.as_slice().len() >= MOST_BLOCKS);
                 }
                 count += 1;
@@ -177,7 +177,7 @@ impl Path {
                 if to_receiver {
                     receiver.on_segment(&packet, now);
                 } else {
-                    let option = packet.options.as_ref().and_then(|options| options.accecn);
+                    let option = packet.options().and_then(|options| options.accecn);
                     if packet.ack > latest {
                         latest = packet.ack;
                         let ceb = option.and_then(|option| option.ce());

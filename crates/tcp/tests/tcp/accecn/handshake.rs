@@ -20,7 +20,7 @@ fn syns() {
         sender.on_timer(at(ms));
         let syn = sender.poll_transmit(at(ms)).expect("a SYN");
         assert_eq!((syn.flags.contains(TcpFlags::SYN), ace(&syn), syn.ecn), (true, code, Ecn::NotEct));
-        assert_eq!(syn.options.as_ref().and_then(|options| options.accecn), None);
+        assert_eq!(syn.options().and_then(|options| options.accecn), None);
     }
 }
 
@@ -89,7 +89,7 @@ fn third_ack() {
         let third = &sent[0];
         assert_eq!((third.payload(), third.seq, third.ack), (Bytes::ZERO, Seq::FIRST_DATA, Seq::FIRST_DATA));
         assert_eq!((ace(third), third.ecn), (code, Ecn::Ect0), "{arrived:?}: as Linux, see `ecn_pp`");
-        assert!(third.options.as_ref().is_some_and(|options| options.accecn == Some(initial())));
+        assert!(third.options().is_some_and(|options| options.accecn == Some(initial())));
         assert_eq!(third.size(), HEADERS + Bytes::new(12));
         assert!(sent[1..].iter().all(|data| ace(data) == cep && data.payload() == MSS), "{arrived:?}");
         sender.on_ack(&answer, at(20));
@@ -134,11 +134,11 @@ fn modes_of_the_server() {
 #[test]
 fn syn_again() {
     let (mut receiver, first) = answer(FeedbackScheme::AccEcn, 0b111, Ecn::NotEct);
-    assert!(first.options.as_ref().is_some_and(|options| options.accecn == Some(initial())));
+    assert!(first.options().is_some_and(|options| options.accecn == Some(initial())));
     // No SACK was offered: 52 bytes of headers, MSS 4, window scale 4, AccECN 12.
     assert_eq!(first.size(), HEADERS + Bytes::new(4 + 4 + 12));
     let again = syn(&mut receiver, 0b111, Ecn::Ect0);
-    assert_eq!((ace(&again), again.options.as_ref().and_then(|options| options.accecn)), (0b100, None));
+    assert_eq!((ace(&again), again.options().and_then(|options| options.accecn)), (0b100, None));
     let bare = syn(&mut receiver, 0b000, Ecn::NotEct);
     assert_eq!(ace(&bare), 0b010);
     let mut data = Packet::new(FlowId::new(0), HEADERS + MSS, MSS);

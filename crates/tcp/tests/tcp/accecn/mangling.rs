@@ -20,7 +20,7 @@ fn reports(segments: u64, ace: u8, ceb: Option<u32>, ms: u64) -> Packet {
     let mut packet = ack(1 + segments * MSS.get(), TcpFlags::NONE.with_ace(ace), at(ms));
     if let Some(ceb) = ceb {
         let accecn = Some(AccEcnOption::new(AccEcnOrder::Zero, 2, 1, ceb, 1));
-        packet.options = Some(Box::new(Options { accecn, ..Options::default() }));
+        packet.set_options(Options { accecn, ..Options::default() });
     }
     packet
 }
@@ -88,9 +88,11 @@ fn bytes_beyond_what_sack_shows() {
     {
         let (mut sender, told_to) = connected(Some(initial()));
         let mut packet = reports(0, 5, Some(8 * 1448), 20);
+        let mut options = *packet.options().expect("an option");
         for block in blocks {
-            packet.options.as_mut().expect("an option").sack.push(block);
+            options.sack.push(block);
         }
+        packet.set_options(options);
         sender.on_ack(&packet, at(20));
         assert_eq!((told(&told_to).counts.ce.packets, told(&told_to).counts.ce.bytes), (packets, MSS * 8));
         assert_eq!(code_points(&mut sender, 20).last(), Some(&data));
@@ -133,7 +135,7 @@ fn superseded_with_news() {
                 let start = Seq::new(1 + block * MSS.get());
                 options.sack.push(SackBlock { start, end: start + MSS });
             }
-            packet.options = Some(Box::new(options));
+            packet.set_options(options);
             packet
         };
         sender.on_ack(&dup(7, 2 * 1448, 1 + 2 * 1448, &[5], 20), at(20));

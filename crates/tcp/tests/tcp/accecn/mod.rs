@@ -104,7 +104,7 @@ fn ack(ack: u64, flags: TcpFlags, now: Time) -> Packet {
 /// A SYN/ACK with this code of AE, CWR and ECE, and an AccECN option if `option`.
 fn syn_ack(code: u8, option: Option<AccEcnOption>) -> Packet {
     let mut packet = ack(1, TcpFlags::SYN.with_ace(code), at(10));
-    packet.options = Some(Box::new(Options { sack_permitted: true, accecn: option, ..Options::default() }));
+    packet.set_options(Options { sack_permitted: true, accecn: option, ..Options::default() });
     packet
 }
 

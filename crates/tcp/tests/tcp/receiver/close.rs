@@ -103,7 +103,7 @@ fn when_its_fin_is_repeated() {
             Receiver::new(endpoint(Ecn::NotEct, false, HEADERS), &params, policy(AckPolicy::Immediate));
         for _ in 0..syns {
             let mut syn = bench.packet(0, 0, TcpFlags::SYN, Ecn::NotEct);
-            syn.options = Some(Box::new(Options { sack_permitted: true, ..Options::default() }));
+            syn.set_options(Options { sack_permitted: true, ..Options::default() });
             bench.put(&syn);
         }
         bench.wait(ms(rtt));

@@ -7,7 +7,7 @@ use windtunnel_tcp::{
     SegmentReport, TcpParams, WindowScale,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
-use windtunnel_wire::{Dscp, Ecn, FlowId, MdsCapability, Options, Packet, TcpFlags};
+use windtunnel_wire::{Dscp, Ecn, Extras, FlowId, MdsCapability, Options, Packet, TcpFlags};
 
 pub(super) const MSS: u64 = 1448;
 pub(super) const RTT: Duration = Duration::from_millis(20);
@@ -74,7 +74,7 @@ pub(super) struct Bench {
     /// Where the options of ACKs were in memory.
     pub(super) places: BTreeSet<usize>,
     #[expect(clippy::vec_box, reason = "allocations")]
-    pub(super) others: Vec<Box<Options>>,
+    pub(super) others: Vec<Box<Extras>>,
 }
 
 impl Bench {
@@ -103,8 +103,7 @@ impl Bench {
         let flags = TcpFlags::SYN.with_if(TcpFlags::ECE, wants_ecn).with_if(TcpFlags::CWR, wants_ecn);
         let mut syn = bench.packet(0, 0, flags, Ecn::NotEct);
         let mds_capable = mds.then_some(MdsCapability { log2_tau: 6 });
-        syn.options =
-            Some(Box::new(Options { sack_permitted: params.sack, mds_capable, ..Options::default() }));
+        syn.set_options(Options { sack_permitted: params.sack, mds_capable, ..Options::default() });
         bench.put(&syn);
         assert_eq!(bench.acks.len(), 1, "the SYN is answered");
         bench.acks.clear();
@@ -179,8 +178,8 @@ impl Bench {
     }
 
     fn collect(&mut self) {
-        while let Some(packet) = self.receiver.poll_ack(self.now) {
-            let blocks = packet.options.as_ref().map_or(Vec::new(), |options| {
+        while let Some(mut packet) = self.receiver.poll_ack(self.now) {
+            let blocks = packet.options().map_or(Vec::new(), |options| {
                 options.sack.as_slice().iter().map(|block| (block.start.get(), block.end.get())).collect()
             });
             assert_eq!(packet.payload(), Bytes::ZERO);
@@ -195,16 +194,18 @@ impl Bench {
                 ts_ecr: packet.ts_ecr,
                 size: packet.size().get(),
             });
-            packet.options.into_iter().for_each(|options| self.give_back(options));
+            if packet.has_extras() {
+                packet.corrupt();
+            }
+            packet.take_extras().into_iter().for_each(|extras| self.give_back(extras));
         }
     }
 
     /// The ACK has arrived. What its options held must not appear in another ACK; and if the receiver did not keep them,
     /// another allocation would take their place.
-    fn give_back(&mut self, mut options: Box<Options>) {
-        self.places.insert(std::ptr::from_ref(&*options).addr());
-        options.corrupted = true;
-        self.receiver.take_back(options);
+    fn give_back(&mut self, extras: Box<Extras>) {
+        self.places.insert(std::ptr::from_ref(&*extras).addr());
+        self.receiver.take_back(extras);
         self.others.push(Box::default());
     }
 }

@@ -16,8 +16,7 @@ fn syn(flags: TcpFlags) -> Packet {
     let mut packet = Packet::new(FlowId::new(7), HEADERS, Bytes::ZERO);
     packet.flags = TcpFlags::SYN | flags;
     packet.ts_val = Time::from_nanos(5);
-    packet.options =
-        Some(Box::new(Options { sack_permitted: true, mds_capable: Some(MDS), ..Options::default() }));
+    packet.set_options(Options { sack_permitted: true, mds_capable: Some(MDS), ..Options::default() });
     packet
 }
 
@@ -32,7 +31,7 @@ fn tau() {
         let answer = receiver.poll_ack(Time::from_nanos(11)).expect("an answer");
         assert_eq!(answer.flags.ace(), 0b001);
         assert_eq!(
-            answer.options.and_then(|options| options.mds_capable),
+            answer.options().and_then(|options| options.mds_capable),
             accepted.then_some(MDS),
             "{tau:?}"
         );

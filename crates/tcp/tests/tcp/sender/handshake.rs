@@ -134,12 +134,12 @@ fn tau() {
         lab.sender.write(MSS);
         let syn = lab.sender.poll_transmit(at(0)).expect("a SYN");
         let capability = |log2_tau| MdsCapability { log2_tau };
-        assert_eq!(syn.options.and_then(|options| options.mds_capable), Some(capability(6)), "tau = 64");
+        assert_eq!(syn.options().and_then(|options| options.mds_capable), Some(capability(6)), "tau = 64");
         let mut answer = windtunnel_wire::Packet::new(syn.flow, HEADERS, Bytes::ZERO);
         answer.flags = TcpFlags::SYN | TcpFlags::ACK | TcpFlags::ECE;
         answer.ack = windtunnel_units::Seq::FIRST_DATA;
         let mds_capable = accepted.map(capability);
-        answer.options = Some(Box::new(windtunnel_wire::Options { mds_capable, ..Default::default() }));
+        answer.set_options(windtunnel_wire::Options { mds_capable, ..Default::default() });
         lab.sender.on_ack(&answer, at(20));
         let data = lab.sender.poll_transmit(at(20)).expect("data");
         let dscp = if agreed { Dscp::MDS } else { Dscp::DEFAULT };

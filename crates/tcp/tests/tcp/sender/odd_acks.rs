@@ -20,7 +20,7 @@ fn ack(acked: u64, blocks: &[(u64, u64)], sent: Time) -> Packet {
         for &(first, last) in blocks {
             options.sack.push(SackBlock { start: byte(first - 1), end: byte(last) });
         }
-        packet.options = Some(Box::new(options));
+        packet.set_options(options);
     }
     packet
 }

@@ -32,12 +32,12 @@ impl PlainReceiver {
             let asked = packet.flags.contains(TcpFlags::ECE | TcpFlags::CWR);
             let mut answer = self.ack(now, &[]);
             answer.flags = (TcpFlags::SYN | TcpFlags::ACK).with_if(TcpFlags::ECE, asked && self.ecn);
-            let offered = packet.options.as_ref().and_then(|options| options.mds_capable);
-            answer.options = Some(Box::new(Options {
+            let offered = packet.options().and_then(|options| options.mds_capable);
+            answer.set_options(Options {
                 sack_permitted: self.sack,
                 mds_capable: offered.filter(|_| asked && self.ecn),
                 ..Options::default()
-            }));
+            });
             return Some(answer);
         }
         let fin = u64::from(packet.flags.contains(TcpFlags::FIN));
@@ -104,7 +104,7 @@ impl PlainReceiver {
             for &(start, end) in blocks.iter().take(3) {
                 options.sack.push(SackBlock { start: Seq::new(start), end: Seq::new(end) });
             }
-            packet.options = Some(Box::new(options));
+            packet.set_options(options);
         }
         packet
     }

@@ -269,7 +269,7 @@ fn third_duplicate_of_small_segments() {
         (ack.ts_val, ack.ts_ecr) = (lab.now, at(40));
         let mut options = Options::default();
         options.sack.push(SackBlock { start: Seq::new(101), end: Seq::new(end) });
-        ack.options = Some(Box::new(options));
+        ack.set_options(options);
         lab.sender.on_ack(&ack, lab.now);
         assert_eq!(lab.sender.state(), state, "SACK up to {end}");
     }

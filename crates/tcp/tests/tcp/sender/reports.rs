@@ -72,7 +72,7 @@ fn answer(flags: TcpFlags, segments: u64, echo: Time, now: Time) -> Packet {
 
 fn syn_ack(flags: TcpFlags, now: Time) -> Packet {
     let mut packet = answer(TcpFlags::SYN | flags, 0, at(0), now);
-    packet.options = Some(Box::new(Options { sack_permitted: true, ..Options::default() }));
+    packet.set_options(Options { sack_permitted: true, ..Options::default() });
     packet
 }
 
@@ -107,9 +107,9 @@ fn agreed_feedback() {
             assert!(sender.poll_transmit(at(syn * 1000)).is_some(), "a SYN");
         }
         let mut answer = syn_ack(flags, at(syns * 1000));
-        if let Some(options) = &mut answer.options {
-            options.mds_capable = mds.map(|log2_tau| MdsCapability { log2_tau });
-        }
+        let options = *answer.options().expect("it permits SACK");
+        let mds_capable = mds.map(|log2_tau| MdsCapability { log2_tau });
+        answer.set_options(Options { mds_capable, ..options });
         sender.on_ack(&answer, at(syns * 1000));
         let heard = reports.lock().expect("one thread").agreed;
         assert_eq!(heard, Some(agreed), "{scheme:?}, {syns} SYNs, {flags:?}, {mds:?}");
@@ -152,7 +152,7 @@ fn deliveries() {
             for block in blocks {
                 options.sack.push(*block);
             }
-            packet.options = Some(Box::new(options));
+            packet.set_options(options);
         }
         packet
     };

@@ -112,7 +112,7 @@ fn packet(odd: &Odd, now: Time) -> Packet {
         for &(start, end) in &odd.blocks {
             options.sack.push(SackBlock { start: Seq::new(start), end: Seq::new(end) });
         }
-        packet.options = Some(Box::new(options));
+        packet.set_options(options);
     }
     packet
 }

@@ -87,7 +87,7 @@ fn answer(lab: &Lab, ack: u64, sacked: Option<(u64, u64)>) -> Packet {
     if let Some((first, last)) = sacked {
         let mut options = Options::default();
         options.sack.push(SackBlock { start: segment(first), end: segment(last + 1) });
-        packet.options = Some(Box::new(options));
+        packet.set_options(options);
     }
     packet
 }

@@ -148,7 +148,7 @@ fn report(lab: &mut Lab, acked: u64, blocks: &[(u64, u64)]) {
     for &(start, end) in blocks {
         options.sack.push(SackBlock { start: byte(start), end: byte(end) });
     }
-    packet.options = Some(Box::new(options));
+    packet.set_options(options);
     lab.sender.on_ack(&packet, lab.now);
 }
 
