@@ -52,11 +52,13 @@ pub(super) enum AckPhase {
     ProbeStopping,
 }
 
-/// The bounds, and the mode, before the losses of this round.
+/// What returns if the losses were none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
-    pub(super) mode: Mode,
+    /// The bounds before them.
     pub(super) bounds: Bounds,
+    /// The mode that they ended.
+    pub(super) ended: Option<Mode>,
 }
 
 /// What limits the model.
@@ -280,13 +282,13 @@ impl CongestionControl for Bbr3 {
 
     /// The window is saved; the bounds answer.
     fn on_congestion(&mut self, _event: &CongestionEvent, _path: &PathView) -> bool {
-        self.save_cwnd();
+        self.start_recovery();
         true
     }
 
     fn on_rto(&mut self, new_episode: bool, path: &PathView) {
         if new_episode {
-            self.save_cwnd();
+            self.start_recovery();
         }
         self.cwnd = path.in_flight.as_f64() + self.mss;
     }
@@ -329,23 +331,24 @@ impl CongestionControl for Bbr3 {
         self.pace_by_window(path.srtt);
     }
 
-    /// The losses were none: the bounds return, and so does the probe that they ended.
+    /// The losses were none: the bounds return, and so does the probe that they, and nothing else, ended. `ProbeRTT` is not
+    /// left for it, but Startup follows if losses ended that.
     fn on_undo(&mut self, _path: &PathView) {
         self.loss_in_round = false;
         self.reset_full_bandwidth();
-        let Some(Undo { mode, bounds }) = self.undo.take() else { return };
+        let Some(Undo { bounds, ended }) = self.undo.take() else { return };
         self.bounds.bw = self.bounds.bw.max(bounds.bw);
         self.bounds.short = self.bounds.short.max(bounds.short);
         self.bounds.long = self.bounds.long.max(bounds.long);
-        if self.mode == Mode::ProbeRtt || self.mode == mode {
-            return;
-        }
-        match mode {
-            Mode::Startup => {
+        let stays = self.mode == Mode::ProbeRtt;
+        match ended {
+            Some(Mode::Startup) => {
                 self.full_bw_reached = false;
-                self.mode = Mode::Startup;
+                if !stays {
+                    self.mode = Mode::Startup;
+                }
             }
-            Mode::Up => self.start_refill(0),
+            Some(Mode::Up) if !stays && self.mode != Mode::Up => self.start_refill(0),
             _ => {}
         }
         self.update_gains();

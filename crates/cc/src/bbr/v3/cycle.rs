@@ -146,6 +146,7 @@ impl Bbr3 {
             self.bounds.long = at_loss.max(self.rules.beta * target);
         }
         if self.mode == Mode::Up {
+            self.ended_by_loss(Mode::Up);
             self.start_down(path);
         }
     }

@@ -89,12 +89,34 @@ impl Bbr3 {
         if !self.loss_in_round {
             self.loss_in_round = true;
             self.loss_round = self.delivered;
-            self.undo = Some(Undo { mode: self.mode, bounds: self.bounds });
+            if !self.rules.linux_undo {
+                self.save_for_undo();
+            }
         }
         if segment.seq != self.lost_until {
             self.lost_ranges += 1;
         }
         self.lost_until = segment.seq + segment.payload;
+    }
+
+    fn save_for_undo(&mut self) {
+        self.undo = Some(Undo { bounds: self.bounds, ended: None });
+    }
+
+    /// Losses end a mode: it returns if they were none. It does not return from a transition with another cause, for which a
+    /// late segment is no excuse.
+    pub(super) fn ended_by_loss(&mut self, mode: Mode) {
+        if let Some(undo) = self.undo.as_mut().filter(|_| !self.rules.linux_undo) {
+            undo.ended = Some(mode);
+        }
+    }
+
+    /// The sender answers losses, or CE: what returns after it is saved.
+    pub(super) fn start_recovery(&mut self) {
+        self.save_cwnd();
+        if self.rules.linux_undo {
+            self.save_for_undo();
+        }
     }
 
     /// Step 4: what ACKs deliver beyond the bandwidth.
@@ -145,6 +167,7 @@ impl Bbr3 {
         }
         let mut reason = "bandwidth plateau";
         if !self.full_bw_reached && self.loses_too_much(ack) {
+            self.ended_by_loss(Mode::Startup);
             self.leave_full_startup();
             reason = "loss rate";
         }

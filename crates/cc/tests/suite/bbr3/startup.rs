@@ -159,3 +159,68 @@ fn undo_returns_to_startup() {
     assert_eq!((flow.mode(), flow.number("pacing_gain")), (STARTUP, 2.77));
     assert_eq!((flow.number("full_bw_reached"), flow.segments("inflight_long")), (0.0, None));
 }
+
+/// A plateau ends Startup, and a segment that was only late does not bring it back: the draft saves the mode where losses
+/// end it (`CheckStartupHighLoss`, `HandleInflightTooHigh`), not with each loss.
+#[test]
+fn undo_does_not_undo_a_plateau() {
+    for early in [true, false] {
+        let mut flow = Flow::new(&*draft());
+        flow.acks(3, round(100));
+        if early {
+            flow.lose(loss(0));
+        }
+        flow.ack(Ack { in_flight: 200, ..round(100) });
+        assert_eq!(flow.mode(), DRAIN);
+        if !early {
+            flow.lose(loss(0));
+        }
+        flow.undo();
+        assert_eq!(
+            (flow.mode(), flow.number("full_bw_reached")),
+            (DRAIN, 1.0),
+            "before the plateau: {early}"
+        );
+    }
+}
+
+/// Losses end Startup, `ProbeRTT` comes, and then they turn out to have been none: `ProbeRTT` goes on, and Startup follows.
+#[test]
+fn undo_in_probe_rtt() {
+    let mut flow = Flow::new(&*draft());
+    flow.ack(round(100));
+    flow.state(CaState::Recovery);
+    for number in 0..6 {
+        flow.lose(loss(2 * number));
+    }
+    flow.ack(Ack { lost: 3, in_flight: 200, ..round(100) });
+    flow.ack(Ack { after: ms(5001), in_flight: 200, ..within(100) });
+    assert_eq!((flow.mode(), flow.number("full_bw_reached")), (PROBE_RTT, 1.0));
+    flow.undo();
+    assert_eq!((flow.mode(), flow.number("full_bw_reached")), (PROBE_RTT, 0.0));
+    let quiet = Ack { in_flight: 4, app_limited: true, ..round(4) };
+    flow.ack(quiet);
+    flow.acks(3, quiet);
+    assert_eq!(flow.mode(), STARTUP);
+}
+
+/// Linux returns the bounds from the start of the recovery and no mode (`bbr_ssthresh`, `bbr_undo_cwnd`): Startup and the
+/// probe that losses ended are over, and the long-term bound that the first loss set stays.
+#[test]
+fn undo_in_linux() {
+    let mut flow = Flow::new(&*linux());
+    flow.ack(round(100));
+    flow.state(CaState::Recovery);
+    flow.congestion();
+    for number in 0..6 {
+        flow.lose(loss(2 * number));
+    }
+    flow.ack(Ack { lost: 3, in_flight: 200, ..round(100) });
+    flow.undo();
+    assert_eq!((flow.mode(), flow.segments("inflight_long")), (DRAIN, None));
+
+    let mut flow = Flow::bounded(&*linux(), 100, 100);
+    flow.congestion();
+    flow.undo();
+    assert_eq!((flow.mode(), flow.segments("inflight_long")), (DOWN, Some(100.0)));
+}
