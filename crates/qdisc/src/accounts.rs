@@ -351,7 +351,8 @@ impl<'a> QueueCx<'a> {
     #[inline(always)]
     pub fn departed(&mut self, packet: &Packet, outcome: Outcome, sojourn: Duration) {
         if self.holds {
-            self.departure = Departure { outcome, sojourn, emptied: false };
+            let band = self.band.unwrap_or_default() as u32;
+            self.departure = Departure { outcome, sojourn, emptied: false, band };
             return;
         }
         self.count(|stats| {
