@@ -109,6 +109,18 @@ impl QueueStats {
         }
     }
 
+    /// Takes back that a packet of `size` bytes has left, and how it was marked then. If it was to be dropped, that remains.
+    pub fn return_packet(&mut self, size: Bytes, departure: &Departure) {
+        self.departed -= 1;
+        self.departed_bytes -= size;
+        self.waited = self.waited.saturating_sub(departure.sojourn);
+        match departure.outcome {
+            Outcome::Marked(Signal::Sce) => self.sce -= 1,
+            Outcome::Marked(Signal::Ce) => self.ce -= 1,
+            Outcome::Passed | Outcome::Drop => {}
+        }
+    }
+
     /// Drops for any reason.
     pub const fn drops(&self) -> u64 {
         self.drops_full + self.drops_overlimit + self.drops_aqm + self.drops_policed + self.drops_filtered
@@ -143,6 +155,7 @@ pub struct QueueCx<'a> {
     is_inside: bool,
     incidents: &'a mut Vec<Incident>,
     departure: Departure,
+    departed_from: Option<usize>,
 }
 
 /// How a packet left a queue.
@@ -181,6 +194,7 @@ impl<'a> QueueCx<'a> {
             is_inside: false,
             incidents,
             departure: Departure::NONE,
+            departed_from: None,
         }
     }
 
@@ -295,6 +309,12 @@ impl<'a> QueueCx<'a> {
             Outcome::Drop => self.count_drop(packet, DropReason::Aqm),
         }
         self.departure = Departure { outcome, sojourn, emptied: self.accounts.total.queued() == 0 };
+        self.departed_from = self.band;
+    }
+
+    /// The band for which the packet counted that the last dequeue returned, if the queue has bands.
+    pub const fn departed_from(&self) -> Option<usize> {
+        self.departed_from
     }
 
     /// Returns how the packet left that the last dequeue returned.

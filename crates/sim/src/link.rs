@@ -48,6 +48,8 @@ pub(crate) struct Link {
     on_wire: Option<Packet>,
     /// How the last packet left the queue.
     departure: Departure,
+    /// The band that it left.
+    departed_from: Option<usize>,
     accounts: Accounts,
     /// The discipline asked for a timer when it was made; a discipline that did not never will.
     timed: bool,
@@ -81,6 +83,7 @@ impl Link {
             transmitter: Transmitter::Idle,
             on_wire: None,
             departure: Departure::NONE,
+            departed_from: None,
             accounts: Accounts::default(),
             last_transfer: (Bytes::ZERO, Duration::ZERO),
             busy_since: Time::ZERO,
@@ -168,9 +171,14 @@ impl Link {
         &self.accounts.total
     }
 
-    /// The counters of the queue's bands; none for a queue without separate bands.
-    pub(crate) fn band_stats(&self) -> &[QueueStats] {
-        &self.accounts.bands
+    /// Reads the counters of the queue's bands; none for a queue without separate bands. A packet on the wire counts as
+    /// leaving when it has left the link, as it does in the queue's own record.
+    pub(crate) fn read_bands(&self, into: &mut Vec<QueueStats>) {
+        into.clear();
+        into.extend_from_slice(&self.accounts.bands);
+        if let (Some(packet), Some(band)) = (&self.on_wire, self.departed_from) {
+            into[band].return_packet(packet.size(), &self.departure);
+        }
     }
 
     pub(crate) const fn rate(&self) -> Rate {
@@ -229,6 +237,7 @@ impl Link {
         let mut queue_cx = queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx);
         let packet = step(self.queue.as_mut(), &mut queue_cx);
         self.departure = queue_cx.departure();
+        self.departed_from = queue_cx.departed_from();
         packet
     }
 

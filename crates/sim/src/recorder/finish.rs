@@ -5,6 +5,7 @@ use windtunnel_units::Time;
 use super::Recorder;
 use super::band_series::{self, BandColumns};
 use super::columns::Table;
+use super::events::Events;
 use super::flow_series::FlowTotals;
 use super::packets::Captures;
 use super::points::Points;
@@ -61,9 +62,7 @@ impl Recorder {
         }
         tables.extend(self.transfers.into_table());
         tables.extend(self.points.into_iter().flat_map(Points::into_tables));
-        if let Some((dequeues, acks)) = self.events {
-            tables.extend([dequeues.into_table(), acks.into_table()]);
-        }
+        tables.extend(self.events.into_iter().flat_map(Events::into_tables));
         tables.extend(self.captures.map(Captures::into_table));
         RunResult { summary, tables }
     }
