@@ -45,6 +45,12 @@ class Case:
     words: tuple[str, ...] = ()
 
 
+def _windowed(start: str, end: str) -> dict[str, Any]:
+    """One flow that loses a segment, and a window."""
+    loss = [{"kind": "scripted-loss", "packets": [600]}]
+    return {**one(RENO, duration="4 s", impair=loss), "windows": [{"name": "cut", "from": start, "to": end}]}
+
+
 def _links(rates: tuple[str, str]) -> dict[str, Any]:
     """Two links one behind the other; the first has FQ-CoDel."""
     links = [
@@ -300,6 +306,10 @@ AFTER: Mapping[str, Case] = {
     ),
     "slow-start-only": Case(one({**RENO, "app": {"kind": "transfer", "size": "100 kB"}}), one(RENO)),
     "slow-start-overshoot": Case(one(RENO, rate="100 Mbit/s"), one(CUBIC, rate="100 Mbit/s")),
+    # The segment that is lost at about 0.6 s is there again at 0.67 s: half a window of data had arrived above it.
+    "released-goodput": Case(
+        _windowed("660 ms", "760 ms"), _windowed("1 s", "3 s"), words=("in the window cut", "had arrived before")
+    ),
     "few-sawteeth": Case(one(RENO, rate="100 Mbit/s"), one(RENO, duration="60 s")),
     "unfinished-transfers": Case(
         one({**RENO, "app": {"kind": "poisson", "size": "500 kB", "load": "15 Mbit/s"}}),

@@ -110,6 +110,18 @@ impl QueueStats {
         }
     }
 
+    /// Takes back that a packet of `size` bytes has left, and how it was marked then. If it was to be dropped, that remains.
+    pub fn return_packet(&mut self, size: Bytes, departure: &Departure) {
+        self.departed -= 1;
+        self.departed_bytes -= size;
+        self.waited = self.waited.saturating_sub(departure.sojourn);
+        match departure.outcome {
+            Outcome::Marked(Signal::Sce) => self.sce -= 1,
+            Outcome::Marked(Signal::Ce) => self.ce -= 1,
+            Outcome::Passed | Outcome::Drop => {}
+        }
+    }
+
     /// Drops for any reason.
     pub const fn drops(&self) -> u64 {
         self.drops_full + self.drops_overlimit + self.drops_aqm + self.drops_policed + self.drops_filtered
@@ -160,14 +172,14 @@ pub struct Departure {
     pub sojourn: Duration,
     /// The queue was empty afterwards.
     pub emptied: bool,
-    /// The band that it left; 0 in a queue of one band.
-    pub band: u32,
+    /// The band that it left, if the queue has bands.
+    pub band: Option<usize>,
 }
 
 impl Departure {
     /// No packet has left.
     pub const NONE: Departure =
-        Departure { outcome: Outcome::Passed, sojourn: Duration::ZERO, emptied: false, band: 0 };
+        Departure { outcome: Outcome::Passed, sojourn: Duration::ZERO, emptied: false, band: None };
 }
 
 /// A packet that a queue has taken out of the one inside it, past the AQM there, and holds until it may leave: the
@@ -351,8 +363,7 @@ impl<'a> QueueCx<'a> {
     #[inline(always)]
     pub fn departed(&mut self, packet: &Packet, outcome: Outcome, sojourn: Duration) {
         if self.holds {
-            let band = self.band.unwrap_or_default() as u32;
-            self.departure = Departure { outcome, sojourn, emptied: false, band };
+            self.departure = Departure { outcome, sojourn, emptied: false, band: self.band };
             return;
         }
         self.count(|stats| {
@@ -365,8 +376,8 @@ impl<'a> QueueCx<'a> {
             Outcome::Marked(signal) => self.count_mark(signal),
             Outcome::Drop => self.count_drop(packet, DropReason::Aqm),
         }
-        let band = self.band.unwrap_or_default() as u32;
-        self.departure = Departure { outcome, sojourn, emptied: self.accounts.total.queued() == 0, band };
+        self.departure =
+            Departure { outcome, sojourn, emptied: self.accounts.total.queued() == 0, band: self.band };
     }
 
     /// Returns how the packet left that the last dequeue returned.

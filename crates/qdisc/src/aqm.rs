@@ -100,7 +100,7 @@ impl PacketView {
     /// True if a CE verdict can reach the receiver as a mark; otherwise it is a drop.
     #[inline]
     pub const fn markable(&self) -> bool {
-        matches!(self.class, Class::Conventional | Class::Sce | Class::Scalable)
+        self.class.is_markable()
     }
 }
 

@@ -25,6 +25,14 @@ pub enum Class {
     Sce,
 }
 
+impl Class {
+    /// True if a CE verdict can reach the receiver as a mark; otherwise it is a drop.
+    #[inline]
+    pub const fn is_markable(self) -> bool {
+        matches!(self, Class::Conventional | Class::Sce | Class::Scalable)
+    }
+}
+
 /// How a queue reads the ECN field and what it may write into it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -87,15 +95,15 @@ impl EcnPolicy {
     /// `deliver_drops` (loss-free endpoints) a packet to be dropped gets CE.
     pub fn apply(&self, verdict: Verdict, class: Class, packet: &mut Packet, deliver_drops: bool) -> Outcome {
         let outcome = match (verdict, class) {
-            (Verdict::Drop, _) | (Verdict::Mark(Signal::Ce), Class::NotEct) => Outcome::Drop,
+            (Verdict::Drop, _) => Outcome::Drop,
+            (Verdict::Mark(Signal::Ce), class) if !class.is_markable() => Outcome::Drop,
             (Verdict::Mark(Signal::Sce), Class::Sce) if packet.ecn == Ecn::Ect0 => {
                 packet.mark(Ecn::Ect1);
                 Outcome::Marked(Signal::Sce)
             }
             (Verdict::Pass | Verdict::Mark(Signal::Sce), _) => Outcome::Passed,
             (Verdict::Mark(Signal::Ce), _) if packet.ecn == Ecn::Ce => Outcome::Passed,
-            (Verdict::Mark(Signal::Ce), Class::L4s) => Outcome::Drop,
-            (Verdict::Mark(Signal::Ce), Class::Conventional | Class::Sce | Class::Scalable) => {
+            (Verdict::Mark(Signal::Ce), _) => {
                 packet.mark(Ecn::Ce);
                 Outcome::Marked(Signal::Ce)
             }

@@ -30,7 +30,7 @@ impl Arrival {
     /// True if a CE verdict can reach the receiver as a mark; otherwise it is a drop.
     #[inline]
     pub const fn is_markable(&self) -> bool {
-        matches!(self.class, Class::Conventional | Class::Sce)
+        self.class.is_markable()
     }
 }
 

@@ -25,7 +25,7 @@ pub use distribution::{CdfPoint, Distribution, Quantity, SizeDistribution, TimeD
 pub use link::{Change, DequeuePoint, LinkParams, LinkRate};
 pub use network::{
     Action, Connection, ControllerFactory, ElementSpec, FlowSpec, LinkSpec, Network, PathHop, Transport,
-    Window,
+    UnfitFlow, Window,
 };
 pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
 pub use recorder::{RecordParams, StateRecording};

@@ -205,9 +205,14 @@ impl Link {
         &self.accounts.total
     }
 
-    /// The counters of the queue's bands; none for a queue without separate bands.
-    pub(crate) fn band_stats(&self) -> &[QueueStats] {
-        &self.accounts.bands
+    /// Reads the counters of the queue's bands; none for a queue without separate bands. A packet on the wire counts as
+    /// leaving when it has left the link, as it does in the queue's own record.
+    pub(crate) fn read_bands(&self, into: &mut Vec<QueueStats>) {
+        into.clear();
+        into.extend_from_slice(&self.accounts.bands);
+        if let (Some(packet), Some(band)) = (&self.on_wire, self.departure.band) {
+            into[band].return_packet(packet.size(), &self.departure);
+        }
     }
 
     pub(crate) const fn rate(&self) -> Rate {

@@ -118,6 +118,23 @@ impl FlowSpec {
     }
 }
 
+/// A flow that cannot run: its transport does not fit its application or its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfitFlow {
+    /// Its name.
+    pub flow: String,
+    /// What does not fit.
+    pub why: String,
+}
+
+impl fmt::Display for UnfitFlow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.flow, self.why)
+    }
+}
+
+impl std::error::Error for UnfitFlow {}
+
 /// How a flow's data are carried. `C` is the sender's controller: what makes it in a network, and its parameters in a
 /// scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +171,17 @@ pub enum Transport<C = ControllerFactory> {
 }
 
 impl<C> Transport<C> {
+    /// Its name in messages.
+    pub fn kind(&self) -> &str {
+        match self {
+            Transport::Ideal { .. } => "a loss-free endpoint",
+            Transport::Tcp { .. } | Transport::Bsd42(_) => "TCP",
+            Transport::Udp => "UDP",
+            Transport::Rtp { .. } => "RTP",
+            Transport::Foreign(stack) => stack.name(),
+        }
+    }
+
     /// The sender's controller, if it has one.
     pub fn controller(&self) -> Option<&C> {
         match self {

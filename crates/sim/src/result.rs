@@ -80,7 +80,8 @@ pub struct FlowSummary {
     pub path_rtt_ms: f64,
     /// IP bytes received, over the span.
     pub throughput_mbps: f64,
-    /// Payload received in order, over the span.
+    /// Payload delivered in order, over the span: data that arrived above a hole count when the hole is filled, so that a
+    /// window can have more than arrived in it.
     pub goodput_mbps: f64,
     /// IP bytes received.
     pub received_bytes: u64,

@@ -31,6 +31,23 @@ def few_sawteeth(subject: Subject) -> Sayings:
             )
 
 
+@rule("released-goodput", source="RFC 9293 section 3.10.7.4: data reach the application in order")
+def released_goodput(subject: Subject) -> Sayings:
+    """In a measurement window more payload was delivered in order than arrived: the window begins while a segment is
+    missing, and its retransmission delivers what had arrived above it before.
+    """
+    for window in (subject.summary or {}).get("windows") or ():
+        for flow, record in zip(subject.flows, window["flows"], strict=True):
+            goodput, arrived = 1e6 * record["goodput_mbps"], 1e6 * record["throughput_mbps"]
+            if goodput > arrived:
+                yield Said(
+                    f"{flow.name}: the goodput in the window {window['name']}, {rate(goodput)}, counts data that had "
+                    f"arrived before and were delivered in order in it; {rate(arrived)} arrived in it",
+                    flow=flow,
+                    numbers={"goodput_bps": goodput, "throughput_bps": arrived},
+                )
+
+
 @rule("short-run", before=True, source="RFC 5166")
 def short_run(subject: Subject) -> Sayings:
     """A flow that always has data to send runs for fewer than fifty of its round trips: what is measured is its
@@ -124,6 +141,7 @@ def unfinished_transfers(subject: Subject) -> Sayings:
 
 RULES = (
     few_sawteeth,
+    released_goodput,
     short_run,
     late_start,
     coarse_record,

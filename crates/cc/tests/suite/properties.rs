@@ -520,7 +520,9 @@ proptest! {
         for (key, value) in config.response.to_map() {
             prop_assert_eq!(&whole[&key], &value);
         }
-        prop_assert_eq!(whole["slow_start"]["kind"].as_str(), Some(config.slow_start.name()));
+        // What an avoidance fixes cannot be chosen: it is not listed, or a printed scenario could not be read.
+        let chosen = config.avoidance.fixes_slow_start().is_none().then(|| config.slow_start.name());
+        prop_assert_eq!(whole.get("slow_start").and_then(|table| table["kind"].as_str()), chosen);
     }
 }
 

@@ -330,6 +330,8 @@ fn markable() {
         (Kind::Ect1, EcnMode::Mds, false),
         (Kind::Mds, EcnMode::Mds, true),
         (Kind::Ect1, EcnMode::Rfc3168, true),
+        (Kind::Ect1, EcnMode::L4s, true),
+        (Kind::Ect0, EcnMode::L4s, true),
         (Kind::Ect0, EcnMode::None, false),
     ] {
         let packet = lossy(false, Limit::Unlimited).packet(0, 100, kind);

@@ -17,7 +17,7 @@ fn compressed(table: &str) -> f64 {
         // Most columns repeat.
         "packets" => 0.08,
         "flows" | "queues" | "bands" | "cc" | "aqm" | "qdisc" => 0.25,
-        "dequeue_events" | "ack_events" => 0.35,
+        "dequeue_events" | "mark_events" | "ack_events" => 0.35,
         _ => 0.6,
     }
 }

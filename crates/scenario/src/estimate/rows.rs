@@ -240,8 +240,13 @@ impl Count<'_> {
         let mut tables = Vec::new();
         if self.record.events {
             let dequeues = self.queues().map(|(_, packets)| packets.left).sum();
+            let marks = self
+                .queues()
+                .map(|(_, packets)| packets.left / PACKETS_PER_MARK + packets.arrived - packets.left)
+                .sum();
             tables.extend([
                 table("dequeue_events", dequeues, sizes::DEQUEUE_EVENTS, Expectation, NO_EVENTS),
+                table("mark_events", marks, sizes::MARK_EVENTS, Expectation, NO_EVENTS),
                 table("ack_events", self.traffic.acks(), sizes::ACK_EVENTS, Expectation, NO_EVENTS),
             ]);
         }

@@ -22,6 +22,7 @@ mod registry;
 mod relations;
 mod round_trip;
 mod schema;
+mod signals;
 mod sparse;
 mod tables;
 mod whole;

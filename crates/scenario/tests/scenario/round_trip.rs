@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::strategy::Union;
-use windtunnel_scenario::Scenario;
+use windtunnel_scenario::{Registry, Scenario, schema};
 
 use crate::good_input::{DESIGN, EVERYTHING, PARKING_LOT, parse};
 
@@ -16,6 +16,41 @@ fn check(scenario: &Scenario) {
 fn of_the_examples() {
     for text in [DESIGN, PARKING_LOT, EVERYTHING] {
         check(&parse(text));
+    }
+}
+
+/// Each controller by its name alone: what is printed names no parameter that cannot be given, such as the slow start of a
+/// controller that has its own.
+#[test]
+fn of_each_controller() {
+    let schema: serde_json::Value =
+        serde_json::from_str(&schema(&Registry::default())).expect("a schema is JSON");
+    let mut controllers = Vec::new();
+    strings(schema.pointer("/$defs/Controller/anyOf/0").expect("the names of controllers"), &mut controllers);
+    let mut names = Vec::new();
+    for endpoints in ["ideal", "linux"] {
+        for &name in &controllers {
+            let text = format!(
+                "duration = \"1 s\"\nendpoints = \"{endpoints}\"\n[bottleneck]\nrate = \"10 Mbit/s\"\n[[flow]]\nrtt = \"20 ms\"\ncc = \"{name}\"\n"
+            );
+            if let Ok(scenario) = Scenario::parse(&text, None, &[], &Registry::default()) {
+                check(&scenario);
+                names.push(name);
+            }
+        }
+    }
+    for name in ["hybla", "hybla-mds", "reno", "cubic-sce", "dctcp"] {
+        assert!(names.contains(&name), "{name} is not among {names:?}");
+    }
+}
+
+/// All texts within a value.
+fn strings<'v>(value: &'v serde_json::Value, found: &mut Vec<&'v str>) {
+    match value {
+        serde_json::Value::String(text) => found.push(text),
+        serde_json::Value::Array(values) => values.iter().for_each(|value| strings(value, found)),
+        serde_json::Value::Object(fields) => fields.values().for_each(|value| strings(value, found)),
+        _ => {}
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use windtunnel_scenario::{Endpoints, Scenario};
 use windtunnel_sim::recorder::columns::{Column, Table};
-use windtunnel_sim::{DropSummary, FlowSummary, QueueSummary, RunResult, Summary};
+use windtunnel_sim::{BandSummary, DropSummary, FlowSummary, QueueSummary, RunResult, Summary};
 use windtunnel_wire::Ecn;
 
 use crate::outcome::{bits, has_one_rate};
@@ -30,12 +30,15 @@ pub(crate) fn check(scenario: &Scenario, result: &RunResult) {
         match table.name {
             "flows" => check_flows(table, summary),
             "queues" => check_queues(table, summary),
+            "bands" => check_bands(table, summary),
+            "mark_events" => check_marks(table, summary),
             "transfers" => check_transfers(table, summary),
             "dequeue_events" => check_dequeues(table, summary),
             "packets" => check_packets(scenario, table, summary),
             _ => {}
         }
     }
+    check_band_summaries(summary);
     check_capacity(scenario, summary);
 }
 
@@ -157,6 +160,79 @@ fn check_queues(table: &Table, summary: &Summary) {
     }
 }
 
+/// Marks and drops of the rows of a queue's bands are those of its bands in the summary. A queue has no row before its second
+/// band exists, and no drop in front of it belongs to a band.
+fn check_bands(table: &Table, summary: &Summary) {
+    let (of, band) = (numbers(table, "queue"), numbers(table, "band"));
+    let totals: [Total<BandSummary, u64>; 4] = [
+        ("dequeued", |band| band.dequeued),
+        ("sce", |band| band.sce),
+        ("ce", |band| band.ce),
+        ("drops", |band| drops(&band.drops)),
+    ];
+    for (name, total) in totals {
+        let values = numbers(table, name);
+        for (index, queue) in summary.queues.iter().enumerate() {
+            for (number, expected) in queue.bands.iter().enumerate() {
+                let here = |row: &usize| (of[*row], band[*row]) == (index as u64, number as u64);
+                let rows: u64 = (0..of.len()).filter(here).map(|row| values[row]).sum();
+                assert_eq!(rows, total(expected), "{}: {name} of band {number}", queue.name);
+            }
+        }
+    }
+}
+
+/// What is counted of a queue is what is counted of its bands, mark by mark and reason by reason.
+fn check_band_summaries(summary: &Summary) {
+    let of_queue: [Total<QueueSummary, u64>; 7] = [
+        ("dequeued", |queue| queue.dequeued),
+        ("sce", |queue| queue.sce),
+        ("ce", |queue| queue.ce),
+        ("full", |queue| queue.drops.full),
+        ("overlimit", |queue| queue.drops.overlimit),
+        ("aqm", |queue| queue.drops.aqm),
+        ("filtered", |queue| queue.drops.filtered),
+    ];
+    let of_band: [fn(&BandSummary) -> u64; 7] = [
+        |band| band.dequeued,
+        |band| band.sce,
+        |band| band.ce,
+        |band| band.drops.full,
+        |band| band.drops.overlimit,
+        |band| band.drops.aqm,
+        |band| band.drops.filtered,
+    ];
+    for queue in summary.queues.iter().filter(|queue| !queue.bands.is_empty()) {
+        for ((name, whole), part) in of_queue.iter().zip(of_band) {
+            let bands: u64 = queue.bands.iter().map(part).sum();
+            assert_eq!(bands, whole(queue), "{}: {name} of its bands", queue.name);
+        }
+    }
+}
+
+/// Single marks and drops are those of the summary, mark by mark and reason by reason.
+fn check_marks(table: &Table, summary: &Summary) {
+    let [of, mark, drop] = ["queue", "mark", "drop"].map(|name| numbers(table, name));
+    for (index, queue) in summary.queues.iter().enumerate() {
+        let rows = |kind: u64, reason: u64| {
+            let here = |row: &usize| (of[*row], mark[*row], drop[*row]) == (index as u64, kind, reason);
+            (0..of.len()).filter(here).count() as u64
+        };
+        let drops = &queue.drops;
+        for (what, kind, reason, total) in [
+            ("SCE", 1, 0, queue.sce),
+            ("CE", 2, 0, queue.ce),
+            ("full", 3, 1, drops.full),
+            ("aqm", 3, 2, drops.aqm),
+            ("overlimit", 3, 4, drops.overlimit),
+            ("policed", 3, 5, drops.policed),
+            ("filtered", 3, 6, drops.filtered),
+        ] {
+            assert_eq!(rows(kind, reason), total, "{}: single events: {what}", queue.name);
+        }
+    }
+}
+
 fn same(of: &str, name: &str, rows: f64, total: f64) {
     assert!(
         (rows - total).abs() <= ROUNDING * total.max(1.0),
@@ -181,6 +257,12 @@ fn check_dequeues(table: &Table, summary: &Summary) {
     for (index, queue) in summary.queues.iter().enumerate() {
         let rows = of.iter().filter(|of| **of == index as u64).count() as u64;
         assert_eq!(rows, queue.dequeued, "{}: dequeues", queue.name);
+    }
+    // A packet is marked CE once, before it leaves: what is more in the summary is still queued, or was lost later.
+    let mark = numbers(table, "mark");
+    for (index, queue) in summary.queues.iter().enumerate() {
+        let left = (0..of.len()).filter(|row| (of[*row], mark[*row]) == (index as u64, 2)).count() as u64;
+        assert!(left <= queue.ce, "{}: {left} packets left with CE of {}", queue.name, queue.ce);
     }
     let (times, sojourns) = (numbers(table, "t_ns"), numbers(table, "sojourn_ns"));
     assert!(

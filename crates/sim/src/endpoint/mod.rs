@@ -24,7 +24,7 @@ use std::fmt::Debug;
 
 use windtunnel_cc::ExitReason;
 use windtunnel_units::{Bytes, Time};
-use windtunnel_wire::{FlowId, Packet};
+use windtunnel_wire::{Ecn, FlowId, Packet};
 
 use crate::application::{ApplicationConfig, Protocol};
 
@@ -169,6 +169,8 @@ pub struct FlowContext<'a> {
     pub application: &'a ApplicationConfig,
     /// The seed of the flow's own random stream.
     pub seed: u64,
+    /// The ECN field of its data packets; not ECN-capable for a flow with `ecn = false`, whose packets queues do not mark.
+    pub ecn: Ecn,
 }
 
 /// A stack that is not part of this crate.

@@ -35,18 +35,24 @@ pub(crate) struct BandRecorder {
     rows: BandColumns,
     /// The counters of each queue's bands when the interval started.
     at_start: Vec<Vec<QueueStats>>,
+    /// The counters of one queue's bands now.
+    at_end: Vec<QueueStats>,
 }
 
 impl BandRecorder {
     pub(crate) fn new(queues: usize, budget: &Budget) -> BandRecorder {
-        BandRecorder { rows: BandColumns::within(budget), at_start: vec![Vec::new(); queues] }
+        BandRecorder {
+            rows: BandColumns::within(budget),
+            at_start: vec![Vec::new(); queues],
+            at_end: Vec::new(),
+        }
     }
 
     /// Ends an interval of length `span`: writes the rows of the queue with this index.
     pub(crate) fn end_interval(&mut self, now: Time, span: Duration, index: usize, link: &Link) {
-        let at_end = link.band_stats();
+        link.read_bands(&mut self.at_end);
         let at_start = &mut self.at_start[index];
-        for (band, stats) in at_end.iter().enumerate() {
+        for (band, stats) in self.at_end.iter().enumerate() {
             let part = stats.since(&at_start.get(band).copied().unwrap_or_default());
             if part == QueueStats::default() && stats.queued() == 0 {
                 continue;
@@ -68,14 +74,20 @@ impl BandRecorder {
             rows.ce.push(part.ce);
             rows.drops.push(part.drops());
         }
-        at_start.clear();
-        at_start.extend_from_slice(at_end);
+        std::mem::swap(at_start, &mut self.at_end);
     }
 
     /// The rows, if any queue has several bands.
     pub(crate) fn into_rows(self) -> Option<BandColumns> {
         (!self.rows.time_s.is_empty()).then_some(self.rows)
     }
+}
+
+/// The counters of all bands of a link's queue.
+pub(crate) fn read(link: &Link) -> Vec<QueueStats> {
+    let mut bands = Vec::new();
+    link.read_bands(&mut bands);
+    bands
 }
 
 /// The summaries of a queue's bands between two readings of their counters, which are `span` apart.

@@ -67,10 +67,10 @@ impl ClassRecorder {
     }
 
     /// A packet left a band of the queue with this index.
-    pub(crate) fn dequeued(&mut self, index: usize, band: u32, sojourn: Duration, link: &Link) {
+    pub(crate) fn dequeued(&mut self, index: usize, band: Option<usize>, sojourn: Duration, link: &Link) {
         let classes = &mut self.queues[index];
         if !classes.is_empty() {
-            let class = &mut classes[link.queue().class_of(band as usize)];
+            let class = &mut classes[link.queue().class_of(band.unwrap_or_default())];
             class.interval.add(sojourn);
             class.totals.record(sojourn);
         }

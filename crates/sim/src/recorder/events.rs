@@ -1,5 +1,6 @@
 //! Every dequeue and every ACK, for short runs that are compared event by event.
 
+use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{Departure, QueueDiscipline};
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
@@ -9,6 +10,7 @@ use super::budget::Budget;
 use super::columns::{Table, columns};
 use super::connections::ConnectionColumn;
 use super::flow_series::WindowState;
+use super::loss_cause::LossCause;
 use super::packets::Tap;
 use super::state::Probe;
 use super::{Recorder, mark_code};
@@ -34,6 +36,16 @@ columns! {
     }
 }
 columns! {
+    /// Every mark and every drop of a queue, when it is decided: on arrival, on departure, or in between.
+    pub(crate) struct MarkEvents as "mark_events" {
+        t_ns: U64(u64),
+        queue: U32(u32),
+        flow: U32(u32),
+        mark: U8(u8),
+        drop: U8(u8),
+    }
+}
+columns! {
     pub(crate) struct AckEvents as "ack_events" {
         t_ns: U64(u64),
         flow: U32(u32),
@@ -49,6 +61,43 @@ columns! {
 
 /// The names that an AQM gives to the numbers of [`Oscillators`].
 const OSCILLATORS: [&str; 3] = ["acc", "mds_osc", "osc"];
+
+/// The single events of a run.
+#[derive(Debug)]
+pub(super) struct Events {
+    pub(super) dequeues: Dequeues,
+    pub(super) acks: AckEvents,
+    marks: MarkEvents,
+}
+
+impl Events {
+    pub(super) fn new(dequeues: Dequeues, budget: &Budget) -> Events {
+        Events { dequeues, acks: AckEvents::within(budget), marks: MarkEvents::within(budget) }
+    }
+
+    /// A queue marked or dropped a packet.
+    pub(super) fn mark(
+        &mut self,
+        now: Time,
+        queue: usize,
+        flow: usize,
+        mark: Outcome,
+        drop: Option<LossCause>,
+    ) {
+        let rows = &mut self.marks;
+        if rows.has_room(1) {
+            rows.t_ns.push(now.as_nanos());
+            rows.queue.push(queue as u32);
+            rows.flow.push(flow as u32);
+            rows.mark.push(mark_code(mark) as u8);
+            rows.drop.push(drop.map_or(0, LossCause::code));
+        }
+    }
+
+    pub(super) fn into_tables(self) -> [Table; 3] {
+        [self.dequeues.into_table(), self.acks.into_table(), self.marks.into_table()]
+    }
+}
 
 /// Every dequeue, with the state of the AQM after it.
 #[derive(Debug)]
@@ -132,7 +181,10 @@ impl Recorder {
     ) {
         let Departure { outcome, sojourn, band, .. } = departure;
         self.classes.dequeued(index, band, sojourn, link);
-        if let Some((dequeues, _)) = &mut self.events
+        if let (Some(events), Outcome::Marked(_)) = (&mut self.events, outcome) {
+            events.mark(now, index, self.connections.flow(packet.flow), outcome, None);
+        }
+        if let Some(Events { dequeues, .. }) = &mut self.events
             && dequeues.has_room()
         {
             let events = &mut dequeues.events;
@@ -155,8 +207,8 @@ impl Recorder {
     pub(crate) fn enters(&mut self, now: Time, index: usize, packet: &mut Packet) {
         if self.captures() {
             self.capture(now, Tap::QueueIn(index as u32), packet);
-        } else if let Some((dequeues, _)) = &mut self.events {
-            dequeues.arrival_marks.name(packet);
+        } else if let Some(events) = &mut self.events {
+            events.dequeues.arrival_marks.name(packet);
         }
     }
 
@@ -169,7 +221,7 @@ impl Recorder {
         feedback: u8,
         state: WindowState,
     ) {
-        if let Some((_, acks)) = &mut self.events
+        if let Some(Events { acks, .. }) = &mut self.events
             && acks.has_room(1)
         {
             acks.t_ns.push(now.as_nanos());

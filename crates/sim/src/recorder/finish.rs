@@ -6,6 +6,7 @@ use super::Recorder;
 use super::band_series::{self, BandColumns};
 use super::class_series::ClassColumns;
 use super::columns::Table;
+use super::events::Events;
 use super::flow_series::FlowTotals;
 use super::packets::Captures;
 use super::points::Points;
@@ -63,9 +64,7 @@ impl Recorder {
         }
         tables.extend(self.transfers.into_table());
         tables.extend(self.points.into_iter().flat_map(Points::into_tables));
-        if let Some((dequeues, acks)) = self.events {
-            tables.extend([dequeues.into_table(), acks.into_table()]);
-        }
+        tables.extend(self.events.into_iter().flat_map(Events::into_tables));
         tables.extend(self.captures.map(Captures::into_table));
         RunResult { summary, tables }
     }

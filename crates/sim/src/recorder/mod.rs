@@ -46,7 +46,7 @@ use budget::Budget;
 use class_series::{ClassRecorder, ClassTotals};
 use connections::{ConnectionColumn, Connections};
 use digest::Digest;
-use events::{AckEvents, Dequeues};
+use events::{Dequeues, Events};
 use flow_info::FlowInfo;
 use flow_series::{FlowColumns, FlowRecorder, FlowTotals};
 use packets::Captures;
@@ -94,7 +94,7 @@ pub(crate) struct Recorder {
     classes: ClassRecorder,
     transfers: Transfers,
     points: Option<Points>,
-    events: Option<(Dequeues, AckEvents)>,
+    events: Option<Events>,
     /// The state of controllers and of queues.
     cc: StateRows,
     aqm: QueueStates,
@@ -144,7 +144,7 @@ impl Recorder {
                 .map(|spacing| Points::new(spacing, &base_rtts, n_queues, &budget)),
             events: params.events.then(|| {
                 let dequeues = Dequeues::new(queues(), ConnectionColumn::new(network), &budget);
-                (dequeues, AckEvents::within(&budget))
+                Events::new(dequeues, &budget)
             }),
             detailed,
             detailed_dequeues: detailed || classes.any(),
@@ -281,10 +281,11 @@ impl Recorder {
     /// A queue marked a packet of `flow` on its arrival.
     pub(crate) fn marked(&mut self, now: Time, index: usize, flow: FlowId, id: u64, signal: Signal) {
         self.queues[index].marked(signal);
-        if let Some((dequeues, _)) = &mut self.events {
-            dequeues.arrival_marks.add(id, mark_code(Outcome::Marked(signal)) as u8);
-        }
         let series = self.connections.flow(flow);
+        if let Some(events) = &mut self.events {
+            events.dequeues.arrival_marks.add(id, mark_code(Outcome::Marked(signal)) as u8);
+            events.mark(now, index, series, Outcome::Marked(signal), None);
+        }
         if let Some(points) = &mut self.points {
             points.mark(now, index, series as u32, signal.into());
         }
@@ -293,8 +294,9 @@ impl Recorder {
     /// A queue dropped a packet of `series` (or, with loss-free endpoints, would have).
     pub(crate) fn dropped(&mut self, now: Time, index: usize, series: usize, drop: &Dropped) {
         self.queues[index].dropped(drop.reason);
-        if let Some((dequeues, _)) = &mut self.events {
-            dequeues.arrival_marks.add(drop.id, mark_code(Outcome::Drop) as u8);
+        if let Some(events) = &mut self.events {
+            events.dequeues.arrival_marks.add(drop.id, mark_code(Outcome::Drop) as u8);
+            events.mark(now, index, series, Outcome::Drop, Some(LossCause::Queue(drop.reason)));
         }
         if let Some(points) = &mut self.points {
             points.mark(now, index, series as u32, MarkKind::Drop);
@@ -309,8 +311,8 @@ impl Recorder {
         if let Some(captures) = &mut self.captures {
             captures.lost(id, cause);
         }
-        if let Some((dequeues, _)) = &mut self.events {
-            dequeues.arrival_marks.take(id);
+        if let Some(events) = &mut self.events {
+            events.dequeues.arrival_marks.take(id);
         }
     }
 
@@ -442,7 +444,7 @@ impl Recorder {
             to: now,
             flows: self.flows.iter_mut().map(|flow| flow.take_totals(last)).collect(),
             queues: self.queues.iter_mut().map(QueueRecorder::take_totals).collect(),
-            bands: links.iter().map(|link| link.band_stats().to_vec()).collect(),
+            bands: links.iter().map(band_series::read).collect(),
             classes: self.classes.take_totals(),
         });
     }

@@ -5,7 +5,6 @@
 //! that it copies. It appears from the next point on: a copy that is lost before that leaves no row. The last bit of
 //! a number is the packet's direction.
 
-use windtunnel_qdisc::DropReason;
 use windtunnel_tcp::WindowScale;
 use windtunnel_units::Time;
 use windtunnel_wire::{EcnCounts, Packet, SackBlock};
@@ -200,14 +199,7 @@ impl Captures {
     pub(super) fn lost(&mut self, id: u64, cause: LossCause) {
         let row = place(id).and_then(|n| self.packets.get(n)).and_then(|captured| captured.last_row);
         if let Some(code) = row.and_then(|row| self.rows.drop.get_mut(row)) {
-            *code = match cause {
-                LossCause::Queue(DropReason::Full) => 1,
-                LossCause::Queue(DropReason::Aqm) => 2,
-                LossCause::Medium => 3,
-                LossCause::Queue(DropReason::Overlimit) => 4,
-                LossCause::Queue(DropReason::Policed) => 5,
-                LossCause::Queue(DropReason::Filtered) => 6,
-            };
+            *code = cause.code();
         }
     }
 

@@ -6,7 +6,7 @@ use windtunnel_units::{Bytes, Duration};
 
 use super::band_series::BandColumns;
 use super::class_series::{self, ClassColumns};
-use super::events::{AckEvents, DequeueEvents, Oscillators};
+use super::events::{AckEvents, DequeueEvents, MarkEvents, Oscillators};
 use super::flow_series::{FlowColumns, FlowRecorder, FlowTotals};
 use super::packets::{Captured, PacketColumns};
 use super::points::{MarkPoints, ThroughputPoints};
@@ -35,6 +35,8 @@ pub const MARK_POINTS: Bytes = Bytes::new(2 * MarkPoints::ROW);
 pub const DEQUEUE_EVENTS: Bytes = Bytes::new(DequeueEvents::ROW + Oscillators::ROW);
 /// A row of `ack_events`.
 pub const ACK_EVENTS: Bytes = Bytes::new(AckEvents::ROW);
+/// A row of `mark_events`.
+pub const MARK_EVENTS: Bytes = Bytes::new(MarkEvents::ROW);
 /// A row of `packets`.
 pub const PACKETS: Bytes = Bytes::new(PacketColumns::ROW);
 /// What is noted about each captured packet besides its rows.

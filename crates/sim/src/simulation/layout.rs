@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windtunnel_tcp::ideal;
+use windtunnel_tcp::{Endpoint, ideal};
 use windtunnel_wire::FlowId;
 
 use crate::application::{ApplicationConfig, DatagramReceiver, DatagramSender, Stream};
@@ -10,7 +10,7 @@ use crate::arrivals::Arrivals;
 use crate::element::{TunnelEnd, tunnels_match};
 use crate::endpoint::{Ends, FlowContext, Halves, Kind, Pair, Parts, TcpEnd};
 use crate::flow::{Flow, Hop, Onward};
-use crate::network::{FlowSpec, Network, PathHop, Transport};
+use crate::network::{FlowSpec, Network, PathHop, Transport, UnfitFlow};
 use crate::rtp::{RtpReceiver, RtpSender};
 
 use super::lines::{Delays, Lines};
@@ -53,17 +53,22 @@ impl Layout {
         layout
     }
 
-    pub(super) fn flow(&mut self, index: usize, spec: &FlowSpec) -> Flow {
+    pub(super) fn flow(&mut self, index: usize, spec: &FlowSpec) -> Result<Flow, UnfitFlow> {
+        let unfit = |why: String| UnfitFlow { flow: spec.name.clone(), why };
         let ideal = matches!(spec.transport, Transport::Ideal { .. });
         let disorder = |hop: &PathHop| matches!(hop, PathHop::Element(i) if !self.keeps_order[*i]);
         let disordered = ideal && spec.forward.iter().chain(&spec.reverse).any(disorder);
-        assert!(!disordered, "{}: loss-free endpoints take packets in order, and each once", spec.name);
+        if disordered {
+            return Err(unfit("loss-free endpoints take packets in order, and each once".to_owned()));
+        }
         for way in [&spec.forward, &spec.reverse] {
             let ends = way.iter().filter_map(|hop| match hop {
                 PathHop::Element(i) => self.tunnel_ends[*i],
                 PathHop::Link(_) | PathHop::Delay(_) => None,
             });
-            assert!(tunnels_match(ends), "{}: a tunnel on its way has one end only", spec.name);
+            if !tunnels_match(ends) {
+                return Err(unfit("a tunnel on its way has one end only".to_owned()));
+            }
         }
         let many = matches!(spec.application, ApplicationConfig::Poisson(_));
         let mut delays = Delays::new(index, !many);
@@ -77,12 +82,12 @@ impl Layout {
             (&spec.transport, &spec.application)
         {
             let arrivals = Arrivals::new(poisson, spec.seed, spec.endpoint, cc.clone(), params.clone(), *ack);
-            return Flow::new(Ends::Many(Box::new(arrivals)), data, acks, series);
+            return Ok(Flow::new(Ends::Many(Box::new(arrivals)), data, acks, series));
         }
-        let ends = self.ends(spec).unwrap_or_else(|| {
-            panic!("{}: its transport cannot carry `{}`", spec.name, spec.application.kind())
-        });
-        Flow::new(ends, data, acks, series)
+        let cannot =
+            || unfit(format!("{} cannot carry `{}`", spec.transport.kind(), spec.application.kind()));
+        let ends = self.ends(spec).ok_or_else(cannot)?;
+        Ok(Flow::new(ends, data, acks, series))
     }
 
     /// All flows are laid out: where all go the same way from a place, that needs no table.
@@ -158,8 +163,8 @@ impl Layout {
                 })))
             }
             Transport::Foreign(stack) => {
-                let context =
-                    FlowContext { flow: endpoint.flow, mtu: endpoint.mtu, application, seed: *seed };
+                let Endpoint { flow, mtu, ecn, .. } = *endpoint;
+                let context = FlowContext { flow, mtu, application, seed: *seed, ecn };
                 Some(Ends::Foreign(Box::new(stack.halves(&context)?)))
             }
         }

@@ -22,7 +22,7 @@ use crate::event_queue::EventQueue;
 use crate::flow::{Flow, Hop, Onward};
 use crate::line::DelayLine;
 use crate::link::{Link, LinkCx};
-use crate::network::{Action, Network};
+use crate::network::{Action, Network, UnfitFlow};
 use crate::recorder::{Recorder, Tap};
 use crate::result::{RunResult, Stalled};
 use endpoints::reading;
@@ -94,12 +94,25 @@ impl Simulation {
     /// Prepares a network to run.
     ///
     /// # Panics
-    /// If a flow's transport cannot carry its application or its way, or the parameters of a link or an element are
-    /// out of range.
+    /// As [`Simulation::try_new`], and where that fails: for networks whose flows are known to fit, such as those that a
+    /// scenario without a foreign stack gives.
     pub fn new(network: Network) -> Simulation {
+        Simulation::try_new(network).unwrap_or_else(|unfit| panic!("{unfit}"))
+    }
+
+    /// Prepares a network to run, if its flows can.
+    ///
+    /// # Errors
+    /// If a flow's transport cannot carry its application, or its way: what a stack from elsewhere can carry is known only to
+    /// it.
+    ///
+    /// # Panics
+    /// If the parameters of a link or an element are out of range.
+    pub fn try_new(network: Network) -> Result<Simulation, UnfitFlow> {
         let mut layout = Layout::new(&network);
-        let mut flows: Vec<Flow> =
+        let flows: Result<Vec<Flow>, UnfitFlow> =
             network.flows.iter().enumerate().map(|(i, spec)| layout.flow(i, spec)).collect();
+        let mut flows = flows?;
         layout.simplify();
         let recorder = Recorder::new(&network, &flows);
         let plan = network.whole_plan();
@@ -163,7 +176,7 @@ impl Simulation {
         for link in 0..simulation.links.len() {
             simulation.schedule_queue_timer(link);
         }
-        simulation
+        Ok(simulation)
     }
 
     /// When the run ends: earlier than planned if nothing moves any more.

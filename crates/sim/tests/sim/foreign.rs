@@ -11,9 +11,9 @@ use windtunnel_sim::endpoint::{
     SenderState, Stack,
 };
 use windtunnel_sim::recorder::columns::Column;
-use windtunnel_sim::{Network, RunResult, Transport};
+use windtunnel_sim::{Network, RunResult, Simulation, Transport};
 use windtunnel_units::{Bytes, Duration, Time};
-use windtunnel_wire::{FlowId, Packet};
+use windtunnel_wire::{Ecn, FlowId, Packet};
 
 use crate::fixtures::{path, reno, run};
 
@@ -294,6 +294,46 @@ fn losses_are_timed_out_by_the_stacks_own_clock() {
     let left = |row: &usize| taps[*row] == 0 && directions[*row] == 0;
     assert_eq!((0..again.len()).filter(left).filter(|row| again[*row]).count(), 2);
     assert_eq!((0..again.len()).filter(left).count(), 12);
+}
+
+/// A stack that cannot carry an application says so before the run, with the flow and both names.
+#[test]
+fn it_carries_transfers_alone() {
+    let foreign = Transport::Foreign(Arc::new(StopAndWaitStack));
+    let unfit = Simulation::try_new(path(vec![(foreign, ApplicationConfig::Bulk)], 20, vec![], vec![], 1));
+    let message = unfit.map(|_| ()).expect_err("it takes transfers only").to_string();
+    assert!(message.ends_with(": stop-and-wait cannot carry `bulk`"), "{message}");
+}
+
+/// A stack is told the ECN field that its flow has: none without ECN.
+#[test]
+fn it_is_told_of_ecn() {
+    #[derive(Debug)]
+    struct Asked(std::sync::Mutex<Vec<Ecn>>);
+
+    impl Stack for Asked {
+        fn name(&self) -> &'static str {
+            "asked"
+        }
+
+        fn protocol(&self) -> Protocol {
+            Protocol::Udp
+        }
+
+        fn halves(&self, context: &FlowContext<'_>) -> Option<Halves> {
+            self.0.lock().expect("one thread").push(context.ecn);
+            StopAndWaitStack.halves(context)
+        }
+    }
+
+    let stack = Arc::new(Asked(std::sync::Mutex::default()));
+    for ecn in [Ecn::NotEct, Ecn::Ect0] {
+        let mut network = transfer(vec![]);
+        network.flows[0].transport = Transport::Foreign(stack.clone());
+        network.flows[0].endpoint.ecn = ecn;
+        run(network);
+    }
+    assert_eq!(*stack.0.lock().expect("one thread"), [Ecn::NotEct, Ecn::Ect0]);
 }
 
 /// The stack shares a queue with Linux's TCP: every packet that enters the network leaves it, and equal runs have equal
