@@ -39,7 +39,7 @@ mod unresponsive;
 mod vivace;
 pub mod windowed;
 
-pub use bbr::{Bbr2Params, Bbr3Params, Bbr3Variant, BbrParams};
+pub use bbr::{Bbr2Params, Bbr3Params, Bbr3Variant, BbrParams, CeAnswer};
 pub use control::{Control, ExitReason, Pacing, Phase};
 pub use controller::{CongestionControl, ControllerParams};
 pub use copa::CopaParams;
