@@ -61,10 +61,10 @@ pub use windowed::{
     BinomialParams, CdgParams, Composition, CompoundParams, CompoundRtt, ConventionalParams, CubicParams,
     CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse, HighspeedParams,
     HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, Kept,
-    LedbatPpParams, LimitedParams, LimiterWindow, LpParams, MdsParams, Moment, NoSlowStartParams, NvParams,
-    PacedChirpingParams, Regrowth, RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant,
-    SceParams, SceRules, SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, SqrtParams,
-    StandardParams, Steered, VegasParams, VegasVariant, VenoParams, WestwoodParams, Window, WindowedConfig,
-    YeahParams, leonardo, scaled_md,
+    LedbatPpParams, LimitedParams, LimiterWindow, LpParams, LpVariant, MdsParams, Moment, NoSlowStartParams,
+    NvParams, PacedChirpingParams, Regrowth, RenoParams, Response, ResponseParams, ScalableParams,
+    ScalableVariant, SceParams, SceRules, SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict,
+    SqrtParams, StandardParams, Steered, VegasParams, VegasVariant, VenoParams, WestwoodParams, Window,
+    WindowedConfig, YeahParams, leonardo, scaled_md,
 };
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};

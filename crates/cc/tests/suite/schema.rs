@@ -189,7 +189,7 @@ fn every_parameter_of_linuxs_other_modules_is_described() {
         "nv_rtt_min_cnt",
         "base_rtt",
     ]);
-    check::<LpParams>(&[]);
+    check::<LpParams>(&["variant", "timestamp_offset"]);
     check::<LedbatPpParams>(&["target", "constant", "slowdown"]);
 }
 
