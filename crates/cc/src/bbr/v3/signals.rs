@@ -98,7 +98,7 @@ impl Bbr3 {
         if !self.loss_in_round {
             self.loss_in_round = true;
             self.loss_round = self.delivered;
-            if !self.rules.linux_undo {
+            if !self.rules.linux_signals {
                 self.save_for_undo();
             }
         }
@@ -111,7 +111,7 @@ impl Bbr3 {
     /// Losses end a mode: it returns if they were none. It does not return from a transition with another cause, for which a
     /// late segment is no excuse.
     pub(super) fn ended_by_loss(&mut self, mode: Mode) {
-        if let Some(undo) = self.undo.as_mut().filter(|_| !self.rules.linux_undo) {
+        if let Some(undo) = self.undo.as_mut().filter(|_| !self.rules.linux_signals) {
             undo.ended = Some(mode);
         }
     }
@@ -119,7 +119,7 @@ impl Bbr3 {
     /// The sender answers losses, or CE: what returns after it is saved.
     pub(super) fn start_recovery(&mut self) {
         self.save_cwnd();
-        if self.rules.linux_undo {
+        if self.rules.linux_signals {
             self.save_for_undo();
         }
     }
