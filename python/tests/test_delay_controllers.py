@@ -104,8 +104,15 @@ def test_nv_loses_nothing_alone() -> None:
 
 def test_lp_gives_way() -> None:
     """Kuzmanovic and Knightly 2003: alone it uses most of the path, beside Reno what Reno leaves."""
-    assert goodput(run('"lp"', seconds=60)) > 0.7 * FULL
-    assert share('"lp"', seconds=60) < 0.2
+    lp = '{ kind = "lp", variant = "paper" }'
+    assert goodput(run(lp, seconds=60)) > 0.7 * FULL
+    assert share(lp, seconds=60) < 0.2
+
+
+def test_lp_of_linux_is_reno() -> None:
+    """Linux's TCP-LP, where the receiver's timestamps start at 2^29 ms or later: the same share as Reno."""
+    lp = '{ kind = "lp", timestamp_offset = 600000000 }'
+    assert share(lp) == share('"reno"')
 
 
 def test_ledbat_pp_holds_its_target_and_gives_way() -> None:

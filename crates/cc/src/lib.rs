@@ -39,7 +39,7 @@ mod unresponsive;
 mod vivace;
 pub mod windowed;
 
-pub use bbr::{Bbr2Params, Bbr3Params, Bbr3Variant, BbrParams};
+pub use bbr::{Bbr2Params, Bbr3Params, Bbr3Variant, BbrParams, CeAnswer};
 pub use control::{Control, ExitReason, Pacing, Phase};
 pub use controller::{CongestionControl, ControllerParams};
 pub use copa::CopaParams;
@@ -61,10 +61,10 @@ pub use windowed::{
     BinomialParams, CdgParams, Composition, CompoundParams, CompoundRtt, ConventionalParams, CubicParams,
     CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse, HighspeedParams,
     HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, Kept,
-    LedbatPpParams, LimitedParams, LimiterWindow, LpParams, MdsParams, Moment, NoSlowStartParams, NvParams,
-    PacedChirpingParams, Regrowth, RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant,
-    SceParams, SceRules, SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, SqrtParams,
-    StandardParams, Steered, VegasParams, VegasVariant, VenoParams, WestwoodParams, Window, WindowedConfig,
-    YeahParams, leonardo, scaled_md,
+    LedbatPpParams, LimitedParams, LimiterWindow, LpParams, LpVariant, MdsParams, Moment, NoSlowStartParams,
+    NvParams, PacedChirpingParams, Regrowth, RenoParams, Response, ResponseParams, ScalableParams,
+    ScalableVariant, SceParams, SceRules, SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict,
+    SqrtParams, StandardParams, Steered, VegasParams, VegasVariant, VenoParams, WestwoodParams, Window,
+    WindowedConfig, YeahParams, leonardo, scaled_md,
 };
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};

@@ -135,6 +135,9 @@ pub struct AckSample {
     pub app_limited: bool,
     /// cwnd, and nothing else, kept the sender from sending more.
     pub cwnd_limited: bool,
+    /// cwnd was not used enough to grow: the growth gate (window validation) is closed, whatever else bars growth (Linux
+    /// `tcp_is_cwnd_limited` is false).
+    pub window_unused: bool,
     /// This ACK starts a packet-timed round; only with [`crate::Needs::rate_samples`].
     pub round_start: bool,
 }

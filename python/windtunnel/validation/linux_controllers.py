@@ -21,8 +21,9 @@ clocks.
 Vegas, Illinois, YeAH and NV measure single microseconds of the path, which is not Linux's to that digit. In six scripts
 Illinois's beta is one 64th less here; two of them become Linux's with a mean round trip that is a microsecond longer.
 Five flows of Vegas share a little less evenly here than in Linux. CDG backs off at random: its scripts agree where no
-coin falls, and its ranges are over seeds too. TCP-LP is not here. Linux's never sees early congestion, because its
-smoothed delay overflows 32 bits: it equals Reno in all of these runs. Ours is the paper's.
+coin falls, and its ranges are over seeds too. TCP-LP is not here. Linux's nearly never sees early congestion, because
+its smoothed delay overflows 32 bits: it equals Reno in all of these runs, and so does ours where timestamps start as
+late.
 
 Between namespaces a packet keeps the memory that its sender allocated (`tcp.truesize = "sender"`): it decides how far
 the receiver's window opens at the start, and so which ACKs of the second round are delayed by 40 ms.

@@ -147,8 +147,7 @@ impl Prague {
             // This ACK grows nothing, or slow start would undo it.
             return;
         }
-        let limited = ack.cwnd_limited || !ack.app_limited;
-        if unmarked == 0 || self.in_loss || !limited {
+        if unmarked == 0 || self.in_loss || ack.window_unused {
             return;
         }
         if self.in_slow_start() {
@@ -251,14 +250,19 @@ impl Prague {
         }
     }
 
-    /// Rule 4: the answer to CE, once per round and, independent of the round trip, not before the target is over.
+    /// Rule 4: the answer to CE, once per round and, independent of the round trip, not before the target is over. In the module
+    /// a mark within the target starts a round nevertheless, since the sender has entered CWR; the next answer is late by up to
+    /// one.
     fn on_ce(&mut self, path: &PathView) -> bool {
         if !self.hold_off.allows(path.una) {
             return false;
         }
-        self.hold_off.start(path.nxt);
         let target = self.params.prague_rtt_target;
-        if self.is_independent() && self.answered.is_some_and(|last| path.now.since(last) < target) {
+        let early = self.is_independent() && self.answered.is_some_and(|last| path.now.since(last) < target);
+        if !early || self.params.variant == PragueVariant::Linux {
+            self.hold_off.start(path.nxt);
+        }
+        if early {
             return false;
         }
         self.answered = Some(path.now);

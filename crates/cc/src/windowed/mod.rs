@@ -76,8 +76,9 @@ mod slow_start;
 pub use avoidance::{
     AimdGrowth, AimdParams, Avoidance, AvoidanceParams, BicParams, BinomialParams, CdgParams, CompoundParams,
     CompoundRtt, CubicParams, CubicVariant, HighspeedParams, HtcpParams, HyblaParams, IiadParams,
-    IllinoisParams, LedbatPpParams, LpParams, NvParams, RenoParams, ScalableParams, ScalableVariant,
-    SqrtParams, Steered, VegasParams, VegasVariant, VenoParams, WestwoodParams, Window, YeahParams,
+    IllinoisParams, LedbatPpParams, LpParams, LpVariant, NvParams, RenoParams, ScalableParams,
+    ScalableVariant, SqrtParams, Steered, VegasParams, VegasVariant, VenoParams, WestwoodParams, Window,
+    YeahParams,
 };
 pub use config::{Composition, WindowedConfig};
 pub use limiter::LimiterWindow;

@@ -167,6 +167,7 @@ fn family() -> Vec<Box<dyn ControllerParams>> {
         Box::new(Bbr3Params {
             variant: Bbr3Variant::Linux,
             ecn_low: true,
+            ce: None,
             ecn_max_rtt: Duration::from_millis(50),
         }),
         Box::new(Bbr2Params::default()),

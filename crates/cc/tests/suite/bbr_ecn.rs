@@ -2,8 +2,8 @@
 //! Startup, the cut of the short-term bound, and when marks do not count. Each ACK ends a round.
 
 use windtunnel_cc::{
-    AckSample, Bbr3Params, Bbr3Variant, CaState, CongestionControl, ControllerParams, Departure, EcnFeedback,
-    ExitReason, Feedback, FlowInit, Marked, PathView, RateSample,
+    AckSample, Bbr3Params, Bbr3Variant, CaState, CeAnswer, CongestionControl, ControllerParams, Departure,
+    EcnFeedback, ExitReason, Feedback, FlowInit, Marked, PathView, RateSample,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
@@ -207,10 +207,13 @@ fn where_marks_do_not_count() {
     }
 }
 
-/// What the controller asks of its flow: a receiver that reports each mark, where marks count.
+/// What the controller asks of its flow: a receiver that reports each mark, where their share counts; that of RFC 3168, where any
+/// mark is a loss; none without an answer.
 #[test]
 fn feedback() {
     let needs = |params: &Bbr3Params| params.build(FlowInit::new(MSS)).needs().feedback;
     assert_eq!(needs(&low()), Feedback::Shares);
-    assert_eq!(needs(&Bbr3Params::default()), Feedback::None);
+    assert_eq!(needs(&Bbr3Params::default()), Feedback::Classic);
+    assert_eq!(needs(&Bbr3Params { ce: Some(CeAnswer::None), ..Bbr3Params::default() }), Feedback::None);
+    assert_eq!(needs(&Bbr3Params { ecn_low: false, ..low() }), Feedback::None);
 }

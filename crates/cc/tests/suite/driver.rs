@@ -37,6 +37,8 @@ pub(crate) struct Driver {
     pub(crate) sampled: bool,
     /// Whether ACKs arrive while growth is not allowed.
     pub(crate) barred: bool,
+    /// cwnd was not used enough to grow.
+    pub unused: bool,
     min_rtt: Duration,
     una: Seq,
 }
@@ -60,6 +62,7 @@ impl Driver {
             rtt,
             sampled: true,
             barred: false,
+            unused: false,
             min_rtt: rtt,
             una: Seq::FIRST_DATA,
         };
@@ -122,6 +125,7 @@ impl Driver {
             newly_delivered: MSS * segments,
             may_raise: !self.barred,
             growth_barred: self.barred,
+            window_unused: self.unused,
             rtt,
             ecn,
             ..AckSample::default()

@@ -53,7 +53,7 @@ fn renos() -> Vec<Arc<dyn AvoidanceParams>> {
         Arc::new(YeahParams {}),
         Arc::new(CompoundParams::default()),
         Arc::new(CdgParams::default()),
-        Arc::new(LpParams {}),
+        Arc::new(LpParams::default()),
     ]
 }
 
@@ -172,7 +172,7 @@ fn needs_are_those_of_the_modules() {
         (Arc::new(YeahParams {}), true, true, false),
         (Arc::new(IllinoisParams::default()), false, true, false),
         (Arc::new(CompoundParams::default()), false, true, false),
-        (Arc::new(LpParams {}), false, true, true),
+        (Arc::new(LpParams::default()), false, true, true),
         (Arc::new(LedbatPpParams::default()), false, false, false),
         (Arc::new(NvParams::default()), false, true, false),
     ];

@@ -344,6 +344,46 @@ fn updates_and_answers_keep_the_target_apart() {
     }
 }
 
+/// A mark within 25 ms of an answer has none. In the module the sender enters CWR with it all the same, so that what is in flight then
+/// must be acknowledged before the next answer; the draft's rules do not restart the round for it.
+#[test]
+fn a_mark_without_an_answer_restarts_the_round_in_the_module() {
+    for (variant, answered) in [(PragueVariant::Linux, false), (PragueVariant::Draft, true)] {
+        let params = PragueParams {
+            variant,
+            prague_cwnd_mode: PragueMode::Window,
+            prague_rtt_transition: 0,
+            // An answer is one even where the average is zero.
+            classic_fallback: true,
+            ..PragueParams::default()
+        };
+        let mut flow = prague(&params, 100, Duration::from_millis(5));
+        assert_eq!(flow.ack(NS, 1, CE), Some(true));
+        flow.ack(Duration::from_millis(6), 60, CLEAN);
+        assert_eq!(flow.ack(Duration::from_millis(6), 60, CE), Some(false));
+        assert_eq!(flow.ack(Duration::from_millis(14), 5, CE), Some(answered), "{variant:?}");
+    }
+}
+
+/// Rule 1: what cwnd did not limit does not grow it (`tcp_is_cwnd_limited`), in slow start and later, by window and by rate.
+#[test]
+fn unused_windows_do_not_grow() {
+    for (mode, first) in [(PragueMode::Window, CLEAN), (PragueMode::Window, CE), (PragueMode::Rate, CE)] {
+        for unused in [true, false] {
+            let params =
+                PragueParams { prague_cwnd_mode: mode, prague_rtt_transition: 0, ..PragueParams::default() };
+            let mut flow = prague(&params, 100, Duration::from_millis(30));
+            flow.ack(NS, 1, first);
+            let before = (number(&flow, "window_segments"), number(&flow, "rate_bytes_per_s"));
+            flow.unused = unused;
+            flow.ack(NS, 3, CLEAN);
+            let grows =
+                number(&flow, "window_segments") > before.0 || number(&flow, "rate_bytes_per_s") > before.1;
+            assert_eq!(grows, !unused, "{mode:?} {first:?}");
+        }
+    }
+}
+
 /// Section 3.20: Prague is scalable, paced and counts marks, and without counts it is Reno with Linux's pace: 2 in
 /// slow start and 1.2 later. After a SYN that was lost, cwnd and window are one segment.
 #[test]

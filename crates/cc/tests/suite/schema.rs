@@ -98,7 +98,7 @@ fn every_parameter_is_described() {
         "classic_fallback",
     ]);
     check::<Bbr2Params>(&[]);
-    check::<Bbr3Params>(&["variant", "ecn_low", "ecn_max_rtt"]);
+    check::<Bbr3Params>(&["variant", "ce", "ecn_low", "ecn_max_rtt"]);
     check::<TfrcParams>(&[
         "b",
         "t_rto_factor",
@@ -189,7 +189,7 @@ fn every_parameter_of_linuxs_other_modules_is_described() {
         "nv_rtt_min_cnt",
         "base_rtt",
     ]);
-    check::<LpParams>(&[]);
+    check::<LpParams>(&["variant", "timestamp_offset"]);
     check::<LedbatPpParams>(&["target", "constant", "slowdown"]);
 }
 

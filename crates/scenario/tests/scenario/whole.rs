@@ -6,6 +6,7 @@ mod bbr3;
 mod chirping;
 mod copa;
 mod host;
+mod lp;
 mod marks;
 mod media;
 mod memory;

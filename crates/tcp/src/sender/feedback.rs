@@ -50,11 +50,12 @@ impl Sender {
         if may_raise {
             self.validation.restart(ack.now);
         }
+        let window_unused = !self.validation.grows(self.cwnd, || self.in_slow_start());
         let sample = AckSample {
             acked: counted.acked,
             newly_delivered: counted.delivered,
             may_raise,
-            growth_barred: !(may_raise && self.validation.grows(self.cwnd, || self.in_slow_start())),
+            growth_barred: !may_raise || window_unused,
             newly_lost: self.newly_lost,
             delivered: self.rate.delivered(),
             lost: self.rate.lost(),
@@ -66,6 +67,7 @@ impl Sender {
             ecn: self.ecn.counts(ack.ece, ack.esce, ack.delivered - ack.twice),
             app_limited: self.rate.is_app_limited(),
             cwnd_limited: self.validation.limited(),
+            window_unused,
             round_start: sample.round_start,
         };
         let path = self.path(ack.now);

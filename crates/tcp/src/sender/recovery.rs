@@ -5,7 +5,7 @@
 //! episode ends when it is acknowledged. From CWR to Recovery the reduction continues. A loss that is found in
 //! Recovery is repaired, but causes no further reduction.
 
-use windtunnel_cc::{CaState, CongestionEvent, Trigger};
+use windtunnel_cc::{CaState, CongestionEvent, Feedback, Trigger};
 use windtunnel_units::{Bytes, Time};
 
 use super::Sender;
@@ -324,7 +324,9 @@ impl Sender {
         self.undo.clear();
         self.begin_episode(ack, true);
         self.set_state(CaState::Cwr, ack.now);
-        self.stats.ecn_reductions += u64::from(trigger == Trigger::Ce);
+        // Linux enters CWR for a controller that does not answer CE too, and nothing is reduced.
+        let answered = trigger == Trigger::Ce && self.needs.feedback != Feedback::None;
+        self.stats.ecn_reductions += u64::from(answered);
     }
 
     /// An episode starts. If cwnd is `reduced`, CWR tells the peer (RFC 3168 section 6.1.2); a controller may have

@@ -6,12 +6,13 @@ use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
 use super::super::max_filter::MaxFilter;
+use super::ce_as_loss::CeAsLoss;
 use super::ecn::{Ecn, EcnRule};
 use super::rules::Rules;
 use crate::control::{Control, ExitReason, Pacing, Phase};
 use crate::controller::CongestionControl;
 use crate::needs::{Feedback, Needs, PacingNeed};
-use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView};
+use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView, Trigger};
 use crate::state::CaState;
 
 /// The least window, in segments.
@@ -110,6 +111,7 @@ pub(super) struct Bbr3 {
     pub(super) lost_until: Seq,
     pub(super) undo: Option<Undo>,
     pub(super) ecn: Ecn,
+    pub(super) ce: CeAsLoss,
 
     pub(super) full_bw: f64,
     pub(super) full_bw_rounds: u32,
@@ -152,7 +154,7 @@ pub(super) struct Bbr3 {
 }
 
 impl Bbr3 {
-    pub(super) fn new(rules: Rules, ecn: EcnRule, init: FlowInit) -> Bbr3 {
+    pub(super) fn new(rules: Rules, ecn: EcnRule, ce_as_loss: bool, init: FlowInit) -> Bbr3 {
         let mut bbr = Bbr3 {
             rules,
             mss: init.mss.as_f64(),
@@ -179,6 +181,7 @@ impl Bbr3 {
             lost_until: Seq::SYN,
             undo: None,
             ecn: Ecn::new(ecn),
+            ce: CeAsLoss::new(ce_as_loss),
             full_bw: 0.0,
             full_bw_rounds: 0,
             full_bw_now: false,
@@ -241,7 +244,11 @@ impl CongestionControl for Bbr3 {
         Needs {
             pacing: PacingNeed::Always,
             // The receiver is DCTCP's, whose ACKs report each mark, unless the scenario names counts.
-            feedback: if self.ecn.rule.low { Feedback::Shares } else { Feedback::None },
+            feedback: match (self.ecn.rule.low, self.ce.on) {
+                (true, _) => Feedback::Shares,
+                (false, true) => Feedback::Classic,
+                (false, false) => Feedback::None,
+            },
             rate_samples: true,
             loss_reports: true,
             states: true,
@@ -254,6 +261,7 @@ impl CongestionControl for Bbr3 {
 
     fn on_negotiated(&mut self, heard: Feedback) {
         self.ecn.heard = self.ecn.rule.low && heard >= Feedback::Shares;
+        self.ce.negotiate(heard);
     }
 
     fn on_established(&mut self, path: &PathView) {
@@ -266,6 +274,7 @@ impl CongestionControl for Bbr3 {
 
     fn on_ack(&mut self, ack: &AckSample, path: &PathView) {
         (self.delivered, self.app_limited) = (ack.delivered, ack.app_limited);
+        self.take_marks(ack, path);
         self.update_signals(ack);
         self.update_aggregation(ack, path.now);
         self.check_full_bandwidth(ack);
@@ -281,7 +290,10 @@ impl CongestionControl for Bbr3 {
     }
 
     /// The window is saved; the bounds answer.
-    fn on_congestion(&mut self, _event: &CongestionEvent, _path: &PathView) -> bool {
+    fn on_congestion(&mut self, event: &CongestionEvent, _path: &PathView) -> bool {
+        if self.ce.on && event.trigger == Trigger::Ce {
+            return self.hear_echo();
+        }
         self.start_recovery();
         true
     }
@@ -334,7 +346,7 @@ impl CongestionControl for Bbr3 {
     /// The losses were none: the bounds return, and so does the probe that they, and nothing else, ended. `ProbeRTT` is not
     /// left for it, but Startup follows if losses ended that.
     fn on_undo(&mut self, _path: &PathView) {
-        self.loss_in_round = false;
+        self.loss_in_round &= self.ce.in_round;
         self.reset_full_bandwidth();
         let Some(Undo { bounds, ended }) = self.undo.take() else { return };
         self.bounds.bw = self.bounds.bw.max(bounds.bw);

@@ -125,20 +125,28 @@ impl Bbr3 {
 
     /// A lost segment of a probe: whether what was in flight was too much, and how much of it was not.
     pub(super) fn check_loss(&mut self, segment: &LostSegment, path: &PathView) {
-        let (in_flight, lost) =
-            (segment.departure.in_flight.as_f64(), segment.lost_since_departure().as_f64());
-        let threshold = self.rules.loss_threshold;
-        if lost <= threshold * in_flight {
-            return;
+        let lost = (segment.lost_since_departure() + self.marked_as_lost()).as_f64();
+        let (in_flight, size) = (segment.departure.in_flight.as_f64(), segment.payload.as_f64());
+        if let Some(at_loss) = self.inflight_at_loss(in_flight, lost, size) {
+            if self.mode == Mode::Up {
+                self.ended_by_loss(Mode::Up);
+            }
+            self.lower_long_term(at_loss, segment.departure.app_limited, path);
         }
-        let size = segment.payload.as_f64();
-        let (before, lost_before) = (in_flight - size, lost - size);
-        // The point within the segment at which the share of losses reaches the threshold.
-        let part = ((threshold * before - lost_before) / (1.0 - threshold)).max(0.0);
-        self.lower_long_term(before + part, segment.departure.app_limited, path);
     }
 
-    fn lower_long_term(&mut self, at_loss: f64, app_limited: bool, path: &PathView) {
+    /// What was in flight when the share of losses reached the threshold, which was within the last `size` lost bytes; none if it
+    /// did not.
+    pub(super) fn inflight_at_loss(&self, in_flight: f64, lost: f64, size: f64) -> Option<f64> {
+        let threshold = self.rules.loss_threshold;
+        if lost <= threshold * in_flight {
+            return None;
+        }
+        let (before, lost_before) = (in_flight - size, lost - size);
+        Some(before + ((threshold * before - lost_before) / (1.0 - threshold)).max(0.0))
+    }
+
+    pub(super) fn lower_long_term(&mut self, at_loss: f64, app_limited: bool, path: &PathView) {
         self.too_high = true;
         self.probe_sample = false;
         if !app_limited {
@@ -146,7 +154,6 @@ impl Bbr3 {
             self.bounds.long = at_loss.max(self.rules.beta * target);
         }
         if self.mode == Mode::Up {
-            self.ended_by_loss(Mode::Up);
             self.start_down(path);
         }
     }

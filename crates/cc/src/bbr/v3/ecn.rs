@@ -1,4 +1,4 @@
-//! The answer to CE of Google's branch of Linux (spec/congestion-control section 3.23; the draft leaves it open).
+//! The answer to CE of Google's branch of Linux (spec/congestion-control section 3.23).
 //!
 //! It is for networks whose queues mark early, as in data centres: there the marks of a round say by their share how
 //! far the queue is above its threshold, and two flows that hear the same share converge. So it needs a receiver that
@@ -110,6 +110,16 @@ impl Ecn {
     /// What a round with marks leaves of the short-term bound; everything if there were none.
     pub(super) fn kept(&self) -> Option<f64> {
         self.in_round.then(|| (UNIT - self.alpha * FACTOR / UNIT) as f64 / UNIT as f64)
+    }
+
+    /// Takes the marks of an ACK into those of its sample.
+    pub(super) fn count(&mut self, ack: &AckSample) {
+        self.sample.update(ack);
+    }
+
+    /// What was marked since the sampled segment left.
+    pub(super) const fn marks(&self) -> Bytes {
+        self.sample.sum
     }
 
     /// The next round has no mark yet.

@@ -15,8 +15,10 @@
 //! The table `cc` shows the mode by its number: Startup 0, Drain 1, down 2, cruise 3, refill 4, up 5, `ProbeRTT` 6.
 //!
 //! [`rules`] has the numbers in which draft, Linux and version 2 differ, [`controller`] the events, [`signals`], [`cycle`],
-//! [`round_trip`] and [`window`] the rules in the order in which an ACK runs through them; [`ecn`] has the answer to CE.
+//! [`round_trip`] and [`window`] the rules in the order in which an ACK runs through them; [`ce_as_loss`] has the draft's answer to CE,
+//! [`ecn`] Linux's.
 
+mod ce_as_loss;
 mod controller;
 mod cycle;
 mod ecn;
@@ -26,4 +28,4 @@ mod rules;
 mod signals;
 mod window;
 
-pub use params::{Bbr2Params, Bbr3Params, Bbr3Variant};
+pub use params::{Bbr2Params, Bbr3Params, Bbr3Variant, CeAnswer};

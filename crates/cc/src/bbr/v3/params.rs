@@ -22,6 +22,16 @@ pub enum Bbr3Variant {
     Linux,
 }
 
+/// How the draft's rules answer CE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CeAnswer {
+    /// A marked segment counts as a lost one.
+    Loss,
+    /// Not at all, which the draft forbids to packets that claim ECN.
+    None,
+}
+
 /// Parameters of BBR's third version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -29,6 +39,8 @@ pub enum Bbr3Variant {
 pub struct Bbr3Params {
     /// Where the draft and Linux's branch differ.
     pub variant: Bbr3Variant,
+    /// How CE is answered, with `variant = "draft"` alone: "loss" if it is not given.
+    pub ce: Option<CeAnswer>,
     /// The route's queues mark early (Linux: `ip route ... features ecn_low`), so CE is answered in proportion to its share;
     /// with `variant = "linux"` alone.
     pub ecn_low: bool,
@@ -38,7 +50,12 @@ pub struct Bbr3Params {
 
 impl Default for Bbr3Params {
     fn default() -> Bbr3Params {
-        Bbr3Params { variant: Bbr3Variant::default(), ecn_low: false, ecn_max_rtt: Duration::from_millis(5) }
+        Bbr3Params {
+            variant: Bbr3Variant::default(),
+            ce: None,
+            ecn_low: false,
+            ecn_max_rtt: Duration::from_millis(5),
+        }
     }
 }
 
@@ -49,8 +66,13 @@ impl Params for Bbr3Params {
 
     fn check(&self) -> Result<(), OutOfRange> {
         if self.ecn_low && self.variant == Bbr3Variant::Draft {
-            let allowed = "false, unless the rules are those of \"linux\": the draft has no answer to CE";
+            let allowed = "false, unless the rules are those of \"linux\": the draft's answer to CE is `ce`";
             return Err(OutOfRange::new("ecn_low", self.ecn_low, allowed));
+        }
+        if let Some(ce) = self.ce.filter(|_| self.variant == Bbr3Variant::Linux) {
+            let name = if ce == CeAnswer::Loss { "loss" } else { "none" };
+            let allowed = "absent, unless the rules are the draft's: Linux answers CE if `ecn_low` is true";
+            return Err(OutOfRange::new("ce", name, allowed));
         }
         Ok(())
     }
@@ -63,7 +85,8 @@ impl ControllerParams for Bbr3Params {
             Bbr3Variant::Linux => Rules::LINUX,
         };
         let ecn = EcnRule { low: self.ecn_low, max_rtt: self.ecn_max_rtt };
-        Box::new(Bbr3::new(rules, ecn, init))
+        let ce_as_loss = self.variant == Bbr3Variant::Draft && self.ce != Some(CeAnswer::None);
+        Box::new(Bbr3::new(rules, ecn, ce_as_loss, init))
     }
 }
 
@@ -84,6 +107,6 @@ impl Params for Bbr2Params {
 
 impl ControllerParams for Bbr2Params {
     fn build(&self, init: FlowInit) -> Box<dyn CongestionControl> {
-        Box::new(Bbr3::new(Rules::V2, EcnRule::OFF, init))
+        Box::new(Bbr3::new(Rules::V2, EcnRule::OFF, false, init))
     }
 }

@@ -26,11 +26,10 @@ pub(super) struct Rules {
     /// Too much loss is also seen by the ACKs of a probe, not by the losses alone.
     pub(super) acks_show_loss: bool,
     /// Drain starts without the losses of Startup, and Cruise with a bound of the short term that is not above the long-term one.
-    pub(super) linux_signals: bool,
     /// Losses that were none give the bounds back from when the recovery started, by which time the first of them may have lowered
-    /// the long-term one, and no mode (Linux `bbr_ssthresh`, `bbr_undo_cwnd`). In the draft it is the bounds before them, and the
-    /// probe that they ended.
-    pub(super) linux_undo: bool,
+    /// the long-term one, and no mode (`bbr_ssthresh`, `bbr_undo_cwnd`). In the draft it is the bounds before them, and the probe
+    /// that they ended.
+    pub(super) linux_signals: bool,
 }
 
 impl Rules {
@@ -50,7 +49,6 @@ impl Rules {
         plateau: true,
         acks_show_loss: false,
         linux_signals: false,
-        linux_undo: false,
     };
 
     /// Linux's branch, whose fractions are parts of 256.
@@ -64,7 +62,6 @@ impl Rules {
         drain_rounds: None,
         acks_show_loss: true,
         linux_signals: true,
-        linux_undo: true,
         ..Rules::DRAFT
     };
 

@@ -68,6 +68,7 @@ impl Bbr3 {
             self.bw_latest = sample.rate.bits_per_sec() as f64 / 8.0;
             self.inflight_latest = sample.delivered.as_f64();
             self.lost_ranges = 0;
+            self.ce.in_round = false;
         }
     }
 
@@ -83,20 +84,24 @@ impl Bbr3 {
         self.bounds.short = f64::INFINITY;
     }
 
-    /// The first loss of a round starts a loss round; what the bounds were is kept.
     pub(super) fn note_loss(&mut self, segment: &LostSegment) {
         self.ecn.loss_in_cycle = true;
-        if !self.loss_in_round {
-            self.loss_in_round = true;
-            self.loss_round = self.delivered;
-            if !self.rules.linux_undo {
-                self.save_for_undo();
-            }
-        }
+        self.note_loss_round();
         if segment.seq != self.lost_until {
             self.lost_ranges += 1;
         }
         self.lost_until = segment.seq + segment.payload;
+    }
+
+    /// The first loss of a round starts a loss round; what the bounds were is kept.
+    pub(super) fn note_loss_round(&mut self) {
+        if !self.loss_in_round {
+            self.loss_in_round = true;
+            self.loss_round = self.delivered;
+            if !self.rules.linux_signals {
+                self.save_for_undo();
+            }
+        }
     }
 
     fn save_for_undo(&mut self) {
@@ -106,7 +111,7 @@ impl Bbr3 {
     /// Losses end a mode: it returns if they were none. It does not return from a transition with another cause, for which a
     /// late segment is no excuse.
     pub(super) fn ended_by_loss(&mut self, mode: Mode) {
-        if let Some(undo) = self.undo.as_mut().filter(|_| !self.rules.linux_undo) {
+        if let Some(undo) = self.undo.as_mut().filter(|_| !self.rules.linux_signals) {
             undo.ended = Some(mode);
         }
     }
@@ -114,7 +119,7 @@ impl Bbr3 {
     /// The sender answers losses, or CE: what returns after it is saved.
     pub(super) fn start_recovery(&mut self) {
         self.save_cwnd();
-        if self.rules.linux_undo {
+        if self.rules.linux_signals {
             self.save_for_undo();
         }
     }
@@ -165,14 +170,16 @@ impl Bbr3 {
         if self.mode != Mode::Startup {
             return;
         }
-        let mut reason = "bandwidth plateau";
+        let mut reason = ExitReason::Other("bandwidth plateau");
         if !self.full_bw_reached && self.loses_too_much(ack) {
-            self.ended_by_loss(Mode::Startup);
+            reason = if self.ce.in_round { ExitReason::Ce } else { ExitReason::Other("loss rate") };
+            if !self.ce.in_round {
+                self.ended_by_loss(Mode::Startup);
+            }
             self.leave_full_startup();
-            reason = "loss rate";
         }
         if self.full_bw_reached {
-            self.exit.get_or_insert(ExitReason::Other(reason));
+            self.exit.get_or_insert(reason);
             self.mode = Mode::Drain;
             self.drain_since = self.rounds;
             // The losses and marks of Startup say nothing of what Drain leaves.
@@ -190,21 +197,24 @@ impl Bbr3 {
         self.bounds.long = self.product(self.max_bw()).max(self.inflight_latest);
     }
 
-    /// More than the threshold is lost in a whole round of a recovery, in several ranges.
+    /// More than the threshold is lost in a whole round of a recovery, in several ranges. A round since the first mark is over when
+    /// its loss round is.
     fn loses_too_much(&self, ack: &AckSample) -> bool {
+        if !self.loss_round_start {
+            return false;
+        }
         let in_recovery = self.state.is_reducing() && self.rounds > self.recovery_round;
-        self.loss_round_start
-            && in_recovery
-            && self.lost_ranges >= self.rules.startup_losses
-            && self.is_too_high(ack)
+        let in_ranges = self.lost_ranges >= self.rules.startup_losses;
+        self.ce.is_too_much() || (in_recovery || self.ce.in_round) && in_ranges && self.is_too_high(ack)
     }
 
     /// More than the threshold was lost of what was in flight when the sampled segment left, or marked of what was delivered
     /// since.
     pub(super) fn is_too_high(&self, ack: &AckSample) -> bool {
         ack.rate.is_some_and(|sample| {
-            let lost = sample.lost.as_f64();
-            lost > self.rules.loss_threshold * sample.departure.in_flight.as_f64()
+            (sample.lost + self.marked_as_lost()).as_f64()
+                > self.rules.loss_threshold * sample.departure.in_flight.as_f64()
+                || self.ce.is_too_much()
                 || self.ecn.is_too_high(sample.delivered)
         })
     }

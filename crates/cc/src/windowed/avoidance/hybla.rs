@@ -273,6 +273,7 @@ mod tests {
         },
         app_limited: false,
         cwnd_limited: false,
+        window_unused: false,
         round_start: false,
     };
 

@@ -47,7 +47,7 @@ pub use htcp::HtcpParams;
 pub use hybla::HyblaParams;
 pub use illinois::IllinoisParams;
 pub use ledbat_pp::LedbatPpParams;
-pub use lp::LpParams;
+pub use lp::{LpParams, LpVariant};
 pub use nv::NvParams;
 pub use reno::RenoParams;
 pub use scalable::{ScalableParams, ScalableVariant};

@@ -2,6 +2,7 @@
 //! and what their samples say. Amounts are segments; the round trip is 100 ms, so that a sample of n segments is a
 //! rate of n per round trip and a product of n segments.
 
+mod ce_as_loss;
 mod probe;
 mod probe_rtt;
 mod short_term;
@@ -10,7 +11,7 @@ mod up;
 mod window;
 
 use windtunnel_cc::{
-    AckSample, Bbr2Params, Bbr3Params, Bbr3Variant, CaState, CongestionControl, CongestionEvent,
+    AckSample, Bbr2Params, Bbr3Params, Bbr3Variant, CaState, CeAnswer, CongestionControl, CongestionEvent,
     ControllerParams, Departure, EcnFeedback, Feedback, FlowInit, LossFinder, LostSegment, Marked, Pacing,
     PathView, RateSample, Trigger,
 };
@@ -42,7 +43,7 @@ fn linux() -> Box<dyn ControllerParams> {
 
 /// Linux's rules where marks count at any round trip.
 fn marked() -> Box<dyn ControllerParams> {
-    Box::new(Bbr3Params { variant: Bbr3Variant::Linux, ecn_low: true, ecn_max_rtt: Duration::ZERO })
+    Box::new(Bbr3Params { variant: Bbr3Variant::Linux, ecn_low: true, ecn_max_rtt: Duration::ZERO, ce: None })
 }
 
 fn second() -> Box<dyn ControllerParams> {

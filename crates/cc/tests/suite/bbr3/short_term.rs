@@ -171,23 +171,28 @@ fn marks() {
     lossy.ack(Ack { in_flight: 200, ..within(100) });
     assert_eq!(lossy.mode(), REFILL, "marks and no loss in the next cycle");
 
-    let short_only = Bbr3Params { ecn_max_rtt: ms(99), variant: Bbr3Variant::Linux, ecn_low: true };
+    let short_only = Bbr3Params { ecn_max_rtt: ms(99), variant: Bbr3Variant::Linux, ecn_low: true, ce: None };
     let mut flow = Flow::cruise(&short_only, 100);
     flow.probe(round(100));
     flow.ack(Ack { marks: 60, ..within(100) });
     assert_eq!(flow.mode(), UP);
 }
 
-/// The draft has no answer to CE, so its variant refuses to be asked for one.
+/// `ecn_low` is Linux's answer to CE and `ce` the draft's: each variant refuses the other's.
 #[test]
-fn only_linux_answers_marks() {
-    for (variant, ecn_low, refused) in [
-        (Bbr3Variant::Draft, true, Some("ecn_low")),
-        (Bbr3Variant::Draft, false, None),
-        (Bbr3Variant::Linux, true, None),
-        (Bbr3Variant::Linux, false, None),
+fn each_variant_has_its_answer_to_marks() {
+    let (draft, linux) = (Bbr3Variant::Draft, Bbr3Variant::Linux);
+    for (variant, ecn_low, ce, refused) in [
+        (draft, true, None, Some("ecn_low")),
+        (draft, false, None, None),
+        (draft, false, Some(CeAnswer::Loss), None),
+        (draft, false, Some(CeAnswer::None), None),
+        (linux, true, None, None),
+        (linux, false, None, None),
+        (linux, false, Some(CeAnswer::Loss), Some("ce")),
+        (linux, true, Some(CeAnswer::None), Some("ce")),
     ] {
-        let params = Bbr3Params { variant, ecn_low, ..Bbr3Params::default() };
+        let params = Bbr3Params { variant, ecn_low, ce, ..Bbr3Params::default() };
         assert_eq!(params.check().err().map(|error| error.key), refused, "{params:?}");
     }
 }

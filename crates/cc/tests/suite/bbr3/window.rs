@@ -122,9 +122,11 @@ fn the_window_returns_after_a_repair() {
 /// What BBR asks of its sender, among it a send buffer of three windows, as Linux's `sndbuf_expand`.
 #[test]
 fn needs() {
-    for params in [draft(), linux(), second()] {
+    for (params, feedback) in
+        [(draft(), Feedback::Classic), (linux(), Feedback::None), (second(), Feedback::None)]
+    {
         let needs = params.build(FlowInit::new(MSS)).needs();
-        assert_eq!((needs.pacing, needs.feedback), (PacingNeed::Always, Feedback::None));
+        assert_eq!((needs.pacing, needs.feedback), (PacingNeed::Always, feedback));
         assert!(
             needs.rate_samples && needs.loss_reports && needs.states && needs.every_ack && needs.own_window
         );

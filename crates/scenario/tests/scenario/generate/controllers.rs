@@ -173,6 +173,9 @@ impl Draft {
                     self.key("variant", "linux");
                     self.some_switch("ecn_low");
                     self.some_time("ecn_max_rtt", 1_000_000, 1_000_000_000);
+                } else if self.one_in(2) {
+                    let answer = if self.one_in(2) { "loss" } else { "none" };
+                    self.key("ce", answer);
                 }
             }
             2 => self.key("kind", "bbr2"),

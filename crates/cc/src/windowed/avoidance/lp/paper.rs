@@ -1,56 +1,24 @@
-//! TCP-LP: low priority by one-way delay, for transfers that may wait.
+//! TCP-LP as in the paper (spec/congestion-control section 3.17).
 //!
-//! Kuzmanovic and Knightly, "TCP-LP: a distributed algorithm for low priority data transfer" (2003); Linux
-//! `net/ipv4/tcp_lp.c`; spec/congestion-control section 3.17. The delay of the data's own way, smoothed by an eighth, is
-//! compared with its extremes: beyond 15 % of the range the path is about to be congested. TCP-LP then halves its window
-//! and infers for three round trips what others do: it does not grow, and another indication lowers the window to one
-//! segment. Otherwise it is Reno.
-//!
-//! 15 % is early enough that a flow of TCP still finds most of the queue empty, and late enough that bursts do not
-//! trigger it. Three round trips let a flow that has halved its window show whether it was alone; until what was in
-//! flight is acknowledged, it is still the same congestion, and the smoothing then starts anew. The extremes start half a round trip apart (Linux starts with the
-//! first delay and twice as much: the same where both ways are equally long). As in Linux, the greatest but one counts,
-//! so that one outlier does not widen the range.
+//! Until what was in flight at an indication is acknowledged, it is still the same congestion, and the smoothing then starts anew.
+//! The extremes start half a round trip apart (Linux starts with the first delay and twice as much: the same where both ways are
+//! equally long), and stay. As in Linux, the greatest but one counts, so that one outlier does not widen the range. After an
+//! indication growth goes on by a segment per round trip.
 //!
 //! A receiver that delays ACKs makes those of single segments late: once an ACK of more was seen, they can only lower the
 //! least delay. Otherwise a window of one segment would show congestion for ever.
 //!
-//! One-way delay is the receiver's timestamp less the time of the newest segment, here in microseconds of one clock. Linux's own
-//! module shifts such a difference out of its 32 bits, because timestamps start at random values, and so never sees
-//! congestion early: its runs equal Reno's. It would also start the extremes anew with each indication and grow back by
-//! slow start; here, as in the paper, extremes stay, and growth goes on by a segment per round trip. Without timestamps
-//! TCP-LP is Reno.
+//! One-way delay is the receiver's timestamp less the time of the newest segment, here in microseconds of one clock. Without
+//! timestamps TCP-LP is Reno.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use windtunnel_algorithm::Params;
 use windtunnel_units::{Duration, Seq, Time};
 
-use super::module::{InSegments, Module, Segments, additive, half};
-use crate::controller::CongestionControl;
 use crate::needs::Needs;
 use crate::sample::{AckSample, PathView};
 use crate::state::CaState;
-use crate::windowed::avoidance::{AvoidanceParams, Steered};
-use crate::windowed::config::Composition;
+use crate::windowed::avoidance::Steered;
+use crate::windowed::avoidance::module::{Module, Segments, additive, half};
 use crate::windowed::credit::Credit;
-
-/// Parameters of TCP-LP: none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Kuzmanovic and Knightly 2003"))]
-pub struct LpParams {}
-
-impl Params for LpParams {
-    const NAME: &'static str = "lp";
-    const SUMMARY: &'static str = "Low priority: gives way when the one-way delay rises";
-}
-
-impl AvoidanceParams for LpParams {
-    fn build(&self, composition: Composition) -> Box<dyn CongestionControl> {
-        composition.with(InSegments::new(Lp::default()))
-    }
-}
 
 /// The part of the range of delay that shows congestion, in percent.
 const EARLY_PERCENT: u64 = 15;
@@ -99,9 +67,9 @@ impl Delays {
     }
 }
 
-/// TCP-LP.
+/// The paper's TCP-LP.
 #[derive(Clone, Copy, Debug, Default)]
-struct Lp {
+pub(super) struct LpPaper {
     delays: Delays,
     /// The last indication.
     indicated: Option<Time>,
@@ -114,7 +82,7 @@ struct Lp {
     state: CaState,
 }
 
-impl Lp {
+impl LpPaper {
     /// Takes the delay that an ACK of `segments` shows. True if congestion is near.
     fn measure(&mut self, us: u64, rtt_us: u64, segments: u64) -> bool {
         self.delayed_acks |= segments > 1;
@@ -136,7 +104,7 @@ impl Lp {
     }
 }
 
-impl Module for Lp {
+impl Module for LpPaper {
     fn needs(&self, needs: Needs) -> Needs {
         Needs { states: true, one_way: true, ..needs }
     }
@@ -220,7 +188,7 @@ mod tests {
             una: Seq::FIRST_DATA,
             nxt: Seq::FIRST_DATA,
         };
-        let mut lp = Lp::default();
+        let mut lp = LpPaper::default();
         let mut window = Segments { w: 40, ssthresh: Segments::INFINITE };
         lp.give_way(&mut window, &path);
         assert_eq!(window, Segments { w: 20, ssthresh: 20 });
@@ -232,7 +200,7 @@ mod tests {
     /// A receiver that delays ACKs: single segments' can only lower the least.
     #[test]
     fn delayed_acks_show_nothing() {
-        let mut lp = Lp::default();
+        let mut lp = LpPaper::default();
         assert!(!lp.measure(20_000, 40_000, 2));
         assert!(!lp.measure(60_000, 40_000, 1) && !lp.measure(19_000, 40_000, 1));
         assert_eq!((lp.delays.smoothed >> 3, lp.delays.least), (20_000, 19_000));
@@ -260,7 +228,7 @@ mod tests {
     /// nothing grows.
     #[test]
     fn delay_is_answered_once_per_flight() {
-        let mut lp = Lp::default();
+        let mut lp = LpPaper::default();
         let mut window = Segments { w: 40, ssthresh: Segments::INFINITE };
         for (ms, una, one_way, w, steered) in [
             (0, 1, 20, 40, Steered::Grow),
@@ -299,7 +267,7 @@ mod tests {
             (CaState::Loss, 20),
         ] {
             for (sample, left) in [(ack as fn(u64) -> AckSample, left), (unstamped, 40)] {
-                let mut lp = Lp::default();
+                let mut lp = LpPaper::default();
                 let mut window = Segments { w: 40, ssthresh: 30 };
                 lp.state(state, &at(0, 0, 40));
                 lp.steer(&mut window, &sample(20), &at(0, 1, 41));
@@ -327,7 +295,7 @@ mod tests {
     /// Section 3.17: growth and the answer to a loss are Reno's.
     #[test]
     fn otherwise_it_is_reno() {
-        let mut lp = Lp::default();
+        let mut lp = LpPaper::default();
         let mut credit = Credit::default();
         assert_eq!((lp.grow(10, 9, &mut credit), lp.grow(10, 1, &mut credit)), (10, 11));
         assert_eq!((lp.ssthresh(41, &at(0, 0, 0)), lp.ssthresh(3, &at(0, 0, 0))), (20, 2));
@@ -336,12 +304,12 @@ mod tests {
     /// What a run records: the smoothed delay and the threshold in seconds, none before the first sample.
     #[test]
     fn delays_are_reported_in_seconds() {
-        let numbers = |lp: &Lp| {
+        let numbers = |lp: &LpPaper| {
             let mut numbers = Vec::new();
             lp.probe(&mut |name, value| numbers.push((name, value)));
             numbers
         };
-        let mut lp = Lp::default();
+        let mut lp = LpPaper::default();
         assert!(numbers(&lp)[..2].iter().all(|(_, value)| value.is_nan()));
         lp.delays.sample(20_000, 40_000);
         let expected = [("one_way_s", 0.02), ("one_way_threshold_s", 0.023), ("infers", 0.0)];
