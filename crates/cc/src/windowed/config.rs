@@ -67,13 +67,16 @@ impl AnyParams for WindowedConfig {
         self.avoidance.name()
     }
 
-    /// Lists the avoidance's parameters, `slow_start` as a table with `kind`, the response's name, and its parameters.
+    /// Lists the avoidance's parameters, `slow_start` as a table with `kind` where it can be chosen, the response's name, and
+    /// its parameters.
     fn to_map(&self) -> Map<String, Value> {
-        let mut slow_start = Map::new();
-        slow_start.insert("kind".to_owned(), self.slow_start.name().into());
-        slow_start.extend(self.slow_start.to_map());
         let mut map = self.avoidance.to_map();
-        map.insert("slow_start".to_owned(), slow_start.into());
+        if self.avoidance.fixes_slow_start().is_none() {
+            let mut slow_start = Map::new();
+            slow_start.insert("kind".to_owned(), self.slow_start.name().into());
+            slow_start.extend(self.slow_start.to_map());
+            map.insert("slow_start".to_owned(), slow_start.into());
+        }
         map.insert("response".to_owned(), self.response.name().into());
         map.extend(self.response.to_map());
         map
