@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import math
 import re
@@ -15,7 +16,7 @@ import pytest
 from conftest import Cli
 from headless import drive
 
-from windtunnel import InputError, Scenario
+from windtunnel import InputError, Scenario, _core
 from windtunnel.campaign.metrics import Expression
 from windtunnel.evaluate.document import finding
 from windtunnel.evaluate.fill import cells, scenario
@@ -354,6 +355,16 @@ def test_a_queue_and_a_plugin(cli: Cli, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "foreign code: controller delay-aimd" in done.stdout
+    # The folder holds the source as it was run, and with it its scenarios run again to the same digests.
+    pack = json.loads((tmp_path / "mine" / "pack.json").read_text(encoding="utf-8"))
+    (ours,) = pack["plugins"]
+    copy = tmp_path / "mine" / ours["file"]
+    assert copy.read_bytes() == plugin.read_bytes()
+    assert ours["sha256"] == hashlib.sha256(plugin.read_bytes()).hexdigest()
+    assert pack.get("commit") == _core.commit()
+    run = next(run for run in pack["runs"] if run["arm"] == SUBJECT)
+    again = json.loads(cli("run", tmp_path / "mine" / run["scenario"], "--plugin", copy, "--json").stdout)
+    assert again["meta"]["digest"] == run["digest"]
 
 
 def test_numbers_of_a_finding() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from windtunnel import InputError, RunResult, Scenario, load
+from windtunnel import InputError, RunResult, Scenario, _core, load
 from windtunnel.export import export
 from windtunnel.folder import save
 
@@ -54,6 +54,10 @@ def test_contract(result: RunResult, tmp_path: Path) -> None:
     needed = {"scenario", "version", "seed", "digest", "packets", "events", "cpu_seconds", "packets_per_second"}
     assert needed <= set(document["meta"])
     assert document["meta"]["seed"] == 7
+    # Absent, not unknown, where a core was built outside of the repository or a machine does not tell.
+    assert document["meta"].get("commit") == _core.commit()
+    assert set(document["meta"]["host"]) >= {"python", "system", "kernel", "machine"}
+    assert "unknown" not in document["meta"]["host"].values()
     assert document["meta"]["scenario"]["title"] == "Reno beside Reno-MDS"
     assert [f["name"] for f in document["flows"]] == ["reno", "mds"]
     assert [w["name"] for w in document["windows"]] == ["late"]

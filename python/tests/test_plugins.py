@@ -2,6 +2,7 @@
 end.
 """
 
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -386,13 +387,45 @@ class TestFailures:
         with pytest.raises(TypeError, match="Control"):
             dumbbell("test-wrong").run()
 
+    def test_no_answer_names_controller_and_file(self, tmp_path: Path, cli: Cli) -> None:
+        """A ``control()`` without ``return`` is the plug-in's fault, and the message says whose."""
+        text = FAILING.replace("return wt.Control(self.cwnd)", "wt.Control(self.cwnd)")
+        (tmp_path / "silent.py").write_text(text, encoding="utf-8")
+        (tmp_path / "s.toml").write_text(dumbbell("failing").to_toml(), encoding="utf-8")
+        run = cli("run", "s.toml", "--plugin", "silent.py", "--out", "out")
+        assert run.returncode == 1
+        assert "controller `failing` (class Failing in silent.py): control() returned None" in run.stderr
+
+    @pytest.mark.parametrize(
+        "raised",
+        [
+            "MemoryError('mine')",
+            "wt.ScenarioError('mine')",
+            "wt.InputError('mine')",
+            "FileNotFoundError(2, 'mine', 'x')",
+        ],
+    )
+    def test_a_plugins_error_is_not_the_users(self, raised: str, tmp_path: Path, cli: Cli) -> None:
+        """What would be taken for wrong input or for a lack of memory names the plug-in, and the exit code is that of a
+        failed run.
+        """
+        (tmp_path / "failing.py").write_text(FAILING.replace('KeyError("the cause")', raised), encoding="utf-8")
+        (tmp_path / "s.toml").write_text(dumbbell("failing").to_toml(), encoding="utf-8")
+        run = cli("run", "s.toml", "--plugin", "failing.py", "--out", "out")
+        assert run.returncode == 1, run.stderr
+        assert "the run failed: controller `failing` (class Failing in failing.py): " in run.stderr
+        assert "mine" in run.stderr and 'failing.py", line 8, in on_ack' in run.stderr
+        assert "less, or at longer intervals" not in run.stderr
+
     def test_on_the_command_line(self, tmp_path: Path, cli: Cli) -> None:
         """Exit code 1 with the traceback of the class's own code; nothing is written."""
         (tmp_path / "failing.py").write_text(FAILING, encoding="utf-8")
         (tmp_path / "s.toml").write_text(dumbbell("failing").to_toml(), encoding="utf-8")
         run = cli("run", "s.toml", "--plugin", "failing.py", "--out", "out")
         assert run.returncode == 1, run.stderr
-        assert "the run failed: KeyError: 'the cause'" in run.stderr
+        assert (
+            "the run failed: KeyError: 'the cause', in controller `failing` (class Failing in failing.py)" in run.stderr
+        )
         assert 'failing.py", line 8, in on_ack' in run.stderr
         assert "windtunnel/cli" not in run.stderr
         assert sorted(entry.name for entry in tmp_path.iterdir() if entry.suffix) == ["failing.py", "s.toml"]
@@ -428,6 +461,9 @@ def test_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
     assert "foreign code: controller delay-aimd" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     result = wt.load(tmp_path / "out")
     assert result.meta["foreign"] == ["controller delay-aimd"]
+    sha256 = hashlib.sha256((EXAMPLE / "delay_aimd.py").read_bytes()).hexdigest()
+    assert result.meta["plugins"] == [{"controller": "delay-aimd", "file": "delay_aimd.py", "sha256": sha256}]
+    assert sha256 in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
 def test_in_a_suite_on_the_command_line(tmp_path: Path, cli: Cli) -> None:

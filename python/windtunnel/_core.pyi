@@ -13,6 +13,14 @@ __version__: str
 LONGEST_SCENARIO: int
 """The longest text of a scenario, in bytes."""
 
+class ControllerError(RuntimeError):
+    """A controller written in Python raised what would be taken for an error of the scenario or of the machine: wrong
+    input, no memory, a file. The message names the controller and its file; ``__cause__`` is what was raised.
+    """
+
+def commit() -> str | None:
+    """The commit of the build, with ``+changes`` where it had others; None outside of the project's repository."""
+
 class MemoryLimitError(MemoryError):
     """A run that held more memory than it may. ``str(error)`` is the whole message, ready to print."""
 

@@ -29,6 +29,15 @@ class StoppedError(KeyboardInterrupt):
     """An interrupt after which something that was written remains. ``str(error)`` is the whole message."""
 
 
+def failed_in_words(error: BaseException) -> str:
+    """What a run raised, and in whose controller."""
+    from windtunnel._core import ControllerError
+
+    if isinstance(error, ControllerError):
+        return str(error)
+    return ", ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
+
+
 def reason(error: OSError) -> str:
     """Why the operating system refused, in a few words."""
     return _REASONS.get(error.errno or 0, error.strerror or str(error))

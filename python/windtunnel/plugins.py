@@ -30,6 +30,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, get_type_hints
 
@@ -103,6 +104,31 @@ _registered: dict[str, tuple[type, Path | None]] = {}
 _loading: list[Path] = []
 
 
+@dataclass(frozen=True)
+class Plugin:
+    """A plugin file as it was loaded."""
+
+    path: Path
+    source: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The hash of its source."""
+        import hashlib
+
+        return hashlib.sha256(self.source).hexdigest()
+
+
+#: The plugins that were loaded, by their resolved paths.
+_plugins: dict[Path, Plugin] = {}
+
+
+def origin(name: str) -> Plugin | None:
+    """The plugin that registered a controller; None for another's class, and for one that comes from no file."""
+    _, path = _registered.get(name, (None, None))
+    return _plugins.get(path) if path is not None else None
+
+
 def register_controller(name: str, cls: type[Controller], *, replace: bool = False) -> None:
     """Make a class a controller that scenarios name ``name``.
 
@@ -139,6 +165,7 @@ def load_plugin(path: str | Path) -> None:
     sys.modules[name] = module  # dataclasses look their module up
     _loading.append(path.resolve())
     try:
+        _plugins[path.resolve()] = Plugin(path, path.read_bytes())
         spec.loader.exec_module(module)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {reason(error)}") from None

@@ -7,10 +7,8 @@ one set of messages, wherever a scenario comes from.
 from __future__ import annotations
 
 import json
-import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias
 
@@ -19,6 +17,7 @@ import tomli_w
 from windtunnel import _core
 from windtunnel.errors import InputError
 from windtunnel.memory import limit as memory_limit
+from windtunnel.provenance import build, host, plugins
 from windtunnel.result import RunResult
 from windtunnel.scenario_file import STDIN, read_text
 from windtunnel.scenario_types import Bottleneck, Claim, Flow, Link, Node, Record, Reverse, Tcp, Window
@@ -201,16 +200,17 @@ class Scenario:
             "title": resolved.get("title") or "",
             "scenario": resolved,
             "scenario_toml": raw.toml,
-            "version": _core.__version__,
+            **build(),
             "seed": summary["seed"],
             "foreign": raw.foreign,
+            **({"plugins": plugins(raw.foreign)} if raw.foreign else {}),
             "digest": raw.digest,
             "duration_s": summary["duration_s"],
             "packets": summary["packets"],
             "events": summary["events"],
             "cpu_seconds": cpu_seconds,
             "packets_per_second": summary["packets"] / cpu_seconds if cpu_seconds > 0 else None,
-            "host": _host(),
+            "host": host(),
         }
         return RunResult(summary, raw.tables, meta)
 
@@ -262,8 +262,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [_plain(v) for v in value]
     return value
-
-
-@cache
-def _host() -> dict[str, str]:
-    return {"python": platform.python_version(), "system": platform.system(), "machine": platform.machine()}

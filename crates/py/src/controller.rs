@@ -10,6 +10,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::call::PyCallArgs;
+use pyo3::exceptions::{
+    PyKeyboardInterrupt, PyMemoryError, PyOSError, PySystemExit, PyTypeError, PyValueError,
+};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
@@ -21,6 +24,7 @@ use windtunnel_cc::{
 use windtunnel_scenario::ForeignValue;
 use windtunnel_units::{Bytes, Duration};
 
+use crate::error::{ControllerError, ScenarioError};
 use crate::views::{PyAck, PyCongestion, PyControl, PyFlow, PyLostSegment, PyNeeds, PyPath, PySentSegment};
 
 thread_local! {
@@ -40,6 +44,8 @@ fn failed() -> bool {
 /// A class of controllers with values for its parameters.
 pub(crate) struct PyControllerParams {
     name: String,
+    /// Where the class is, in words.
+    origin: String,
     class: Py<PyType>,
     values: Vec<(String, ForeignValue)>,
     needs: Needs,
@@ -50,11 +56,13 @@ impl PyControllerParams {
     pub(crate) fn read(
         py: Python<'_>,
         name: &str,
+        origin: &str,
         class: &Py<PyType>,
         values: Vec<(String, ForeignValue)>,
     ) -> Result<Arc<dyn ControllerParams>, String> {
         let mut params = PyControllerParams {
             name: name.to_owned(),
+            origin: origin.to_owned(),
             class: class.clone_ref(py),
             values,
             needs: Needs::default(),
@@ -129,22 +137,57 @@ impl ControllerParams for PyControllerParams {
 
     fn build(&self, init: FlowInit) -> Box<dyn CongestionControl> {
         Python::attach(|py| {
-            let controller =
-                self.instance(py).and_then(|instance| PyController::new(instance, init, self.needs));
+            let who: Arc<str> = format!("controller `{}` ({})", self.name, self.origin).into();
+            let controller = self
+                .instance(py)
+                .and_then(|instance| PyController::new(instance, init, self.needs, who.clone()));
             let controller = controller.unwrap_or_else(|error| {
-                fail(error);
-                PyController::silent(init, self.needs)
+                fail(py, error, &who);
+                PyController::silent(init, self.needs, who)
             });
             Box::new(controller)
         })
     }
 }
 
-/// Keeps the first exception.
-fn fail(error: PyErr) {
+/// Keeps the first exception, which says in which controller it was raised. `who` is the controller and its file.
+fn fail(py: Python<'_>, error: PyErr, who: &str) {
+    let error = blamed(py, error, who);
     FAILURE.with_borrow_mut(|failure| {
         failure.get_or_insert(error);
     });
+}
+
+/// The exception with a note on its origin. One that would be taken for another's fault (wrong input, no memory, a file)
+/// becomes the cause of a [`ControllerError`]; what ends the program stays as it is.
+fn blamed(py: Python<'_>, error: PyErr, who: &str) -> PyErr {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) || error.is_instance_of::<PySystemExit>(py) {
+        return error;
+    }
+    let misleading = error.is_instance_of::<PyMemoryError>(py)
+        || error.is_instance_of::<ScenarioError>(py)
+        || error.is_instance_of::<PyOSError>(py)
+        || is_input_error(py, &error);
+    if misleading {
+        let outer = ControllerError::new_err(format!("{who}: {error}"));
+        outer.set_cause(py, Some(error));
+        return outer;
+    }
+    // A class of exceptions that takes no notes is still the exception.
+    let _ = error.value(py).call_method1(intern!(py, "add_note"), (format!("in {who}"),));
+    error
+}
+
+/// Whether it is `windtunnel.InputError`, whose text is a whole message to the user.
+fn is_input_error(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyValueError>(py)
+        && error.get_type(py).mro().iter().any(|class| {
+            let named = |class: &Bound<'_, PyAny>| -> PyResult<bool> {
+                Ok(class.getattr("__module__")?.eq("windtunnel.errors")?
+                    && class.getattr("__name__")?.eq("InputError")?)
+            };
+            named(&class).unwrap_or(false)
+        })
 }
 
 /// The methods of an instance.
@@ -167,6 +210,8 @@ struct Methods {
 struct PyController {
     /// `None` if its creation failed: the run is about to stop.
     methods: Option<Methods>,
+    /// Its name and its file, for messages.
+    who: Arc<str>,
     needs: Needs,
     mss: Bytes,
     /// What `control()` said last.
@@ -177,7 +222,12 @@ struct PyController {
 }
 
 impl PyController {
-    fn new(instance: Bound<'_, PyAny>, init: FlowInit, needs: Needs) -> PyResult<PyController> {
+    fn new(
+        instance: Bound<'_, PyAny>,
+        init: FlowInit,
+        needs: Needs,
+        who: Arc<str>,
+    ) -> PyResult<PyController> {
         let py = instance.py();
         if let Some(on_start) = instance.getattr_opt(intern!(py, "on_start"))? {
             on_start.call1((PyFlow::new(init),))?;
@@ -201,15 +251,16 @@ impl PyController {
         let told = methods.probe.as_ref().map_or_else(|| Ok(Vec::new()), |probe| numbers(probe.bind(py)))?;
         let probed = told.into_iter().map(|(name, _)| kept(name)).collect();
         let mut controller =
-            PyController { methods: Some(methods), probed, ..PyController::silent(init, needs) };
+            PyController { methods: Some(methods), probed, ..PyController::silent(init, needs, who) };
         controller.refresh(py, None)?;
         Ok(controller)
     }
 
     /// Creates a controller that holds its initial window.
-    fn silent(init: FlowInit, needs: Needs) -> PyController {
+    fn silent(init: FlowInit, needs: Needs, who: Arc<str>) -> PyController {
         PyController {
             methods: None,
+            who,
             needs,
             mss: init.mss,
             control: Control::window(init.iw),
@@ -222,7 +273,15 @@ impl PyController {
     fn refresh(&mut self, py: Python<'_>, reason: Option<ExitReason>) -> PyResult<()> {
         let Some(methods) = &self.methods else { return Ok(()) };
         let answer = methods.control.call0(py)?;
-        let control = answer.bind(py).cast::<PyControl>()?.get().0;
+        let answer = answer.bind(py);
+        let Ok(control) = answer.cast::<PyControl>() else {
+            let what =
+                if answer.is_none() { "None".to_owned() } else { format!("a {}", answer.get_type().name()?) };
+            let message =
+                format!("{}: control() returned {what}; it must return a windtunnel.Control", self.who);
+            return Err(PyTypeError::new_err(message));
+        };
+        let control = control.get().0;
         let before = self.control.phase;
         // A window below one segment could never send.
         self.control = Control { cwnd: control.cwnd.max(self.mss), ..control };
@@ -247,7 +306,7 @@ impl PyController {
             match answer.and_then(|answer| self.refresh(py, Some(reason)).map(|()| answer)) {
                 Ok(answer) => Some(answer),
                 Err(error) => {
-                    fail(error);
+                    fail(py, error, &self.who);
                     None
                 }
             }
@@ -284,7 +343,7 @@ impl CongestionControl for PyController {
         Python::attach(|py| {
             let reduced = if answer.is_none(py) { Ok(true) } else { answer.is_truthy(py) };
             reduced.unwrap_or_else(|error| {
-                fail(error);
+                fail(py, error, &self.who);
                 false
             })
         })
@@ -346,7 +405,7 @@ impl CongestionControl for PyController {
                     out(name, value.unwrap_or(f64::NAN));
                 }
             }
-            Err(error) => fail(error),
+            Err(error) => Python::attach(|py| fail(py, error, &self.who)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Scenario errors as Python exceptions, with their place in attributes.
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(windtunnel._core, ScenarioError, PyValueError, "A scenario that is wrong.");
@@ -10,6 +10,13 @@ create_exception!(
     MemoryLimitError,
     PyMemoryError,
     "A run that held more memory than it may."
+);
+
+create_exception!(
+    windtunnel._core,
+    ControllerError,
+    PyRuntimeError,
+    "A controller written in Python raised what would be taken for an error of the scenario or of the machine."
 );
 
 pub(crate) fn to_python(py: Python<'_>, error: &windtunnel_scenario::ScenarioError) -> PyErr {

@@ -21,7 +21,7 @@ use windtunnel_scenario::{Estimate, Places, Reading, Scenario};
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::error::{MemoryLimitError, ScenarioError};
+    use super::error::{ControllerError, MemoryLimitError, ScenarioError};
     #[pymodule_export]
     use super::pcapng::write_pcapng;
     #[pymodule_export]
@@ -40,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::xplot::xplot;
     #[pymodule_export]
-    use super::{check, error_at, estimate, holds, indented, listing, resolve, schema};
+    use super::{check, commit, error_at, estimate, holds, indented, listing, resolve, schema};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
@@ -49,6 +49,12 @@ mod _core {
     /// The longest text of a scenario, in bytes.
     #[pymodule_export]
     const LONGEST_SCENARIO: usize = windtunnel_scenario::LONGEST_TEXT;
+}
+
+/// The commit of the build; none outside of the project's repository.
+#[pyfunction]
+fn commit() -> Option<&'static str> {
+    option_env!("WINDTUNNEL_COMMIT")
 }
 
 #[pyfunction]

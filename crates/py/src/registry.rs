@@ -42,7 +42,7 @@ pub(crate) fn register_controller(
         })
         .collect::<PyResult<Vec<_>>>()?;
     let names: Arc<[String]> = parameters.iter().map(|parameter| parameter.name.clone()).collect();
-    let (kind, class) = (name.clone(), class.unbind());
+    let (kind, origin, class) = (name.clone(), source.clone(), class.unbind());
     let algorithm = ForeignAlgorithm {
         name,
         summary,
@@ -50,7 +50,7 @@ pub(crate) fn register_controller(
         parameters,
         read: Box::new(move |values| {
             let values = names.iter().cloned().zip(values).collect();
-            Python::attach(|py| PyControllerParams::read(py, &kind, &class, values))
+            Python::attach(|py| PyControllerParams::read(py, &kind, &origin, &class, values))
         }),
     };
     let mut registry = locked();

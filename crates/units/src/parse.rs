@@ -93,8 +93,10 @@ pub fn number_with_unit(
     if !value.is_finite() {
         return Err(not_a_number());
     }
-    if let Some((_, factor)) = units.iter().find(|(name, _)| *name == unit) {
-        return Ok(value * factor);
+    let known =
+        |&&(name, _): &&(&str, f64)| name == unit || (any_case(name) && name.eq_ignore_ascii_case(unit));
+    if let Some((_, factor)) = units.iter().find(known) {
+        return Ok(scaled(&number, *factor).unwrap_or(value * factor));
     }
     let known = units.iter().map(|(name, _)| *name).filter(|n| !n.is_empty()).collect::<Vec<_>>().join(", ");
     if unit.is_empty() {
@@ -103,6 +105,24 @@ pub fn number_with_unit(
     let nearest = nearest(unit, units.iter().map(|(name, _)| *name)).map(str::to_owned);
     Err(ParseError::UnknownUnit { unit: unit.to_owned(), what, nearest, units: known })
 }
+
+/// Whether a unit has the same meaning in any case: tc writes and reads `100mbit`, `100Mbit` and `100MBIT` (tc(8), RATES),
+/// texts write `1 BDP`. Elsewhere `m` is not `M`, and `b` not `B`.
+fn any_case(unit: &str) -> bool {
+    unit.ends_with("bit") || unit.ends_with("bit/s") || unit == "bdp"
+}
+
+/// The number times a power of ten, as the decimal point moves: `75.07 %` is the number nearest to 0.7507, which is not
+/// always that nearest to 75.07, times 0.01.
+fn scaled(number: &str, factor: f64) -> Option<f64> {
+    let power = POWERS.iter().find(|(value, _)| value.to_bits() == factor.to_bits())?.1;
+    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let exponent = exponent.parse::<i64>().ok()?.checked_add(power)?;
+    format!("{digits}e{exponent}").parse().ok()
+}
+
+/// The powers of ten among the factors of units.
+const POWERS: &[(f64, i64)] = &[(0.01, -2), (1e3, 3), (1e6, 6), (1e9, 9), (1e12, 12)];
 
 /// Where the number ends. `e` belongs to it only if an exponent follows, so that `5 eggs` is a
 /// number with an unknown unit.
@@ -148,6 +168,10 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("b/s", "bit/s"),
     ("kb/s", "kbit/s"),
     ("Kb/s", "kbit/s"),
+    ("k", "kbit/s"),
+    ("K", "kbit/s"),
+    ("M", "Mbit/s"),
+    ("G", "Gbit/s"),
     ("kilobytes", "kB"),
     ("megabytes", "MB"),
     ("gigabytes", "GB"),
@@ -192,6 +216,21 @@ fn is_slip(a: &str, b: &str) -> bool {
         }
         1 => short[same..] == long[same + 1..],
         _ => false,
+    }
+}
+
+/// Writes `100 * value` with the digits that [`number_with_unit`] needs to read `value` again, and no more.
+pub(crate) fn write_percent(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
+    // The shortest digits of the value itself, in which only the decimal point moves.
+    let text = format!("{value:e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    // How many of them are before the decimal point.
+    let whole = exponent.parse::<i64>().unwrap_or(0) + 3;
+    match usize::try_from(whole) {
+        Ok(whole) if whole >= digits.len() => write!(f, "{digits:0<whole$}"),
+        Ok(whole) if whole > 0 => write!(f, "{}.{}", &digits[..whole], &digits[whole..]),
+        _ => write!(f, "0.{}{digits}", "0".repeat(whole.unsigned_abs() as usize)),
     }
 }
 

@@ -32,7 +32,11 @@ impl Probability {
 
 impl fmt::Display for Probability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} %", self.0 * 100.0)
+        if self.0 == 0.0 {
+            return f.write_str("0 %");
+        }
+        parse::write_percent(f, self.0)?;
+        f.write_str(" %")
     }
 }
 

@@ -1,7 +1,7 @@
 //! Quantities: parsing, printing, arithmetic.
 
 use proptest::prelude::*;
-use windtunnel_units::{Bytes, Duration, ParseError, Probability, Rate};
+use windtunnel_units::{Bytes, Duration, ParseError, Probability, Rate, Time};
 
 /// Units of the scenario file (design section 6).
 #[test]
@@ -15,6 +15,9 @@ fn parses_what_scenarios_say() {
         ("1e3 ns", 1000),
     ] {
         assert_eq!(text.parse::<Duration>().unwrap().as_nanos(), ns, "{text}");
+    }
+    for text in ["100mbit", "100MBIT", "100000kbit", "0.1gbit", "100 mbit/s"] {
+        assert_eq!(text.parse::<Rate>().unwrap(), Rate::from_mbps(100), "as tc writes and reads it: {text}");
     }
     for text in ["100 Mbit/s", "100Mbit", "100 Mbps", "0.1 Gbit/s", "1e8 bit/s", "100_000 kbit"] {
         assert_eq!(text.parse::<Rate>().unwrap(), Rate::from_mbps(100), "{text}");
@@ -50,7 +53,7 @@ fn suggests_only_what_means_the_same() {
     let time = |text: &str| hint(text.parse::<Duration>().unwrap_err().to_string());
     let size = |text: &str| hint(text.parse::<Bytes>().unwrap_err().to_string());
     for (text, unit) in
-        [("10 mbit", "Mbit"), ("10 Kb/s", "kbit/s"), ("10 Mbits/s", "Mbit/s"), ("10 gbit/S", "Gbit/s")]
+        [("100M", "Mbit/s"), ("10 Kb/s", "kbit/s"), ("10 Mbits/s", "Mbit/s"), ("10 gb/S", "Gb/s")]
     {
         assert_eq!(rate(text).as_deref(), Some(unit), "{text}");
     }
@@ -82,6 +85,38 @@ fn transfer_times() {
     );
 }
 
+/// Shares as people write them; 57 times 0.01 is not the number nearest to 0.57.
+#[test]
+fn percentages() {
+    for (text, p, printed) in [
+        ("75.07 %", 0.7507, "75.07 %"),
+        ("57 %", 0.57, "57 %"),
+        ("0.5", 0.5, "50 %"),
+        ("100 %", 1.0, "100 %"),
+        ("1e-3 %", 0.00001, "0.001 %"),
+        ("0 %", 0.0, "0 %"),
+        ("1e-7", 1e-7, "0.00001 %"),
+    ] {
+        let read = text.parse::<Probability>().unwrap();
+        assert_eq!((read.get(), read.to_string().as_str()), (p, printed), "{text}");
+    }
+}
+
+/// If a text is a quantity, it prints as a text that reads as the same.
+fn stable<T>(text: &str) -> Result<(), TestCaseError>
+where
+    T: std::str::FromStr + std::fmt::Display + std::fmt::Debug + PartialEq,
+    T::Err: std::fmt::Debug,
+{
+    if let Ok(quantity) = text.parse::<T>() {
+        let printed = quantity.to_string();
+        let again = printed.parse::<T>().unwrap();
+        prop_assert_eq!(&again, &quantity, "{} is printed as {}", text, printed);
+        prop_assert_eq!(again.to_string(), printed);
+    }
+    Ok(())
+}
+
 proptest! {
     /// Printing and parsing are inverse.
     #[test]
@@ -92,6 +127,33 @@ proptest! {
         prop_assert_eq!(r.to_string().parse::<Rate>().unwrap(), r);
         let b = Bytes::new(n);
         prop_assert_eq!(b.to_string().parse::<Bytes>().unwrap(), b);
+    }
+
+    /// A text is printed as what reads back as the same quantity, whatever its unit; printed again, it is the same text.
+    #[test]
+    fn printing_is_stable(
+        number in prop_oneof![
+            (0_u64..100_000, 0_u32..6).prop_map(|(n, digits)| format!("{:.*}", digits as usize, n as f64 / 1e3)),
+            any::<f64>().prop_map(|x| format!("{:e}", x.abs())),
+            (0.0..1.0_f64).prop_map(|x| x.to_string()),
+        ],
+        time in proptest::sample::select(&["ns", "us", "ms", "s", "min", "h"][..]),
+        rate in proptest::sample::select(&["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"][..]),
+        size in proptest::sample::select(&["B", "kB", "MB", "GB", "KiB", "MiB", "GiB"][..]),
+        share in proptest::sample::select(&["%", ""][..]),
+    ) {
+        stable::<Duration>(&format!("{number} {time}"))?;
+        stable::<Time>(&format!("{number} {time}"))?;
+        stable::<Rate>(&format!("{number} {rate}"))?;
+        stable::<Bytes>(&format!("{number} {size}"))?;
+        stable::<Probability>(&format!("{number} {share}"))?;
+    }
+
+    /// Every probability, also one that was computed, is printed as it is.
+    #[test]
+    fn probabilities_round_trip(p in prop_oneof![0.0..=1.0_f64, (0.0..=1.0_f64).prop_map(|x| x * 1e-12)]) {
+        let p = Probability::new(p).unwrap();
+        prop_assert_eq!(p.to_string().parse::<Probability>().unwrap(), p);
     }
 
     /// No text makes the parser panic.

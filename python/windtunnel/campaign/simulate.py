@@ -21,6 +21,7 @@ from windtunnel.campaign.metrics import Expression, MetricError
 from windtunnel.campaign.scales import Scale
 from windtunnel.engine.cache import core, key_of
 from windtunnel.engine.work import GoOn
+from windtunnel.errors import failed_in_words
 from windtunnel.memory import limit
 from windtunnel.result import RunResult
 
@@ -130,7 +131,7 @@ class Simulate:
 def failure(error: BaseException) -> Outcome:
     """The outcome of a run that raised."""
     known = isinstance(error, _core.ScenarioError | _core.MemoryLimitError | OSError)
-    return _failed(str(error) if known else f"{type(error).__name__}: {error}")
+    return _failed(str(error) if known else failed_in_words(error))
 
 
 def _failed(why: str) -> Outcome:

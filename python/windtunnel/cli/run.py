@@ -11,13 +11,13 @@ from pathlib import Path
 import click
 
 import windtunnel
-from windtunnel._core import ScenarioError
+from windtunnel._core import ControllerError, ScenarioError
 from windtunnel.cli.claims import check_junit, claim_options, report
 from windtunnel.cli.notes import show_notes_before
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.reading import allow_read_option, files_argument, set_option
 from windtunnel.cli.streams import message, say, write_json
-from windtunnel.errors import InputError, RunFailedError, StoppedError
+from windtunnel.errors import InputError, RunFailedError, StoppedError, failed_in_words
 from windtunnel.estimate import is_large, lines
 from windtunnel.memory import limit
 from windtunnel.printable import printable
@@ -187,8 +187,9 @@ def _simulate(scenario: Scenario, file: Path, progress: Progress | None, memory:
         raise
     except BaseException as error:
         # The core's panics are not Exceptions, but for a user they are failed runs like any other.
-        message = printable(f"{file}: the run failed: {type(error).__name__}: {error}")
-        raise RunFailedError(message + _foreign_frames(error)) from error
+        raised = error.__cause__ if isinstance(error, ControllerError) and error.__cause__ else error
+        message = printable(f"{file}: the run failed: {failed_in_words(error)}")
+        raise RunFailedError(message + _foreign_frames(raised)) from error
 
 
 def _foreign_frames(error: BaseException) -> str:

@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from windtunnel._core import __version__
 from windtunnel.escape import csv_cell
 from windtunnel.evaluate.execute import Outcome
 from windtunnel.evaluate.pack import Pack
 from windtunnel.evaluate.results import ClauseResult, Measured, Row
 from windtunnel.evaluate.runs import Run
 from windtunnel.evaluate.subject import Subject
+from windtunnel.plugins import origin
+from windtunnel.provenance import build, build_in_words, plugins
 
+#: The folder of the sources of foreign code.
+PLUGINS = "plugins"
 #: Version of the layout of pack.json.
 SCHEMA = 1
 
@@ -44,12 +47,18 @@ class Evidence:
         """What a reader must know of all runs."""
         return [
             f"{self.pack.document}",
-            f"windtunnel {__version__}",
+            f"windtunnel {build_in_words()}",
             f"{len(self.runs)} runs" + (", the quick part of the pack" if self.quick else ""),
             f"{self.pack.seeds_in_words(quick=self.quick)}; a seed also sets start offsets",
             f"baselines: {', '.join(self.pack.baselines)}",
             *(f"foreign code: {what}" for what in self.foreign),
+            *(f"plugin {each['file']}, SHA-256 {each['sha256']}" for each in self.plugins),
         ]
+
+    @property
+    def plugins(self) -> list[dict[str, str]]:
+        """The files of foreign code, with their hashes."""
+        return plugins(self.foreign)
 
 
 def is_pack(folder: Path) -> bool:
@@ -65,10 +74,20 @@ def write(folder: Path, evidence: Evidence) -> None:
         file = folder / run.file
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(run.text, encoding="utf-8")
+    _write_plugins(folder / PLUGINS, evidence)
     _write_rows(folder / "rows.csv", evidence)
     _write_json(folder / "pack.json", evidence)
     _write_data(folder / "data", evidence)
     write_pack_page(folder / "report.html", evidence)
+
+
+def _write_plugins(folder: Path, evidence: Evidence) -> None:
+    """The source of foreign code as it was run, with which the scenarios can be run again."""
+    for each in evidence.plugins:
+        plugin = origin(each["controller"])
+        if plugin is not None:
+            folder.mkdir(exist_ok=True)
+            (folder / each["file"]).write_bytes(plugin.source)
 
 
 def _write_rows(path: Path, evidence: Evidence) -> None:
@@ -111,10 +130,11 @@ def _write_json(path: Path, evidence: Evidence) -> None:
         "cannot": one_line(pack.cannot),
         "subject": {"kind": pack.kind, "name": evidence.subject.name, "value": evidence.subject.value},
         "baselines": dict(pack.baselines),
-        "version": __version__,
+        **build(),
         "quick": evidence.quick,
         "seeds": pack.seeds_in_words(quick=evidence.quick),
         "foreign": evidence.foreign,
+        "plugins": [{**each, "file": f"{PLUGINS}/{each['file']}"} for each in evidence.plugins],
         "verdicts": Counter(result.verdict for result in evidence.results),
         "clauses": [
             {

@@ -20,6 +20,7 @@ from windtunnel.engine.cache import Store, core, key_of, package
 from windtunnel.engine.loop import outcomes
 from windtunnel.engine.processes import Processes
 from windtunnel.engine.work import GoOn
+from windtunnel.errors import failed_in_words
 from windtunnel.papers.cells import Cell, Excerpt, Measurement, Picture
 from windtunnel.papers.features import RunData, View, evaluate
 from windtunnel.result import RunResult
@@ -99,7 +100,7 @@ def execute(job: Job) -> Outcome:
         excerpt = job.excerpt(run) if job.excerpt is not None else None
     except Exception as error:  # any error concerns this run only, and is shown
         took = time.perf_counter() - start
-        return Outcome(job.cell, job.variant, (), {}, took, 0, "", f"{type(error).__name__}: {error}")
+        return Outcome(job.cell, job.variant, (), {}, took, 0, "", failed_in_words(error))
     took = time.perf_counter() - start
     packets, digest, foreign = int(run.summary["packets"]), str(run.summary["digest"]), tuple(run.meta["foreign"])
     return Outcome(job.cell, job.variant, values, pictures, took, packets, digest, foreign=foreign, excerpt=excerpt)

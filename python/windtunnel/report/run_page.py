@@ -9,6 +9,7 @@ from markupsafe import Markup
 from windtunnel.panels import Panel, Run, panels_of, thin
 from windtunnel.panels.looks import flow_look
 from windtunnel.panels.tables import Tables
+from windtunnel.provenance import short
 from windtunnel.report.columns import Columns
 from windtunnel.report.grouped import shares
 from windtunnel.report.page import render, script_json, write_page
@@ -200,6 +201,8 @@ def _members(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _footer(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[tuple[str, str]]:
     entries = [
         ("windtunnel", meta.get("version")),
+        ("commit", short(meta["commit"]) if isinstance(meta.get("commit"), str) else None),
+        *((f"plugin {each.get('file')}", f"SHA-256 {each.get('sha256')}") for each in meta.get("plugins") or ()),
         ("seed", meta.get("seed", summary.get("seed"))),
         ("digest", meta.get("digest", summary.get("digest"))),
     ]

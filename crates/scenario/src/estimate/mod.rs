@@ -9,6 +9,7 @@
 //! that senders fill the links. Each part says which it is. `tests/estimate` compares both with real runs, and states
 //! how far they may be off.
 
+mod connections;
 mod disk;
 mod key;
 mod rows;

@@ -10,7 +10,8 @@ use windtunnel_sim::recorder::sizes;
 use windtunnel_sim::{RecordParams, StateRecording};
 use windtunnel_units::{Bytes, Duration, Time};
 
-use super::traffic::{LinkTraffic, Traffic, whole};
+use super::connections::{Connections, packets_on};
+use super::traffic::{LinkTraffic, Traffic, room, whole};
 use super::{Certainty, Part};
 use crate::compile::controller_init;
 use crate::model::{FlowGroup, Link, Scenario};
@@ -112,36 +113,36 @@ impl Count<'_> {
         links.filter(|(link, _)| link.rate.is_some()).map(|(link, packets)| (link, *packets))
     }
 
-    /// The flows, or connections at one time, that pass a link: each can have a band of a fair queue.
-    fn passing(&self, link: &Link) -> f64 {
-        let index = self.scenario.links.iter().position(|other| std::ptr::eq(other, link));
-        let passes = |group: &&FlowGroup| {
-            index.is_some_and(|index| {
-                group.route.forward.contains(&index) || group.route.reverse.contains(&index)
-            })
+    /// A queue's rows at intervals, and how many numbers each of its bands reports. A queue that has none before the run gets
+    /// one for each flow or connection, which has a row only where something happened to it.
+    fn rows_of_bands(&self, (link, packets): (&Link, LinkTraffic)) -> (f64, usize) {
+        let ticks = self.ticks();
+        let Some((bands, numbers)) = fixed_bands(link) else {
+            let index = self.scenario.links.iter().position(|other| std::ptr::eq(other, link));
+            let interval = self.record.interval.as_secs_f64();
+            let rows = |(number, group): (usize, &FlowGroup)| {
+                let packets = packets_on(group, &self.traffic.groups[number], index?);
+                let connections = Connections::of(self.scenario, self.traffic, number);
+                (packets > 0.0).then(|| connections.rows(interval, packets))
+            };
+            let rows: f64 = self.scenario.flows.iter().enumerate().filter_map(rows).sum();
+            // A band has a row because a packet arrived for it, or because one waits.
+            let waiting = room(link, self.scenario.mtu.as_f64()).unwrap_or(f64::INFINITY);
+            return (rows.min(packets.arrived + ticks * waiting.min(packets.arrived)), NUMBERS_OF_A_BAND);
         };
-        self.scenario.flows.iter().filter(passes).map(simultaneous).sum()
-    }
-
-    /// A queue's bands, and how many numbers each reports. One that has none before the run gets one for each flow, or
-    /// several where its hash changes.
-    fn bands(&self, (link, packets): (&Link, LinkTraffic)) -> (f64, usize) {
-        match fixed_bands(link) {
-            Some((bands, numbers)) => (bands as f64, numbers),
-            None => (self.passing(link).min(packets.arrived), NUMBERS_OF_A_BAND),
-        }
+        (ticks * bands as f64, numbers)
     }
 
     fn at_intervals(&self) -> Vec<TableRows> {
         use Certainty::{Bound, Expectation};
         let (ticks, queues) = (self.ticks(), self.queues().count() as f64);
         let several = self.queues().filter(|(link, _)| fixed_bands(link).is_none_or(|(bands, _)| bands > 1));
-        let bands: f64 = several.map(|queue| self.bands(queue).0).sum();
+        let bands = several.map(|queue| self.rows_of_bands(queue).0).sum();
         let classes: usize = self.queues().map(|(link, _)| sizes::classes(build(link).as_ref())).sum();
         vec![
             table("flows", ticks * self.flows(), sizes::FLOWS, Bound, LONGER_INTERVAL),
             table("queues", ticks * queues, sizes::QUEUES, Bound, LONGER_INTERVAL),
-            table("bands", ticks * bands, sizes::BANDS, Expectation, LONGER_INTERVAL),
+            table("bands", bands, sizes::BANDS, Expectation, LONGER_INTERVAL),
             table("classes", ticks * classes as f64, sizes::CLASSES, Bound, LONGER_INTERVAL),
         ]
     }
@@ -167,11 +168,11 @@ impl Count<'_> {
         let (mut aqm, mut aqm_numbers) = (0.0, 0);
         let (mut qdisc, mut qdisc_numbers) = (0.0, 0);
         for (link, packets) in self.queues() {
-            let (bands, numbers) = self.bands((link, packets));
+            let (rows, numbers) = self.rows_of_bands((link, packets));
             let changed = if changes { packets.arrived + packets.left } else { 0.0 };
             if numbers > 0 {
                 aqm_numbers = aqm_numbers.max(numbers);
-                aqm += ticks * bands + changed;
+                aqm += rows + changed;
             }
             let numbers = numbers_of_discipline(link);
             if numbers > 0 {
@@ -264,16 +265,8 @@ impl Count<'_> {
 }
 
 /// The group stands for many connections.
-fn has_many(group: &FlowGroup) -> bool {
+pub(super) fn has_many(group: &FlowGroup) -> bool {
     matches!(group.application, ApplicationConfig::Poisson(_))
-}
-
-/// The connections of a group that exist at one time.
-pub(super) fn simultaneous(group: &FlowGroup) -> f64 {
-    match &group.application {
-        ApplicationConfig::Poisson(params) => f64::from(group.count) * f64::from(params.max_active),
-        _ => f64::from(group.count),
-    }
 }
 
 /// The names of the values that a controller reports about its state, and how many it is assumed to have if it is not known

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec};
-use windtunnel_sim::application::ApplicationConfig;
+use windtunnel_sim::application::{ApplicationConfig, Protocol};
 use windtunnel_tcp::AckPolicy;
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -40,6 +40,10 @@ pub(super) struct GroupTraffic {
     pub(super) messages: f64,
     /// The length of a data packet.
     pub(super) size: f64,
+    /// The bytes that the applications want to send.
+    pub(super) wanted: f64,
+    /// The time that a member sends, on average, in seconds.
+    pub(super) active: f64,
 }
 
 /// The packets of a link.
@@ -47,6 +51,10 @@ pub(super) struct GroupTraffic {
 pub(super) struct LinkTraffic {
     pub(super) arrived: f64,
     pub(super) left: f64,
+    /// What transfers and datagrams ask of it, in bytes per second, however long they take.
+    pub(super) asked: f64,
+    /// The connections beside them that take what they get.
+    pub(super) elastic: f64,
 }
 
 /// The traffic of a run.
@@ -61,6 +69,8 @@ pub(super) struct Traffic {
 #[derive(Clone, Copy, Debug)]
 struct Demand {
     bytes: f64,
+    /// The same if no window limited it either.
+    wanted: f64,
     messages: f64,
     size: f64,
     /// The time that a member sends, on average, in seconds.
@@ -114,11 +124,24 @@ fn links(scenario: &Scenario, groups: &[GroupTraffic]) -> Vec<LinkTraffic> {
             links[link].arrived += packets;
             links[link].left += packets;
         }
+        for link in &group.route.forward {
+            if is_elastic(group) {
+                links[*link].elastic += f64::from(group.count);
+            } else {
+                links[*link].asked += traffic.wanted / traffic.active.max(1e-9);
+            }
+        }
         if let Some(first) = group.route.forward.first() {
             links[*first].arrived += traffic.sent - traffic.data;
         }
     }
     links
+}
+
+/// Whether a group sends as fast as it can for as long as it is at work.
+fn is_elastic(group: &FlowGroup) -> bool {
+    group.application.protocol() != Protocol::Udp
+        && !matches!(group.application, ApplicationConfig::Poisson(_))
 }
 
 /// The bytes that a link carries in a run of this length, if it is never idle.
@@ -196,7 +219,7 @@ fn demand(scenario: &Scenario, group: &FlowGroup) -> Demand {
     let possible = if sends_datagrams(group) { bytes } else { bytes.min(endless.max(full)) };
     // Over RTP frames get smaller where the path carries less; elsewhere fewer of them arrive.
     let messages = if is_over_rtp(group) { messages } else { messages * possible / bytes.max(1.0) };
-    Demand { bytes: possible * members, messages: messages * members, size, active }
+    Demand { bytes: possible * members, wanted: bytes * members, messages: messages * members, size, active }
 }
 
 /// The bytes that a member sends if nothing but its windows and the links limit it.
@@ -221,7 +244,15 @@ fn group_traffic(group: &FlowGroup, demand: &Demand, passes: f64) -> GroupTraffi
         let more = connections * OF_CONNECTION;
         (data.max(sent_again(group, demand.active)) + more, data * acks_per_packet(group) + more)
     };
-    GroupTraffic { data, sent, replies, messages: demand.messages, size: demand.size.max(ACK) }
+    GroupTraffic {
+        data,
+        sent,
+        replies,
+        messages: demand.messages,
+        size: demand.size.max(ACK),
+        wanted: demand.wanted,
+        active: demand.active,
+    }
 }
 
 /// The application sends at its own pace, whatever the network does.

@@ -11,8 +11,9 @@ use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::recorder::sizes;
 use windtunnel_units::{Bytes, Duration};
 
-use super::rows::{build, simultaneous};
-use super::traffic::{GroupTraffic, Traffic, room};
+use super::connections::Connections;
+use super::rows::{build, has_many};
+use super::traffic::{Traffic, room};
 use super::{Certainty, Part, key};
 use crate::model::{FlowGroup, Link, Scenario};
 
@@ -42,8 +43,8 @@ const FIRST_WINDOW: f64 = 65_536.0;
 /// The whole receive window.
 pub(super) fn parts(scenario: &Scenario, traffic: &Traffic) -> Vec<Part> {
     let mut parts = vec![totals(scenario), links(scenario)];
-    for (index, (group, of_group)) in scenario.flows.iter().zip(&traffic.groups).enumerate() {
-        parts.push(connections(index, group, of_group));
+    for (index, group) in scenario.flows.iter().enumerate() {
+        parts.push(connections(index, group, Connections::of(scenario, traffic, index).at_once));
         parts.push(initial_windows(index, group));
         parts.push(windows(scenario, traffic, index));
     }
@@ -98,11 +99,8 @@ fn links(scenario: &Scenario) -> Part {
     }
 }
 
-fn connections(index: usize, group: &FlowGroup, traffic: &GroupTraffic) -> Part {
-    let most = simultaneous(group);
-    // Connections of a group that stands for many exist only while they transfer; overload lets them pile up.
-    let count = if most > f64::from(group.count) { most.min(traffic.messages) } else { most };
-    let many = most > f64::from(group.count);
+fn connections(index: usize, group: &FlowGroup, count: f64) -> Part {
+    let many = has_many(group);
     // Each of many connections starts with a window of its own.
     let first =
         if many { first_window(group) / group.endpoint.mss().as_f64() * of_packet(group) } else { 0.0 };
@@ -193,7 +191,7 @@ fn path(scenario: &Scenario, traffic: &Traffic, index: usize) -> (f64, Option<us
 }
 
 /// Whether something besides a limit signals congestion.
-fn is_controlled(link: &Link) -> bool {
+pub(super) fn is_controlled(link: &Link) -> bool {
     fn by(spec: &QueueSpec) -> bool {
         let mut children = spec.parts.children.iter().flatten();
         if !spec.parts.children.is_empty() {

@@ -49,7 +49,7 @@ pub(crate) fn limit(at: &Cursor<'_>, bdp: Option<Bytes>) -> Result<Limit, Fault>
         return Err(at.not_allowed("more than nothing; \"unlimited\" for no limit"));
     }
     let limit = match text.trim_start_matches(|c: char| !c.is_ascii_alphabetic()) {
-        unit if unit.ends_with("bdp") => {
+        unit if unit.to_ascii_lowercase().ends_with("bdp") => {
             let bdp = bdp.ok_or_else(|| {
                 at.fault(
                     "`bdp` is that of a [bottleneck] with a fixed rate; elsewhere, write the limit in bytes, packets or time",

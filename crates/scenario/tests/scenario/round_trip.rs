@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use proptest::strategy::Union;
 use windtunnel_scenario::{Registry, Scenario, schema};
 
+use crate::generate::{self, generate};
 use crate::good_input::{DESIGN, EVERYTHING, PARKING_LOT, parse};
 
 fn check(scenario: &Scenario) {
@@ -156,6 +157,33 @@ prop_compose! {
              changes = [{{ at = \"{change} ns\", rate = \"{rate} bit/s\" }}]\n{}",
             flows.concat()
         )
+    }
+}
+
+/// tc's way to write rates, and texts' way to write the bandwidth-delay product, mean what ours mean.
+#[test]
+fn of_other_spellings() {
+    let scenario = |rate: &str, limit: &str| {
+        parse(&format!(
+            "duration = \"1 s\"\n[bottleneck]\nrate = \"{rate}\"\nqueue = {{ kind = \"fifo\", limit = \"{limit}\" }}\n\
+             [[flow]]\ncc = \"reno\"\nrtt = \"20 ms\"\n"
+        ))
+    };
+    let ours = scenario("100 Mbit/s", "1.5 bdp");
+    for (rate, limit) in [("100mbit", "1.5 BDP"), ("100000kbit", "1.5BDP"), ("0.1Gbit", "1.5 Bdp")] {
+        assert_eq!(scenario(rate, limit), ours, "{rate}, {limit}");
+    }
+}
+
+/// Random scenarios with every kind of key, as the fuzzer makes them.
+#[test]
+fn of_random_scenarios() {
+    for seed in 0..1000 {
+        let scenario = generate::read(&generate(seed), &[]).expect("a valid scenario");
+        let toml = scenario.to_toml();
+        let again = generate::read(&toml, &[]).expect("what was printed is valid");
+        assert_eq!(again.to_toml(), toml, "seed {seed}: printing is stable");
+        assert_eq!(again, scenario, "seed {seed}: it says the same");
     }
 }
 

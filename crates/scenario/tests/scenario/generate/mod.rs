@@ -37,8 +37,17 @@ pub(crate) struct Draft {
 
 /// Reads a random scenario, which may name traces in the folder for temporary files.
 pub(crate) fn read(text: &str, overrides: &[String]) -> Result<Scenario, ScenarioError> {
+    read_from(None, text, overrides)
+}
+
+/// Reads a scenario of this file, which may also name traces in its folder.
+pub(crate) fn read_from(
+    file: Option<&str>,
+    text: &str,
+    overrides: &[String],
+) -> Result<Scenario, ScenarioError> {
     let (registry, folders) = (Registry::default(), [env::temp_dir()]);
-    Scenario::read(text, &Reading { overrides, allow_read: &folders, ..Reading::new(&registry) })
+    Scenario::read(text, &Reading { file, overrides, allow_read: &folders, ..Reading::new(&registry) })
 }
 
 /// The scenario with this seed.
