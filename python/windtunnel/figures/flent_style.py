@@ -42,7 +42,7 @@ def flent_style(
     labels = {member: group.label for group in run.groups for member in group.members}
     left: list[Curve] = []
     right: list[Curve] = []
-    total = np.zeros(len(steps))
+    total, summed = np.zeros(len(steps)), []
     for index, entry in enumerate(result.summary["flows"]):
         look, label = drawn(run.look(index)), labels[index]
         if entry["application"] == "probe":
@@ -50,9 +50,10 @@ def flent_style(
             continue
         rate = np.nan_to_num(columns["throughput_mbps"][:, index])
         total += rate
+        summed.append(index)
         left.append(Curve(label, steps, rate, look.colour, look.dash))
         right.append(Curve(f"{label}: TCP RTT", steps, columns["srtt_ms"][:, index], look.colour, TCP_RTT, 0.8))
-    if len(left) > 1:
+    if len(left) > 1 and run.is_shared(summed):
         left.insert(0, Curve("sum", steps, total, drawn(TOTAL).colour, width=0.7))
     paths = [float(f["path_rtt_ms"]) for f in result.summary["flows"]]
     text = title if title is not None else str(getattr(result, "title", ""))
