@@ -92,8 +92,8 @@ def test_the_stored_model() -> None:
 
 
 def test_controllers_have_one_name() -> None:
-    """What `explain` calls a controller is what `windtunnel list`, resolved scenarios and the suites call it, not one of
-    its aliases.
+    """What `explain` calls a controller is what `windtunnel list`, resolved scenarios and the suites call it, not one
+    of its aliases.
     """
     entries = json.loads(_core.listing())["controllers"]
     aliases = {alias for entry in entries for alias in entry.get("aliases", ())}
