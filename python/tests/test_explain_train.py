@@ -14,6 +14,7 @@ from windtunnel import _core
 from windtunnel.explain import train
 from windtunnel.explain.controllers import model
 from windtunnel.explain.forest import Forest, grow, tempered
+from windtunnel.papers.talk.controllers import catalogue
 
 
 def rings(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -88,3 +89,13 @@ def test_the_stored_model() -> None:
     page = (Path(__file__).parents[2] / "docs" / "explain-controllers.md").read_text(encoding="utf-8")
     matrix = page.split("## Confusion matrix")[1].split("## Calibration")[0]
     assert re.findall(r"^\| ([\w-]+) \|", matrix, re.MULTILINE) == known.names
+
+
+def test_controllers_have_one_name() -> None:
+    """What `explain` calls a controller is what `windtunnel list`, resolved scenarios and the suites call it, not one
+    of its aliases.
+    """
+    entries = json.loads(_core.listing())["controllers"]
+    aliases = {alias for entry in entries for alias in entry.get("aliases", ())}
+    assert set(model().names) <= {entry["name"] for entry in entries}
+    assert not aliases & {controller.name for controller in catalogue()}

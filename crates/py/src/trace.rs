@@ -180,8 +180,7 @@ pub(crate) fn walk_segments<'py>(
     }
     let walked = py.detach(|| {
         let raised = RefCell::new(None);
-        let go_on =
-            || Python::attach(|py| py.check_signals()).map_err(|error| raised.replace(Some(error))).is_ok();
+        let go_on = || signals().map_err(|error| raised.replace(Some(error))).is_ok();
         walk(&rows, &known, &go_on).ok_or_else(|| raised.take())
     });
     let walked = walked
@@ -199,6 +198,14 @@ pub(crate) fn walk_segments<'py>(
     out.set_item("back_ns", walked.back_ns.into_pyarray(py))?;
     out.set_item("at_sender", walked.at_sender)?;
     Ok(out)
+}
+
+/// Looks at the signals from where the interpreter is not attached.
+fn signals() -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        Ok(())
+    })
 }
 
 fn column<'py, T: Element>(table: &Bound<'py, PyDict>, name: &str) -> PyResult<PyReadonlyArray1<'py, T>> {

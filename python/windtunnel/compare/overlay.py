@@ -47,7 +47,7 @@ def _together(sides: Sequence[RunSide]) -> RunResult:
         for name in _TABLES:
             if name in side.result.tables:
                 parts.setdefault(name, []).append(_moved(side.result.tables[name], len(flows), len(queues)))
-        flows += [{**flow, "name": f"{side.name}: {flow['name']}"} for flow in side.result.flows]
+        flows += [{**flow, "name": f"{side.name}: {flow['name']}", "run": side.name} for flow in side.result.flows]
         queues += [{**queue, "name": f"{side.name}: {queue['name']}"} for queue in side.result.queues]
     duration = max(float(side.result.summary["duration_s"]) for side in sides)
     tables = {name: _joined(tables) for name, tables in parts.items()}

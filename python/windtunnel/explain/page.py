@@ -113,6 +113,8 @@ def _record(flow: Flow, rounds: Rounds | None) -> dict[str, Any]:
     length = max(float(rounds.end[-1] - rounds.start[0]), 1e-9)
     record: dict[str, Any] = {
         "name": flow.name,
+        "first_packet_s": float(rounds.start[0]),
+        "last_packet_s": float(rounds.end[-1]),
         "goodput_mbps": float(rounds.delivered.sum()) * flow.mss * 8 / length / 1e6,
         "retransmits": int(rounds.lost.sum()),
     }
@@ -139,7 +141,9 @@ def _throughput(rounds: Rounds, mss: int) -> dict[str, Any]:
     step = _STEP * rounds.usual_rtt()
     times = np.linspace(start, end, int(np.clip((end - start) / max(step, 1e-6), 1, _MOST_POINTS)) + 1)
     sums = np.interp(times, np.append(rounds.start, end), np.append(0, np.cumsum(rounds.delivered)))
-    return {"time_s": times[1:], "mbps": np.diff(sums) / np.maximum(np.diff(times), 1e-9) * mss * 8 / 1e6}
+    rates = np.diff(sums) / np.maximum(np.diff(times), 1e-9) * mss * 8 / 1e6
+    # A rate is the mean since the sample before, the first since 0 s: nothing before the connection begins.
+    return {"time_s": times, "mbps": np.append(0.0, rates)} if start > 0 else {"time_s": times[1:], "mbps": rates}
 
 
 def _series(rounds: Rounds, mss: int, limited: Any) -> dict[str, dict[str, Any]]:

@@ -47,7 +47,7 @@ def flent_style(
     looks = {member: flow_look(i) for i, group in enumerate(groups) for member in group.members}
     left: list[Curve] = []
     right: list[Curve] = []
-    total = np.zeros(len(steps))
+    total, summed = np.zeros(len(steps)), []
     for index, entry in enumerate(result.summary["flows"]):
         look, label = looks[index], labels[index]
         if entry["application"] == "probe":
@@ -55,9 +55,10 @@ def flent_style(
             continue
         rate = np.nan_to_num(columns["throughput_mbps"][:, index])
         total += rate
+        summed.append(index)
         left.append(Curve(label, steps, rate, look.colour, look.dash))
         right.append(Curve(f"{label}: TCP RTT", steps, columns["srtt_ms"][:, index], look.colour, TCP_RTT, 0.8))
-    if len(left) > 1:
+    if len(left) > 1 and run.is_shared(summed):
         left.insert(0, Curve("sum", steps, total, drawn(TOTAL).colour, width=0.7))
     text = title if title is not None else str(getattr(result, "title", ""))
     return two_axes([Panel(text, left, right)], span=(start, end))

@@ -69,13 +69,14 @@ def group_choices(
         known = np.isfinite(middle)
         median = Series(f"group{index}", group.label, look, time, middle, flow=first, step=step, low=low, high=high)
         medians.append(median)
-        sums.append(replace(median, y=np.where(known, np.nansum(mine, axis=1), np.nan), low=None, high=None))
+        if run.is_shared(group.members):
+            sums.append(replace(median, y=np.where(known, np.nansum(mine, axis=1), np.nan), low=None, high=None))
         for flow in named(group, means[list(group.members)]):
             label = run.flow(flow)
             chosen.append(
                 Series(f"flow{flow}", label, flow_look(len(chosen)), time, values[:, flow], flow=flow, step=step)
             )
-    if summed and len(sums) > 1:
+    if summed and len(medians) > 1 and run.is_shared(range(len(run.flows))):
         total = np.nansum(values, axis=1)
         sums.insert(0, Series("total", "all flows", TOTAL, time, total, step=step))
     offered = [(SUMS, sums)] if summed else []

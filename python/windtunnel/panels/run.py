@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -35,6 +35,7 @@ class Run:
     def __init__(self, result: Result) -> None:
         self.tables = result.tables
         self.summary = result.summary
+        self._scenario: Mapping[str, Any] = (getattr(result, "meta", None) or {}).get("scenario") or {}
         self.records: list[Mapping[str, Any]] = list(result.summary.get("flows", ()))
         self.flows = [str(one.get("name", f"flow {i}")) for i, one in enumerate(self.records)]
         self.queues = [str(one.get("name", f"queue {i}")) for i, one in enumerate(result.summary.get("queues", ()))]
@@ -54,15 +55,37 @@ class Run:
         # Flows of one entry of a scenario have these in common; of a flow without a known path nobody can say it.
         same = ("cc", "application", "path_rtt_ms")
         terms = [
-            tuple(str(one[key]) for key in same) if all(key in one for key in same) else index
+            (str(one.get("run", "")), *(str(one[key]) for key in same)) if all(key in one for key in same) else index
             for index, one in enumerate(self.records)
         ]
-        return groups_of(self.flows, [str(one.get("cc", "")) for one in self.records], terms, few=few)
+        # Flows of several runs (a comparison) are never one group: their names begin with that of their run.
+        runs = [f"{one['run']}: " if "run" in one else "" for one in self.records]
+        kinds = [f"{of}{one.get('cc', '')}" for of, one in zip(runs, self.records, strict=True)]
+        return groups_of(self.flows, kinds, terms, few=few)
 
     @cached_property
     def grouped(self) -> bool:
         """Whether some flows are shown as groups."""
         return any(group.several for group in self.groups)
+
+    def is_shared(self, flows: Iterable[int]) -> bool:
+        """Whether the data of these flows pass a link together: what they have in sum is not told of separate links,
+        nor of several runs.
+        """
+        members = list(flows)
+        if len({self.record(flow).get("run") for flow in members}) > 1:
+            return False
+        if not self._paths or any(flow >= len(self._paths) for flow in members):
+            return True
+        return bool(frozenset.intersection(*(self._paths[flow] for flow in members))) if members else True
+
+    @cached_property
+    def _paths(self) -> list[frozenset[str]]:
+        """The links that the data of each flow pass, where the scenario is a graph of links; else all share one."""
+        if "link" not in self._scenario:
+            return []
+        setups = self._scenario.get("flow") or ()
+        return [frozenset(flow.get("path") or ()) for flow in setups for _ in range(int(flow.get("count") or 1))]
 
     @cached_property
     def looks(self) -> list[Look]:

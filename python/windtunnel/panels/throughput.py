@@ -34,8 +34,8 @@ def samples(tables: Tables, *, extremes: bool = True) -> list[Samples]:
 
 
 def of_flows(run: Run) -> list[Samples]:
-    """The same from the start of each flow to the end of the run."""
-    several = len(run.flows) > 1
+    """The same from the start of each flow to the end of the run; all flows together only where they share a link."""
+    several = len(run.flows) > 1 and run.is_shared(range(len(run.flows)))
     ends = _Ends(run)
     return [_alive(run, ends.reached(s)) for s in samples(run.tables) if s.index >= 0 or several]
 
