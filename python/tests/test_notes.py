@@ -175,6 +175,14 @@ def test_a_head_start_is_no_phase_effect(keys: Keys) -> None:
     assert named(result.notes, "not-converged")
 
 
+def test_jitter_parts_flows_that_start_together() -> None:
+    """Jitter beyond the time of a packet, 1.2 ms at 10 Mbit/s, is noise; less is none."""
+    for deviation, speaks in (("1.1 ms", True), ("1.3 ms", False)):
+        jitter = {"kind": "jitter", "mean": "5 ms", "deviation": deviation}
+        notes = before(one({**RENO, "count": 3}, impair=jitter))
+        assert bool(named(notes, "one-start")) == speaks
+
+
 def test_the_slower_flow_of_a_phase_effect_loses_the_larger_part() -> None:
     """The case of the rule: the part of its packets that the slower flow lost is larger by more than the factor of the
     rates.

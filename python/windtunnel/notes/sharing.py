@@ -107,11 +107,11 @@ def delay_beside_loss(subject: Subject) -> Sayings:
 
 @rule("one-start", before=True, source="Floyd, Jacobson, On Traffic Phase Effects, 1992; Zhang, Shenker, Clark, 1991")
 def one_start(subject: Subject) -> Sayings:
-    """Two equal flows or more start in the same instant on a tail drop: a simulation has no noise that would part
-    them, and results of one run are those of one phase.
+    """Two equal flows or more start in the same instant on a tail drop, and no jitter moves their phases: a simulation
+    has no noise that would part them, and results of one run are those of one phase.
     """
     for queue in subject.data_queues:
-        if queue.kind not in PASSIVE or subject.ideal:
+        if queue.kind not in PASSIVE or subject.ideal or _phases_move(subject, queue):
             continue
         alike: dict[tuple[str, float, float], list[Flow]] = {}
         for flow in queue.flows:
