@@ -40,6 +40,8 @@ NOT_RUN = {
     "make test",
     "pip install dist/*.whl",
     "pip install dist/windtunnel-*.whl",
+    "pip install 'optuna>=5' cmaes",
+    "pip install distributed",
     "cargo test",
     "cargo run -- rust-plugin.toml bottleneck.queue.aqm.k=20",
     "cargo run -- --list",
