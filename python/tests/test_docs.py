@@ -116,6 +116,12 @@ def test_nobody_is_told_to_install_from_a_registry() -> None:
     assert [place.name for place in places if told.search(place.read_text(encoding="utf-8"))] == []
 
 
+def test_no_document_has_a_name_that_sphinx_takes() -> None:
+    """Sphinx writes pages of these names itself, in the place of a document."""
+    taken = ("search", "genindex", "py-modindex")
+    assert [name for name in taken if (DOCS / f"{name}.md").exists()] == []
+
+
 def test_the_readme_is_short() -> None:
     """It is read in a minute; what is dense is in the documents. Its picture is light."""
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 90
