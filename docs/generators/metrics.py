@@ -22,16 +22,16 @@ DISTRIBUTIONS = ("rtt_ms", "cwnd_bytes", "transfers.time_ms", "datagrams.one_way
 
 def pages() -> dict[str, str]:
     """The page of the names."""
-    flows, queues = _rows("flows.NAME.", FLOW), _rows("queue.", QUEUE)
-    head = ("name", "is", "unit", "", "also called")
+    flows, queues = _rows(FLOW), _rows(QUEUE)
+    head = ("name", "is", "unit", "kind", "also called")
     run = [("`duration_s`", "simulated time", "s", "", ""), ("`packets`", "data segments delivered", "", "", "")]
     parts = [
         HEAD,
         "## Of a flow\n",
-        "`NAME` is the flow's name or number; without it, all flows are meant, as in `sum(flows.goodput)`.\n",
+        "Below `flows.NAME`, by the flow's name or number; `flows` alone means all, as in `sum(flows.goodput)`.\n",
         table(head, flows),
         "\n## Of a queue\n",
-        "Where there are several, `queues.NAME.`\n",
+        "Below `queue` where there is one, below `queues.NAME` where there are several.\n",
         table(head, queues),
         "\n## Of the run\n",
         table(head, run),
@@ -39,10 +39,10 @@ def pages() -> dict[str, str]:
     return {"metrics.md": "\n".join(parts) + "\n"}
 
 
-def _rows(before: str, names: Mapping[str, Name]) -> list[tuple[str, ...]]:
+def _rows(names: Mapping[str, Name]) -> list[tuple[str, ...]]:
     return [
         (
-            code(before + name),
+            code(name),
             about.meaning,
             unit(name),
             "distribution" if name in DISTRIBUTIONS else "",

@@ -108,6 +108,20 @@ def test_the_hooks_are_the_lints() -> None:
     assert re.findall(r"^ *- repo: (.+)$", hooks, re.MULTILINE) == ["local"]
 
 
+def test_nobody_is_told_to_install_from_a_registry() -> None:
+    """The package is published nowhere: what installs it is a wheel in a folder, in documents and in messages."""
+    places = [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb"), *(REPOSITORY / "python/windtunnel").rglob("*.py"), README]
+    assert len(places) > 300
+    told = re.compile(r"pip install ['\"]?windtunnel")
+    assert [place.name for place in places if told.search(place.read_text(encoding="utf-8"))] == []
+
+
+def test_no_document_has_a_name_that_sphinx_takes() -> None:
+    """Sphinx writes pages of these names itself, in the place of a document."""
+    taken = ("search", "genindex", "py-modindex")
+    assert [name for name in taken if (DOCS / f"{name}.md").exists()] == []
+
+
 def test_the_readme_is_short() -> None:
     """It is read in a minute; what is dense is in the documents. Its picture is light."""
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 90

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import click
 import pytest
@@ -40,6 +42,8 @@ NOT_RUN = {
     "make test",
     "pip install dist/*.whl",
     "pip install dist/windtunnel-*.whl",
+    "pip install 'optuna>=5' cmaes",
+    "pip install distributed",
     "cargo test",
     "cargo run -- rust-plugin.toml bottleneck.queue.aqm.k=20",
     "cargo run -- --list",
@@ -66,9 +70,9 @@ def test_every_document_is_followed_or_read() -> None:
 
 
 @pytest.mark.parametrize("step", COMMANDS, ids=lambda step: step.place)
-def test_a_command_is_known(step: object) -> None:
+def test_a_command_is_known(step: Any) -> None:
     """Its name and options are the program's, its targets the Makefile's, and the repository's files in it exist."""
-    program, *words = step.words  # type: ignore[attr-defined]
+    program, *words = step.words
     if program == "windtunnel":
         name, *words = words
         command = app.get_command(click.Context(app), name)
@@ -83,6 +87,31 @@ def test_a_command_is_known(step: object) -> None:
     for word in words:
         if re.match(r"(scenarios|docs|examples|python)/", word) and "*" not in word:
             assert (REPOSITORY / word).exists(), word
+
+
+def _folder(step: Any) -> str:
+    """The folder of results that a command claims for itself, which must not be there before; or nothing."""
+    program, *words = step.words
+    if program != "windtunnel" or step.reason or step.general:
+        return ""
+    if "--out" in words:
+        return str(words[words.index("--out") + 1])
+    match words:
+        case ["run" | "hunt" | "tune", file, *_]:
+            return f"results/{Path(file).stem}"
+        case ["evaluate", pack, "--cc" | "--queue", name, *_]:
+            return f"results/{pack}-{name}"
+        case ["reproduce", document, *_]:
+            return f"results/{document}"
+    return ""
+
+
+@pytest.mark.parametrize("family", TOOL.families())
+def test_no_command_finds_its_folder_taken(family: str) -> None:
+    """A reader who follows a family from its first command to its last is never refused."""
+    steps = [step for page in TOOL.families()[family] for step in TOOL.steps(page) if step.kind == "command"]
+    folders = Counter(filter(None, map(_folder, steps)))
+    assert [folder for folder, count in folders.items() if count > 1] == []
 
 
 def test_what_is_not_run_is_listed_and_says_why() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Column: TypeAlias = npt.NDArray[Any]
 
 #: The optional libraries, and what is said where one is missing.
-_MISSING = "to_{0} needs {0}, which is not installed: pip install 'windtunnel[{0}]'"
+_MISSING = "to_{0} needs {0}, which is not installed: pip install {0}"
 
 
 class Table(dict[str, "Column"]):

@@ -64,7 +64,7 @@ class Cluster:
         try:
             import distributed
         except ImportError:
-            raise InputError("Dask is not installed: pip install 'windtunnel[dask]'") from None
+            raise InputError("Dask is not installed: pip install 'distributed>=2025.1'") from None
         if self.address is None:
             options = {"n_workers": self.local, "threads_per_worker": 1, "dashboard_address": None}
             with (

@@ -14,5 +14,5 @@
 | ``carry_out.py`` | a search from its start to its folder |
 | ``found.py``, ``tuned.py``, ``tables.py``, ``pictures.py`` | the folders of both, and their reports |
 
-Optuna is an extra (`pip install 'windtunnel[hunt]'`) and is imported where a search starts.
+Optuna is an extra (`hunt`) and is imported where a search starts.
 """

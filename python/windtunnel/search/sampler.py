@@ -28,7 +28,7 @@ def optuna_library() -> ModuleType:
     try:
         import optuna
     except ImportError:
-        raise InputError("a search needs Optuna: pip install 'windtunnel[hunt]'") from None
+        raise InputError("a search needs Optuna: pip install 'optuna>=5'") from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 
@@ -58,7 +58,7 @@ class Study:
                 try:
                     import cmaes  # noqa: F401
                 except ImportError:
-                    raise InputError("cma-es needs a library: pip install 'windtunnel[hunt]'") from None
+                    raise InputError("cma-es needs a library: pip install 'cmaes>=0.11'") from None
                 return samplers.CmaEsSampler(seed=seed, popsize=BATCH, warn_independent_sampling=False)
             case "nsga-ii":
                 return samplers.NSGAIISampler(seed=seed, population_size=2 * BATCH)
