@@ -43,6 +43,14 @@ def test_intervals_of_few_or_equal_values() -> None:
         assert st.mean_interval([2.0, 2.0, NAN], 0.95, kind) == (2.0, 2.0)
 
 
+@pytest.mark.parametrize("scale", [sc.PLAIN, sc.RATIO, sc.SHARE])
+def test_a_mean_is_in_its_interval(scale: sc.Scale) -> None:
+    """Rounding puts it on neither side: of three times 0.1 the arithmetic mean is not 0.1."""
+    for x in ([0.1] * 3, [0.7] * 10, [1 / 3] * 6, [0.1, 0.1 + 1e-16, 0.1], [0.999999999] * 7):
+        low, high = st.mean_interval(x, 0.95, "t", scale) or (1, 0)
+        assert low <= st.mean(x, scale) <= high
+
+
 def test_bootstrap_interval() -> None:
     """The same in every process; near Student's for normal values; skewed where the values are."""
     normal = np.random.default_rng(3).normal(10, 2, 60)

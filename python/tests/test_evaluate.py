@@ -9,6 +9,7 @@ import math
 import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -336,6 +337,16 @@ def test_a_pack(cli: Cli, tmp_path: Path) -> None:
         "7.10",
     ):
         assert words in page
+    # Figures that can be saved, and what an appendix needs; the archive has all files and no times of this run.
+    figures = {file.name for file in (folder / "figures").iterdir()}
+    assert figures == {"5.1.2-over-time.png", "5.1.2-values.png", "5.1.2-values.svg"}
+    markdown = (folder / "report.md").read_text(encoding="utf-8")
+    assert "![5.1.2, values](figures/5.1.2-values.png)" in markdown
+    assert "met: at most 130 ms (ITU-T G.114" in markdown and "; needs at most" not in markdown.split("Decides")[0]
+    with zipfile.ZipFile(folder / "appendix.zip") as archive:
+        names = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+        assert set(archive.namelist()) == names - {"appendix.zip"}
+        assert {entry.date_time[0] for entry in archive.infolist()} == {1980}
     # Nothing is cut off, neither on a screen of 1280 pixels nor on a phone.
     for size in ("1280,900", "500,900"):  # Chromium's windows are no narrower
         cut = drive(folder / "report.html", CUT, size=size)

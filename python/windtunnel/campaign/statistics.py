@@ -90,9 +90,13 @@ def mean_interval(
     x = _finite(values)
     if len(x) < 2:
         return None
+    middle = scale.mean(x)
     if np.ptp(x) == 0:
-        return float(x[0]), float(x[0])
-    return _bootstrap(x, confidence, scale) if kind == "bootstrap" else scale.interval(x, confidence)
+        return middle, middle
+    if kind == "bootstrap":
+        return _bootstrap(x, confidence, scale)
+    low, high = scale.interval(x, confidence)
+    return min(low, middle), max(high, middle)  # whatever rounding does
 
 
 def _bootstrap(x: Array, confidence: float, scale: Scale) -> tuple[float, float] | None:

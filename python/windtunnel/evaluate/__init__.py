@@ -10,6 +10,8 @@
 | ``judge.py`` | whether a check is met |
 | ``results.py`` | a row for each check and cell, a verdict for each clause |
 | ``picture.py`` | the picture of a clause |
+| ``figures.py`` | figures of a clause, as files |
+| ``appendix.py`` | the report as Markdown, and the archive |
 | ``writer.py`` | the folder |
 | ``terminal.py`` | what the terminal shows |
 | ``document.py`` | a pack as a short page of Markdown, with a finding |

@@ -85,12 +85,16 @@ def reason(result: ClauseResult) -> str:
 
 def absolute_reason(result: ClauseResult) -> str:
     """The row that decides the verdict on the absolute limits, in a few words."""
-    rows = [row for row in result.rows if row.absolute is not None and row.absolute.verdict == result.absolute]
-    if not rows or result.absolute in (None, "n/a", "failed"):
+    row = foremost(result)
+    if row is None or row.absolute is None:
         return ""
-    row = max(rows, key=lambda row: _excess(row))
-    assert row.absolute is not None
     return f"{_subject(row)}: {measured(row.subject, row.unit)}; the limit is {row.absolute.text} {row.unit}".rstrip()
+
+
+def foremost(result: ClauseResult) -> Row | None:
+    """The row with the verdict of the absolute limits that is farthest on the bad side of its own."""
+    rows = [row for row in result.rows if row.absolute is not None and row.absolute.verdict == result.absolute]
+    return max(rows, key=_excess) if rows else None
 
 
 def _excess(row: Row) -> float:

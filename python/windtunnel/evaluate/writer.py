@@ -68,6 +68,8 @@ def is_pack(folder: Path) -> bool:
 
 def write(folder: Path, evidence: Evidence) -> None:
     """Write every file of the pack into ``folder``."""
+    from windtunnel.evaluate.appendix import write_archive, write_markdown
+    from windtunnel.evaluate.figures import write_figures
     from windtunnel.report.pack_page import write_pack_page
 
     for run in evidence.runs:
@@ -78,7 +80,13 @@ def write(folder: Path, evidence: Evidence) -> None:
     _write_rows(folder / "rows.csv", evidence)
     _write_json(folder / "pack.json", evidence)
     _write_data(folder / "data", evidence)
-    write_pack_page(folder / "report.html", evidence)
+    texts = {run.file: run.text for run in evidence.runs}
+    figures = {
+        result.clause.id: write_figures(folder, result, texts, evidence.subject.name) for result in evidence.results
+    }
+    write_pack_page(folder / "report.html", evidence, figures)
+    write_markdown(folder, evidence, figures)
+    write_archive(folder)
 
 
 def _write_plugins(folder: Path, evidence: Evidence) -> None:

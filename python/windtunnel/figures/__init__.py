@@ -3,5 +3,6 @@
 from windtunnel.figures.files import png, write_figure
 from windtunnel.figures.flent_style import flent_style
 from windtunnel.figures.four_panel import ALL_PANELS, PANELS, four_panel
+from windtunnel.figures.side_by_side import side_by_side
 
-__all__ = ["ALL_PANELS", "PANELS", "flent_style", "four_panel", "png", "write_figure"]
+__all__ = ["ALL_PANELS", "PANELS", "flent_style", "four_panel", "png", "side_by_side", "write_figure"]

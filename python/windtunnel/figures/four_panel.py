@@ -96,7 +96,7 @@ def four_panel(
         if text:
             figure.suptitle(legible(text), fontsize=11, x=0.01, ha="left")
         if any(s.flow is not None for panel in chosen.values() for s in panel.series):
-            _flow_legend(figure, run, columns)
+            flow_legend(figure, run, columns)
     return figure
 
 
@@ -123,7 +123,7 @@ def _whole(panel: Panel) -> Window:
     return Window(low, high + 0.04 * ((high - low) or 1.0))
 
 
-def _flow_legend(figure: Figure, run: Run, columns: int) -> None:
+def flow_legend(figure: Figure, run: Run, columns: int) -> None:
     """One legend for all panels that show flows, below the panels, where it covers nothing."""
     entries = [(legible(group.label), drawn(flow_look(i))) for i, group in enumerate(run.groups)]
     shown = entries if len(entries) <= _LEGEND_ENTRIES else entries[: _LEGEND_ENTRIES - 1]

@@ -18,6 +18,7 @@ from windtunnel.papers.trials import mean, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from windtunnel.papers.experiments import Experiment
     from windtunnel.papers.suite import Results
@@ -104,17 +105,23 @@ def _points(
 
 def draw(title: str, panels: Sequence[tuple[PanelSpec, Mapping[str, Sequence[Point]]]]) -> bytes:
     """The panels side by side, as a PNG."""
+    out = io.BytesIO()
+    with mpl.rc_context(RC):
+        figure(title, panels).savefig(out, format="png", dpi=DPI)
+    return out.getvalue()
+
+
+def figure(title: str, panels: Sequence[tuple[PanelSpec, Mapping[str, Sequence[Point]]]]) -> Figure:
+    """The panels side by side."""
     from matplotlib.figure import Figure
 
     with mpl.rc_context(RC):
         width = max(6.0, 4.6 * len(panels))
-        figure = Figure(figsize=(width, 3.9), layout="constrained")
-        for axes, (spec, lines) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        drawn = Figure(figsize=(width, 3.9), layout="constrained", dpi=DPI)
+        for axes, (spec, lines) in zip(drawn.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
             _panel(axes, spec, lines)
-        figure.suptitle(title, fontsize=11, x=0.01, ha="left")
-        out = io.BytesIO()
-        figure.savefig(out, format="png", dpi=DPI)
-    return out.getvalue()
+        drawn.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return drawn
 
 
 def _panel(axes: Axes, spec: PanelSpec, lines: Mapping[str, Sequence[Point]]) -> None:
@@ -125,7 +132,8 @@ def _panel(axes: Axes, spec: PanelSpec, lines: Mapping[str, Sequence[Point]]) ->
         look = flow_look(index)
         aside = ASIDE * (index - (len(places) - 1) / 2) if named and not (spec.connected or spec.measured_x) else 0.0
         x, mean = [p.x + aside for p in points], [p.mean for p in points]
-        error = [[p.mean - p.low for p in points], [p.high - p.mean for p in points]]
+        # Rounding may leave an end on the wrong side.
+        error = [[max(0.0, p.mean - p.low) for p in points], [max(0.0, p.high - p.mean) for p in points]]
         style = "none" if named and not spec.connected else look.dash
         axes.errorbar(x, mean, error, color=look.colour, marker=look.marker, ms=4.5, lw=1.2, ls=style, elinewidth=1.1,
                       capsize=2.5, label=label)  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ from markupsafe import Markup
 from windtunnel.evaluate.picture import margins
 from windtunnel.report.page import render, write_page
 from windtunnel.report.text import number
+from windtunnel.report.thumbnail import thumbnail
 
 if TYPE_CHECKING:
     from windtunnel.evaluate.pack import Clause
@@ -26,8 +29,8 @@ _OPEN_ROWS = 12
 _NAMES = (("within", "met"), ("outside", "not met"), ("info", "undecided, for information, not applicable"))
 
 
-def write_pack_page(path: Path, evidence: Evidence) -> None:
-    """Write the page."""
+def write_pack_page(path: Path, evidence: Evidence, figures: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+    """Write the page. ``figures`` are files beside it, by clause and by what they show."""
     pack = evidence.pack
     counts = Counter(result.verdict for result in evidence.results)
     html = render(
@@ -44,10 +47,22 @@ def write_pack_page(path: Path, evidence: Evidence) -> None:
             "baselines": list(pack.baselines),
             "seeds": pack.seeds_in_words(quick=evidence.quick),
             "subject": evidence.subject.name,
-            "clauses": [_clause(result, pack.document, list(pack.baselines)) for result in evidence.results],
+            "clauses": [
+                {**_clause(result, pack.document, list(pack.baselines)),
+                 "figures": list(_figures(path.parent, figures.get(result.clause.id, {})))}
+                for result in evidence.results
+            ],
         },
     )  # fmt: skip
     write_page(path, html)
+
+
+def _figures(folder: Path, figures: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
+    """What each figure shows, a small picture of it, and its files."""
+    for what, files in figures.items():
+        small = base64.b64encode(thumbnail((folder / files[0]).read_bytes())).decode("ascii")
+        links = [(file, file.rpartition(".")[2].upper()) for file in files]
+        yield {"what": what, "picture": Markup(f"data:image/png;base64,{small}"), "files": links}
 
 
 def _kind(verdict: str) -> str:
