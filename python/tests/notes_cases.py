@@ -13,6 +13,7 @@ Keys = Mapping[str, Any]
 
 RENO: Keys = {"cc": "reno", "rtt": "40 ms"}
 CUBIC: Keys = {"cc": "cubic", "rtt": "40 ms"}
+UNLIMITED: Keys = {"kind": "fifo", "limit": "unlimited"}
 ONE_BDP: Keys = {"kind": "fifo", "limit": "1 bdp"}
 
 
@@ -80,7 +81,7 @@ AFTER_A_FAST_LINK: Keys = {
 BEFORE: Mapping[str, Case] = {
     # 10 Mbit/s x 40 ms / 8 = 50 kB.
     "unlimited-queue": Case(
-        one(CUBIC, {"kind": "fifo", "limit": "unlimited"}),
+        one(CUBIC, UNLIMITED),
         one(CUBIC),
         {"bdp_bytes": 50_000},
         ("no queue limit", "unlimited", "50 kB"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Cli
-from notes_cases import AFTER, AFTER_A_FAST_LINK, BEFORE, CUBIC, RENO, Keys, one, two
+from notes_cases import AFTER, AFTER_A_FAST_LINK, BEFORE, CUBIC, RENO, UNLIMITED, Keys, one, two
 
 import windtunnel as wt
 from windtunnel.notes import RULES, Subject, notes_after, notes_before
@@ -97,7 +97,7 @@ def test_the_issue_s_examples() -> None:
         "PIE never acted: its limit of 1000 packets is 12 ms at this rate, below its target of 15 ms"
     )
     assert pie.queues[0]["drops"]["aqm"] == 0
-    fifo = wt.Scenario(**one(CUBIC, "fifo")).run()
+    fifo = wt.Scenario(**one(CUBIC, UNLIMITED)).run()
     (note,) = named(fifo.notes, "unlimited-queue")
     assert note["numbers"]["mean_s"] == pytest.approx(fifo.queues[0]["sojourn_ms"]["mean"] / 1e3)
     assert note["level"] == "warning"
@@ -105,7 +105,7 @@ def test_the_issue_s_examples() -> None:
 
 def test_warnings_come_first_and_many_flows_are_few_notes() -> None:
     """A hundred flows that left slow start are four notes, the last of which says how many more there are."""
-    result = wt.Scenario(**one({**CUBIC, "count": 100}, "fifo", "100 Mbit/s", "5 s")).run()
+    result = wt.Scenario(**one({**CUBIC, "count": 100}, UNLIMITED, "100 Mbit/s", "5 s")).run()
     levels = [note["level"] for note in result.notes]
     assert levels == sorted(levels, key=lambda level: level != "warning")
     left = named(result.notes, "slow-start-left")
@@ -245,7 +245,7 @@ def test_rules_do_not_fail_on_what_a_result_lacks() -> None:
 
 def test_in_the_folder_the_page_and_the_terminal(cli: Cli, tmp_path: Path) -> None:
     """A note is in ``summary.json``, on the page, in what ``run`` prints, and read back as it was written."""
-    (tmp_path / "s.toml").write_text(wt.Scenario(**one(CUBIC, "fifo", duration="3 s")).to_toml())
+    (tmp_path / "s.toml").write_text(wt.Scenario(**one(CUBIC, UNLIMITED, duration="3 s")).to_toml())
     done = cli("run", "s.toml", "--out", "out")
     summary = json.loads((tmp_path / "out/summary.json").read_text())
     (note,) = named(summary["notes"], "unlimited-queue")
@@ -253,7 +253,7 @@ def test_in_the_folder_the_page_and_the_terminal(cli: Cli, tmp_path: Path) -> No
     assert f"warning: {note['text']}" in " ".join(done.stdout.split())
     assert "warning: bottleneck has no queue limit" in done.stderr, "said before the run"
     page = (tmp_path / "out/report.html").read_text()
-    assert "bottleneck has no queue limit (the default): FIFO is unlimited" in page
+    assert "bottleneck has no queue limit: FIFO is unlimited" in page
     assert wt.load(tmp_path / "out").notes == summary["notes"]
     checked = cli("check", "s.toml")
     assert "warning: bottleneck has no queue limit" in checked.stderr

@@ -183,7 +183,8 @@ class Bottleneck(TypedDict, total=False):
     #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     impair: Algorithm | Sequence[Algorithm]
 
-    #: The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
+    #: The bytes of link-layer headers that each packet has on the link and in its queue: 14 on Ethernet as Linux's
+    #: queues count it, more where `tc` has `stab overhead`.
     overhead: str
 
     #: The propagation delay behind the link, one way. Part of the `rtt` of the flows that pass it.
@@ -213,7 +214,8 @@ class Reverse(TypedDict, total=False):
     #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     impair: Algorithm | Sequence[Algorithm]
 
-    #: The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
+    #: The bytes of link-layer headers that each packet has on the link and in its queue: 14 on Ethernet as Linux's
+    #: queues count it, more where `tc` has `stab overhead`.
     overhead: str
 
     #: The propagation delay behind the link, one way. Part of the `rtt` of the flows that pass it.
@@ -259,7 +261,8 @@ class Link(_LinkKeys, total=False):
     #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     impair: Algorithm | Sequence[Algorithm]
 
-    #: The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
+    #: The bytes of link-layer headers that each packet has on the link and in its queue: 14 on Ethernet as Linux's
+    #: queues count it, more where `tc` has `stab overhead`.
     overhead: str
 
     #: The propagation delay behind the link, one way. Part of the `rtt` of the flows that pass it.

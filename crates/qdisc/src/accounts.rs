@@ -62,7 +62,7 @@ pub struct QueueStats {
     pub arrived: u64,
     /// Packets that left by dequeue.
     pub departed: u64,
-    /// Bytes that left by dequeue.
+    /// Bytes that left by dequeue, without headers below IP.
     pub departed_bytes: Bytes,
     /// The total sojourn time of packets that left by dequeue.
     pub waited: Duration,
@@ -145,6 +145,8 @@ pub struct QueueCx<'a> {
     pub now: Time,
     /// The rate of the link behind the queue.
     pub rate: Rate,
+    /// The headers below IP in the length of each packet.
+    pub overhead: Bytes,
     /// Loss-free endpoints (spec/mds section 2): packets that would be dropped are delivered with CE and counted as
     /// drops.
     pub deliver_drops: bool,
@@ -221,6 +223,7 @@ impl<'a> QueueCx<'a> {
         QueueCx {
             now,
             rate,
+            overhead: Bytes::ZERO,
             deliver_drops,
             replaces: false,
             held: Backlog::NONE,
@@ -366,9 +369,10 @@ impl<'a> QueueCx<'a> {
             self.departure = Departure { outcome, sojourn, emptied: false, band: self.band };
             return;
         }
+        let overhead = self.overhead;
         self.count(|stats| {
             stats.departed += 1;
-            stats.departed_bytes += packet.size();
+            stats.departed_bytes += packet.size() - overhead;
             stats.waited += sojourn;
         });
         match outcome {

@@ -137,6 +137,17 @@ impl QueueParams for FqParams {
         kernel_ecn_mode(aqms)
     }
 
+    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        let mut framed = self.clone();
+        if !is_given("quantum") {
+            framed.quantum += overhead * 2;
+        }
+        if !is_given("initial_quantum") {
+            framed.initial_quantum += overhead * 10;
+        }
+        Some(Arc::new(framed))
+    }
+
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         let threshold = self.ce_threshold;
         match parts.aqm() {

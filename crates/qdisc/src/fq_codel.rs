@@ -159,6 +159,14 @@ impl QueueParams for FqCodelParams {
         kernel_ecn_mode(aqms)
     }
 
+    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        let mut framed = self.clone();
+        if !is_given("quantum") {
+            framed.quantum += overhead;
+        }
+        Some(Arc::new(framed))
+    }
+
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         let codel = self.codel();
         match parts.aqm() {

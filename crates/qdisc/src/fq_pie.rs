@@ -126,6 +126,14 @@ impl QueueParams for FqPieParams {
         EcnMode::Rfc3168
     }
 
+    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        let mut framed = self.clone();
+        if !is_given("quantum") {
+            framed.quantum += overhead;
+        }
+        Some(Arc::new(framed))
+    }
+
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         let pie = self.pie();
         let factory = AqmFactory::new(move |init| pie.aqm(init));

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use windtunnel_algorithm::{AnyParams, Params};
-use windtunnel_units::{Duration, OutOfRange, Time};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
 
 use crate::aqm::Aqm;
 use crate::discipline::QueueDiscipline;
@@ -90,6 +90,13 @@ pub trait BuildAqm: Params {
         None
     }
 
+    /// The parameters, with the defaults that are full packets made longer by a link's headers below IP: Linux's
+    /// `psched_mtu`. `is_given` says which keys were.
+    #[must_use]
+    fn framed(self, _overhead: Bytes, _is_given: &dyn Fn(&str) -> bool) -> Self {
+        self
+    }
+
     /// The AQM at its start. The parameters have been checked.
     fn aqm(&self, init: &AqmInit) -> Self::Aqm;
 }
@@ -101,6 +108,11 @@ pub trait AqmParams: AnyParams {
         EcnMode::default()
     }
 
+    /// The parameters behind a link with headers below IP, if they differ ([`BuildAqm::framed`]).
+    fn framed(&self, _overhead: Bytes, _is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn AqmParams>> {
+        None
+    }
+
     /// The AQM at its start.
     fn build(&self, init: &AqmInit) -> Box<dyn Aqm>;
 }
@@ -108,6 +120,10 @@ pub trait AqmParams: AnyParams {
 impl<P: BuildAqm> AqmParams for P {
     fn default_ecn_mode(&self) -> EcnMode {
         P::ECN_MODE
+    }
+
+    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn AqmParams>> {
+        Some(Arc::new(BuildAqm::framed(self.clone(), overhead, is_given)))
     }
 
     fn build(&self, init: &AqmInit) -> Box<dyn Aqm> {
@@ -133,6 +149,12 @@ pub trait QueueParams: AnyParams {
     /// Why it does not, under the key `ecn_mode`.
     fn check_ecn_mode(&self, _mode: EcnMode) -> Result<(), OutOfRange> {
         Ok(())
+    }
+
+    /// The parameters behind a link with headers below IP, if they differ: defaults that are full packets are longer by
+    /// them, as Linux's `psched_mtu` is. `is_given` says which keys were.
+    fn framed(&self, _overhead: Bytes, _is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        None
     }
 
     /// The keys under which the discipline takes AQMs. The AQMs given there reach [`QueueParams::build`] in the same
@@ -209,6 +231,10 @@ impl<P: BuildAqm> QueueParams for P {
 
     fn default_ecn_mode(&self, _aqms: &[Option<Arc<dyn AqmParams>>]) -> EcnMode {
         P::ECN_MODE
+    }
+
+    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        Some(Arc::new(BuildAqm::framed(self.clone(), overhead, is_given)))
     }
 
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

@@ -42,7 +42,7 @@ pub(crate) struct Link {
     /// Packets that the queue would drop are delivered ([`QueueCx::deliver_drops`]).
     deliver_drops: bool,
     trace: Option<(Arc<RateTrace>, TraceCursor)>,
-    /// Headers below IP, of each packet.
+    /// Headers below IP, of each packet: they count in the queue and on the wire.
     overhead: Bytes,
     dequeue_point: DequeuePoint,
     transmitter: Transmitter,
@@ -95,8 +95,14 @@ impl Link {
 
     /// A packet arrives. Returns the time of the transmitter's next event, if it changed.
     #[inline]
-    pub(crate) fn arrive(&mut self, packet: Packet, cx: &mut LinkCx<'_>) -> Option<Time> {
-        self.queue.enqueue(packet, &mut queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx));
+    pub(crate) fn arrive(&mut self, mut packet: Packet, cx: &mut LinkCx<'_>) -> Option<Time> {
+        if self.overhead != Bytes::ZERO {
+            packet.frame(self.overhead);
+        }
+        self.queue.enqueue(
+            packet,
+            &mut queue_cx(self.rate, self.overhead, self.deliver_drops, &mut self.accounts, cx),
+        );
         match self.transmitter {
             Transmitter::Idle | Transmitter::Waiting => Some(self.start(cx)),
             Transmitter::Chosen | Transmitter::Departed => {
@@ -114,7 +120,8 @@ impl Link {
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
     pub(crate) fn complete(&mut self, cx: &mut LinkCx<'_>) -> (Option<Packet>, Departure, Time) {
-        match std::mem::replace(&mut self.transmitter, Transmitter::Idle) {
+        let (mut packet, departure, next) = match std::mem::replace(&mut self.transmitter, Transmitter::Idle)
+        {
             Transmitter::Chosen => {
                 self.busy += cx.now.since(self.busy_since);
                 let mut next = None;
@@ -127,7 +134,13 @@ impl Link {
                 (packet, departure, self.start(cx))
             }
             Transmitter::Idle | Transmitter::Waiting => (None, Departure::NONE, self.start(cx)),
+        };
+        if self.overhead != Bytes::ZERO
+            && let Some(packet) = &mut packet
+        {
+            packet.unframe(self.overhead);
         }
+        (packet, departure, next)
     }
 
     /// Starts a transmission, if there is a packet. Returns the time of the transmitter's next event.
@@ -135,7 +148,8 @@ impl Link {
     fn start(&mut self, cx: &mut LinkCx<'_>) -> Time {
         match self.dequeue_point {
             DequeuePoint::End => {
-                let mut queue_cx = queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx);
+                let mut queue_cx =
+                    queue_cx(self.rate, self.overhead, self.deliver_drops, &mut self.accounts, cx);
                 let size = self.queue.choose(&mut queue_cx);
                 self.transmit(size, Transmitter::Chosen, cx.now)
             }
@@ -182,7 +196,7 @@ impl Link {
         self.busy_since = now;
         match &mut self.trace {
             None => now + self.transfer_time(size),
-            Some((trace, cursor)) => cursor.transmit(trace, size + self.overhead, now),
+            Some((trace, cursor)) => cursor.transmit(trace, size, now),
         }
     }
 
@@ -250,7 +264,13 @@ impl Link {
 
     /// The discipline's timer.
     pub(crate) fn on_timer(&mut self, cx: &mut LinkCx<'_>) {
-        self.queue.on_timer(&mut queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx));
+        self.queue.on_timer(&mut queue_cx(
+            self.rate,
+            self.overhead,
+            self.deliver_drops,
+            &mut self.accounts,
+            cx,
+        ));
     }
 
     /// The time that the transmitter was busy since the last call.
@@ -269,7 +289,7 @@ impl Link {
         cx: &mut LinkCx<'_>,
         step: impl FnOnce(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> Option<Packet>,
     ) -> Option<Packet> {
-        let mut queue_cx = queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx);
+        let mut queue_cx = queue_cx(self.rate, self.overhead, self.deliver_drops, &mut self.accounts, cx);
         let packet = step(self.queue.as_mut(), &mut queue_cx);
         self.departure = queue_cx.departure();
         packet
@@ -278,7 +298,7 @@ impl Link {
     #[inline]
     fn transfer_time(&mut self, size: Bytes) -> Duration {
         if self.last_transfer.0 != size {
-            self.last_transfer = (size, self.rate.transfer_time(size + self.overhead));
+            self.last_transfer = (size, self.rate.transfer_time(size));
         }
         self.last_transfer.1
     }
@@ -288,9 +308,12 @@ impl Link {
 #[inline]
 const fn queue_cx<'c>(
     rate: Rate,
+    overhead: Bytes,
     deliver_drops: bool,
     accounts: &'c mut Accounts,
     cx: &'c mut LinkCx<'_>,
 ) -> QueueCx<'c> {
-    QueueCx::new(cx.now, rate, deliver_drops, accounts, cx.incidents)
+    let mut of_queue = QueueCx::new(cx.now, rate, deliver_drops, accounts, cx.incidents);
+    of_queue.overhead = overhead;
+    of_queue
 }

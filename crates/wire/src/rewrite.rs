@@ -66,6 +66,18 @@ impl Packet {
         self.ecn = mark;
     }
 
+    /// It enters a link, whose queue counts the headers below IP, too.
+    #[inline]
+    pub fn frame(&mut self, headers: Bytes) {
+        self.grow(headers);
+    }
+
+    /// It leaves the link, and [`Packet::frame`]'s headers with it.
+    #[inline]
+    pub fn unframe(&mut self, headers: Bytes) {
+        self.shrink(headers);
+    }
+
     /// A middlebox writes the ECN field. True if that changed it.
     pub fn rewrite_ecn(&mut self, ecn: Ecn) -> bool {
         std::mem::replace(&mut self.ecn, ecn) != ecn

@@ -141,6 +141,11 @@ impl BuildAqm for PieParams {
     /// Linux's.
     const ECN_MODE: EcnMode = EcnMode::Rfc3168;
 
+    fn framed(self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Self {
+        let mtu = if is_given("mtu") { self.mtu } else { self.mtu + overhead };
+        Self { mtu, ..self }
+    }
+
     fn aqm(&self, init: &AqmInit) -> Pie {
         Pie::new(self.clone(), init)
     }

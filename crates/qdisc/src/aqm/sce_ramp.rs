@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use windtunnel_algorithm::{AnyParams, Params};
-use windtunnel_units::{Duration, OutOfRange, Probability, Time};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Time};
 
 use super::likelihood::{Draws, Likelihood};
 use windtunnel_wire::FlowId;
@@ -261,7 +261,17 @@ impl<P: BuildAqm> AnyParams for Ramped<P> {
     }
 }
 
+impl<P: BuildAqm> Ramped<P> {
+    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Ramped<P> {
+        Ramped { aqm: self.aqm.clone().framed(overhead, is_given), sce: self.sce.clone() }
+    }
+}
+
 impl<P: BuildAqm> AqmParams for Ramped<P> {
+    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn AqmParams>> {
+        Some(Arc::new(Ramped::framed(self, overhead, is_given)))
+    }
+
     fn build(&self, init: &AqmInit) -> Box<dyn Aqm> {
         Box::new(self.with_ramp(init))
     }
@@ -270,6 +280,10 @@ impl<P: BuildAqm> AqmParams for Ramped<P> {
 impl<P: BuildAqm> QueueParams for Ramped<P> {
     fn default_limit(&self) -> Limit {
         P::LIMIT
+    }
+
+    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        Some(Arc::new(Ramped::framed(self, overhead, is_given)))
     }
 
     /// As the AQM does, but not as one of the kernel, which knows no SCE.
@@ -289,7 +303,7 @@ impl<P: BuildAqm> QueueParams for Ramped<P> {
 mod tests {
     use std::sync::mpsc::{Sender, channel};
 
-    use windtunnel_units::{Bytes, Rate};
+    use windtunnel_units::Rate;
     use windtunnel_wire::{Dscp, Ecn};
 
     use super::*;

@@ -29,9 +29,10 @@ pub(super) struct Framing {
 }
 
 impl Framing {
-    /// What a packet of `size` costs.
+    /// What a packet of `size` costs, `of_link` being its headers below IP: `overhead` takes their place.
     #[inline]
-    pub(super) fn length(&self, size: Bytes) -> Bytes {
+    pub(super) fn length(&self, size: Bytes, of_link: Bytes) -> Bytes {
+        let size = if self.overhead == Bytes::ZERO { size } else { size - of_link };
         let framed = (size + self.overhead).max(self.mpu);
         match self.cells {
             Cells::Noatm => framed,
@@ -50,7 +51,7 @@ mod tests {
     fn lengths() {
         let length = |overhead, mpu, cells, size| {
             let [overhead, mpu] = [overhead, mpu].map(Bytes::new);
-            Framing { overhead, mpu, cells }.length(Bytes::new(size)).get()
+            Framing { overhead, mpu, cells }.length(Bytes::new(size), Bytes::ZERO).get()
         };
         assert_eq!(length(0, 0, Cells::Noatm, 1_500), 1_500);
         assert_eq!(length(18, 64, Cells::Noatm, 40), 64);
@@ -59,5 +60,9 @@ mod tests {
         assert_eq!(length(0, 0, Cells::Atm, 48), 53);
         assert_eq!(length(0, 0, Cells::Atm, 49), 106);
         assert_eq!(length(40, 0, Cells::Ptm, 1_500), 1_540 + 25);
+        let ethernet =
+            |overhead| Framing { overhead: Bytes::new(overhead), mpu: Bytes::ZERO, cells: Cells::Noatm };
+        let [framed, raw] = [44, 0].map(|of| ethernet(of).length(Bytes::new(1_514), Bytes::new(14)).get());
+        assert_eq!((framed, raw), (1_544, 1_514));
     }
 }

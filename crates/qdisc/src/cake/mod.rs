@@ -175,10 +175,10 @@ impl Cake {
     }
 
     /// A packet of `size` that was dropped has used the bandwidth, too.
-    fn charge_dropped(&mut self, at: usize, size: Bytes, now: Time) {
-        let length = self.framing.length(size);
+    fn charge_dropped(&mut self, at: usize, size: Bytes, cx: &QueueCx<'_>) {
+        let length = self.framing.length(size, cx.overhead);
         self.shaper.charge(length, true);
-        self.tins[usize::from(self.flows[at].tin)].threshold.charge(length, now);
+        self.tins[usize::from(self.flows[at].tin)].threshold.charge(length, cx.now);
     }
 
     /// Leaves out an ACK that the packet at the end of a queue replaces.
@@ -195,7 +195,7 @@ impl Cake {
         self.left(at, ack.size());
         self.filtered += 1;
         if self.ingress {
-            self.charge_dropped(at, ack.size(), cx.now);
+            self.charge_dropped(at, ack.size(), cx);
         }
         cx.drop(ack, DropReason::Filtered);
     }
@@ -226,7 +226,7 @@ impl Cake {
             self.tins[usize::from(flow.tin)].law.full(&mut flow.cobalt, cx.now);
             self.left(at, oldest.size());
             if self.ingress {
-                self.charge_dropped(at, oldest.size(), cx.now);
+                self.charge_dropped(at, oldest.size(), cx);
             }
             cx.enter_band(at);
             cx.drop(oldest, DropReason::Overlimit);
@@ -314,7 +314,7 @@ impl Cake {
         self.bytes -= size;
         self.memory -= size + Cake::OVERHEAD;
         tin.packets -= 1;
-        let length = self.framing.length(size);
+        let length = self.framing.length(size, cx.overhead);
         let view = view(&flow.chain, &self.pool, self.bytes, cx);
         let mut signals = signals(tin, &mut flow.cobalt, self.ingress, &mut self.random);
         let packet = self.gate.release(&mut signals, packet, replaces, &view, cx);

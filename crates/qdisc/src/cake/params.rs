@@ -218,6 +218,14 @@ impl QueueParams for CakeParams {
         if self.sce || self.sce_single || self.sce_thresh.is_some() { EcnMode::Mds } else { EcnMode::Rfc3168 }
     }
 
+    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        let mut framed = self.clone();
+        if !is_given("mtu") && self.overhead == Bytes::ZERO {
+            framed.mtu += overhead;
+        }
+        Some(Arc::new(framed))
+    }
+
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         Box::new(Cake::new(self, init))
     }

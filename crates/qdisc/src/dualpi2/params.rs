@@ -349,6 +349,14 @@ impl QueueParams for DualPi2Params {
         }
     }
 
+    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        let mut framed = self.clone();
+        if !is_given("mtu") {
+            framed.mtu += overhead;
+        }
+        Some(Arc::new(framed))
+    }
+
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         let slot = |index: usize| {
             let aqm = parts.aqms.get(index)?.as_ref()?;

@@ -73,6 +73,14 @@ impl QueueParams for SfqParams {
         kernel_ecn_mode(aqms)
     }
 
+    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        let mut framed = self.clone();
+        if !is_given("quantum") {
+            framed.quantum += overhead;
+        }
+        Some(Arc::new(framed))
+    }
+
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         match (parts.aqm(), self.flow_red()) {
             (Some(aqm), _) => {

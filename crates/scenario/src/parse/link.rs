@@ -79,7 +79,7 @@ pub(crate) fn link(
         (Some(LinkRate::Fixed(rate)), Some(rtt)) => Some(*rate * rtt),
         _ => None,
     };
-    let queue = queue(&at.get("queue"), bdp, of.registry)?;
+    let queue = queue(&at.get("queue"), bdp, params.overhead, of.registry)?;
     Ok(Link { name, ends, rate, params, queue, elements })
 }
 

@@ -1,7 +1,9 @@
 //! Queues: a discipline, and the AQMs and queues inside of it, to any depth.
 
+use std::sync::Arc;
+
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{ChildSlot, ChildSpec, Limit, QueueInit, QueueSpec, Takes};
+use windtunnel_qdisc::{AqmParams, ChildSlot, ChildSpec, Limit, QueueInit, QueueSpec, Takes};
 use windtunnel_units::Bytes;
 
 use super::cursor::Cursor;
@@ -14,9 +16,14 @@ use crate::registry::Registry;
 /// The queue where none is named.
 pub(crate) const DEFAULT_QUEUE: &str = "fifo";
 
-/// Reads the queue of a link. `bdp` is the bandwidth-delay product of its path, if there is one.
-pub(crate) fn queue(at: &Cursor<'_>, bdp: Option<Bytes>, registry: &Registry) -> Result<Queue, Fault> {
-    let reader = Reader { bdp, registry };
+/// Reads the queue of a link with this overhead. `bdp` is the bandwidth-delay product of its path, if there is one.
+pub(crate) fn queue(
+    at: &Cursor<'_>,
+    bdp: Option<Bytes>,
+    overhead: Bytes,
+    registry: &Registry,
+) -> Result<Queue, Fault> {
+    let reader = Reader { bdp, overhead, registry };
     let around = Surrounding { ecn_mode: None, limit: None };
     let Nested { spec, limit, ecn_mode } = reader.nested(at, &around)?;
     let age_at = at.get("age");
@@ -48,6 +55,7 @@ impl From<Nested> for ChildSpec {
 #[derive(Clone, Copy)]
 struct Reader<'r> {
     bdp: Option<Bytes>,
+    overhead: Bytes,
     registry: &'r Registry,
 }
 
@@ -59,10 +67,11 @@ impl Reader<'_> {
         } else {
             queues.find(DEFAULT_QUEUE, at, self.registry)?.read(at)?
         };
-        let mut spec = QueueSpec::of(params);
+        let framed = params.framed(self.overhead, &|key| at.get(key).is_given());
+        let mut spec = QueueSpec::of(framed.filter(|_| self.overhead != Bytes::ZERO).unwrap_or(params));
         for (slot, aqm) in spec.params.slots().iter().zip(&mut spec.parts.aqms) {
             let at = at.get(slot.key);
-            *aqm = at.is_given().then(|| self.registry.aqms.read(&at, self.registry)).transpose()?;
+            *aqm = at.is_given().then(|| self.aqm(&at)).transpose()?;
         }
         let mode_at = at.get("ecn_mode");
         let said = if mode_at.is_given() { Some(mode_at.read()?) } else { around.ecn_mode };
@@ -79,6 +88,12 @@ impl Reader<'_> {
         }
         spec.check().map_err(|error| at.out_of_range(error))?;
         Ok(Nested { spec, limit, ecn_mode })
+    }
+
+    fn aqm(&self, at: &Cursor<'_>) -> Result<Arc<dyn AqmParams>, Fault> {
+        let params = self.registry.aqms.read(at, self.registry)?;
+        let framed = params.framed(self.overhead, &|key| at.get(key).is_given());
+        Ok(framed.filter(|_| self.overhead != Bytes::ZERO).unwrap_or(params))
     }
 
     /// Reads the queues under the key of a discipline, in place of its FIFOs.

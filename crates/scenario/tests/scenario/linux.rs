@@ -40,6 +40,36 @@ fn finite_transfers_close() {
     assert!(!closes(&format!("app = {{ kind = \"transfer\", size = \"1 MB\" }}\n{again}")));
 }
 
+/// Behind Ethernet's 14 bytes of headers, which queues count, a default that is a full packet is longer by them, as Linux's
+/// `psched_mtu` is (1514 B; fq's are two and ten of them), in a queue, in one inside of it, and in an AQM's slot; what is
+/// given stays, and what was resolved reads back.
+#[test]
+fn full_packets_have_headers() {
+    for (queue, key, framed, plain) in [
+        ("\"fq_codel\"", "quantum", "1514 B", "1500 B"),
+        ("\"fq_pie\"", "quantum", "1514 B", "1500 B"),
+        ("\"sfq\"", "quantum", "1514 B", "1500 B"),
+        ("\"fq\"", "quantum", "3028 B", "3 kB"),
+        ("\"fq\"", "initial_quantum", "15140 B", "15 kB"),
+        ("\"codel\"", "mtu", "1514 B", "1500 B"),
+        ("\"pie\"", "mtu", "1514 B", "1500 B"),
+        ("\"dualpi2\"", "mtu", "1514 B", "1500 B"),
+        ("\"cake\"", "mtu", "1514 B", "1500 B"),
+        ("{ kind = \"cake\", overhead = \"18 B\" }", "mtu", "1500 B", "1500 B"),
+        ("{ kind = \"codel\", mtu = \"1 kB\" }", "mtu", "1 kB", "1 kB"),
+        ("{ kind = \"tbf\", child = \"codel\", mtu = \"3 kB\" }", "mtu", "1514 B", "1500 B"),
+        ("{ kind = \"sfb\", aqm = \"codel\" }", "mtu", "1514 B", "1500 B"),
+    ] {
+        for (overhead, expected) in [("14 B", framed), ("0 B", plain)] {
+            let link = format!("overhead = \"{overhead}\"\nqueue = {queue}");
+            let scenario = dumbbell("", &link, "cc = \"reno\"");
+            let shown = scenario.to_toml();
+            assert!(shown.contains(&format!("{key} = \"{expected}\"")), "{queue} {overhead}: {shown}");
+            assert_eq!(parse(&shown), scenario);
+        }
+    }
+}
+
 /// The stack of spec/congestion-control section 0.5: CUBIC as Linux has it with `HyStart`, not paced, no ECN, Linux's
 /// delayed ACKs, RACK; a link decides before it serialises.
 #[test]

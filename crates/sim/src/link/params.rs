@@ -24,7 +24,8 @@ const LONGEST_RING: u32 = 1 << 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkParams {
-    /// The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
+    /// The bytes of link-layer headers that each packet has on the link and in its queue: 14 on Ethernet as Linux's queues
+    /// count it, more where `tc` has `stab overhead`.
     pub overhead: Bytes,
     /// The propagation delay behind the link, one way. Part of the `rtt` of the flows that pass it.
     pub delay: Duration,

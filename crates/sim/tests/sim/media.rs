@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use windtunnel_qdisc::{FifoParams, Limit, QueueInit, QueueSpec};
 use windtunnel_sim::application::{ApplicationConfig, CbrParams, ProbeParams};
 use windtunnel_sim::element::*;
 use windtunnel_sim::{LinkRate, Network, PathHop, Simulation, Transport, parse_mahimahi};
@@ -131,6 +132,23 @@ fn overhead_is_serialised() {
     network.links[0].params.overhead = Bytes::new(38);
     let one_way = run(network).summary.flows[0].datagrams.and_then(|d| d.one_way_ms).expect("received");
     assert!((one_way.min - 21.2304).abs() < 1e-9 && (one_way.max - 21.2304).abs() < 1e-9, "{one_way:?}");
+}
+
+/// A queue counts link-layer headers as Linux's `qdisc_pkt_len` does: a byte limit of B holds B // 1514 packets of 1500
+/// bytes on Ethernet. 10 packets arrive at once at 1 Mbit/s; one is in service.
+#[test]
+fn overhead_counts_in_the_queue() {
+    for (overhead, stored) in [(0, 5), (14, 4)] {
+        let cbr =
+            CbrParams { rate: Rate::from_mbps(1_000), packet_size: Bytes::new(1500), ..CbrParams::default() };
+        let mut network = path(vec![(Transport::Udp, ApplicationConfig::Cbr(cbr))], 20, vec![], vec![], 1);
+        network.links[0].rate = LinkRate::Fixed(Rate::from_mbps(1));
+        network.links[0].params.overhead = Bytes::new(overhead);
+        let spec = QueueSpec::new(FifoParams::default());
+        network.links[0].queue = spec.build(&QueueInit::new(Limit::Bytes(Bytes::new(7_500)), 1));
+        let queue = run(network).summary.queues.remove(0);
+        assert_eq!(queue.backlog_max_packets, stored, "{overhead}");
+    }
 }
 
 /// A trace of one packet per 2 ms, and a pause of 50 ms in each 100 ms: a saturated link has 26 opportunities per 100
