@@ -138,6 +138,11 @@ class Tcp(TypedDict, total=False):
     #: receive buffer autotuning), up to `receive_window`.
     autotuning: bool
 
+    #: How much the application hands over with one call at most. The segment with the last byte of a call carries PSH,
+    #: by which Linux's receiver acknowledges it at once even if it is alone. Where a sender knows the receiver's
+    #: window to be less than twice as large, each half of a window is pushed.
+    write_size: str
+
     #: The largest send buffer, in the kernel's memory (Linux `tcp_wmem[2]`; 2280 bytes for a segment of 1448): how far
     #: the application can write ahead. If left out, it never limits the sender.
     send_buffer: str | None

@@ -191,7 +191,8 @@ pub struct Delivery {
     pub delivered: Marked,
     /// The network's congestion feedback on it.
     pub ecn: EcnFeedback,
-    /// The ACK changes the window, or has options besides the timestamp such as SACK blocks: Linux takes its slow path.
+    /// The ACK acknowledges nothing new, changes the window, or has options besides the timestamp such as SACK blocks: Linux
+    /// takes its slow path (`tcp_ack`).
     pub slow_path: bool,
 }
 

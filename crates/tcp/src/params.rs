@@ -121,6 +121,10 @@ pub struct TcpParams {
     /// The buffer starts at a window of 64 KiB and follows twice what the application reads in a round trip (Linux's
     /// receive buffer autotuning), up to `receive_window`.
     pub autotuning: bool,
+    /// How much the application hands over with one call at most. The segment with the last byte of a call carries PSH, by which
+    /// Linux's receiver acknowledges it at once even if it is alone; so does one after each half of the largest receive
+    /// window. With 0 B nothing but the end of all data is pushed, as by stacks other than Linux.
+    pub write_size: Bytes,
     /// The largest send buffer, in the kernel's memory (Linux `tcp_wmem[2]`; 2280 bytes for a segment of 1448): how far the
     /// application can write ahead. If left out, it never limits the sender.
     pub send_buffer: Option<Bytes>,
@@ -248,6 +252,7 @@ impl Default for TcpParams {
             truesize: Truesize::default(),
             window_growth: true,
             autotuning: true,
+            write_size: Bytes::new(128 << 10),
             send_buffer: None,
             send_autotuning: true,
             gro: None,

@@ -73,10 +73,11 @@ fn the_low_latency_queue_is_policed() {
     assert_eq!(result.summary.queues[0].drops.aqm + result.summary.queues[0].drops.full, 0);
 }
 
-/// The part of a link of 2 Mbit/s that a UDP flow gets of 32 TCP flows.
+/// The part of a link of 2 Mbit/s that a UDP flow gets of 32 TCP flows, which push nothing, like those of the papers' ns-2.
 fn share_of_udp(queue: &str, udp_mbps: f64) -> f64 {
     let result = run(&format!(
-        "duration = \"100 s\"\n[bottleneck]\nrate = \"2 Mbit/s\"\nqueue = {{ {queue} }}\n\
+        "duration = \"100 s\"\ntcp = {{ write_size = \"0 B\" }}\n\
+         [bottleneck]\nrate = \"2 Mbit/s\"\nqueue = {{ {queue} }}\n\
          [[window]]\nname = \"steady\"\nfrom = \"20 s\"\nto = \"100 s\"\n\
          [[flow]]\ncc = \"reno\"\nrtt = \"20 ms\"\ncount = 32\nstagger = \"100 ms\"\n\
          [[flow]]\nrtt = \"20 ms\"\napp = {{ kind = \"cbr\", rate = \"{udp_mbps} Mbit/s\", packet_size = \"1500 B\" }}\n"

@@ -114,7 +114,11 @@ impl Sender {
     pub(super) fn fill_buffer(&mut self) {
         let (used, data) = (self.buffered(), self.mss * self.segments_per_buffer());
         if let Some(buffer) = &mut self.buffer {
-            self.unsent += buffer.fill(used, data);
+            let written = buffer.fill(used, data);
+            self.unsent += written;
+            if written > Bytes::ZERO && buffer.waiting() > Bytes::ZERO {
+                self.push.stop_at(self.board.nxt() + self.unsent);
+            }
         }
     }
 

@@ -103,11 +103,10 @@ impl Sender {
         }
     }
 
-    /// `packet` carries the last data: a FIN that waits rides on it, if the receive window has room.
+    /// If `packet` carries the last data, a FIN that waits rides on it, provided that the receive window has room.
     #[cold]
     pub(super) fn ride_fin(&mut self, packet: &mut Packet) {
-        packet.flags |= TcpFlags::PSH;
-        if self.fin_waits() && self.board.nxt() < self.window_end {
+        if self.unsent == Bytes::ZERO && self.fin_waits() && self.board.nxt() < self.window_end {
             self.close.fin = Fin::Sent;
             self.board.end_stream();
             packet.flags |= TcpFlags::FIN;

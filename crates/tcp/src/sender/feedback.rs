@@ -87,7 +87,7 @@ impl Sender {
     #[cold]
     pub(super) fn report_delivery(&mut self, ack: &Ack, packet: &Packet) {
         let window = self.window_scale.window(packet);
-        let slow_path = packet.options().is_some() || window != self.reported_window;
+        let slow_path = !ack.advanced || packet.options().is_some() || window != self.reported_window;
         self.reported_window = window;
         let news = ack.delivered - ack.twice;
         if news.is_zero() {

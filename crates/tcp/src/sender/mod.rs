@@ -21,6 +21,7 @@ mod metrics;
 mod pacing;
 mod pipe_ack;
 mod prr;
+mod push;
 mod rack;
 pub(crate) mod rate_sample;
 mod recovery;
@@ -66,6 +67,7 @@ use jitter::Jitter;
 use limits::Limits;
 use pacing::Pacer;
 use prr::Prr;
+use push::Push;
 use rack::Rack;
 use rate_sample::RateSampler;
 use reordering::Reordering;
@@ -94,6 +96,7 @@ pub struct Sender {
 
     // The data to send.
     unsent: Bytes,
+    push: Push,
     /// Without it there is room for everything.
     buffer: Option<Box<SendBuffer>>,
     /// The right edge of the receive window.
@@ -185,6 +188,7 @@ impl Sender {
             handshake: Handshake::new(params),
             close: Close::new(),
             unsent: Bytes::ZERO,
+            push: Push::new(params.write_size, params.send_buffer.is_some()),
             buffer: SendBuffer::new(params, &endpoint, needs.send_buffer_windows),
             window_end: Seq::FIRST_DATA,
             window_scale: WindowScale::new(&endpoint, params),
@@ -240,6 +244,9 @@ impl Sender {
     pub fn write(&mut self, bytes: Bytes) {
         if self.has_closed() {
             return;
+        }
+        if self.unsent == Bytes::ZERO {
+            self.push.begin_call(self.board.nxt());
         }
         match &mut self.buffer {
             Some(buffer) => {

@@ -25,7 +25,7 @@ use std::ops::Range;
 pub(crate) use amount::Amount;
 use queue::Queue;
 use ranges::Ranges;
-use segment::{EVER_RETRANSMITTED, FIN, LOST, RETRANSMITTED, SACKED};
+use segment::{EVER_RETRANSMITTED, FIN, LOST, PUSHED, RETRANSMITTED, SACKED};
 pub(crate) use segment::{QueuedSegment, SegmentId, Snapshot};
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::SackBlock;
@@ -120,6 +120,13 @@ impl Scoreboard {
     pub(crate) fn on_lone_fin_sent(&mut self, now: Time, snapshot: Snapshot) {
         self.append(self.nxt, Bytes::ZERO, now, snapshot);
         self.end_stream();
+    }
+
+    /// The last segment sent carries PSH.
+    pub(crate) fn push(&mut self) {
+        if let Some(last) = self.last() {
+            self.queue[last.0].flags |= PUSHED;
+        }
     }
 
     /// The last segment sent carries a FIN.

@@ -261,7 +261,8 @@ impl Sender {
         let mut packet = self.packet(self.endpoint.headers, payload, now);
         packet.seq = seq;
         packet.flags = TcpFlags::ACK;
-        if self.unsent == Bytes::ZERO {
+        if self.unsent == Bytes::ZERO || self.push.is_due(seq + payload) {
+            self.push(&mut packet);
             self.ride_fin(&mut packet);
         }
         self.ecn.stamp(&mut packet);
@@ -299,7 +300,9 @@ impl Sender {
         }
         let mut packet = self.packet(self.endpoint.headers, payload, now);
         packet.seq = seq;
-        packet.flags = TcpFlags::ACK.with_if(TcpFlags::FIN, segment.ends_stream());
+        packet.flags = TcpFlags::ACK
+            .with_if(TcpFlags::PSH, segment.is_pushed())
+            .with_if(TcpFlags::FIN, segment.ends_stream());
         self.ecn.stamp_again(&mut packet);
         if payload == Bytes::ZERO {
             self.stats.control_retransmits += 1;

@@ -88,6 +88,9 @@ impl Draft {
         if self.one_in(4) {
             self.some_size("receive_window", 1, 1 << 30);
         }
+        if self.one_in(6) {
+            self.some_size("write_size", 1, 1 << 20);
+        }
         if self.one_in(8) {
             self.one_of("truesize", &["driver", "sender"]);
         }

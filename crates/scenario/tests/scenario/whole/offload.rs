@@ -3,10 +3,11 @@
 
 use super::*;
 
-/// A window of 512 KiB over 100 Mbit/s and 20 ms (250 kB): the link is busy, and a packet leaves it every 120 us.
+/// A window of 512 KiB over 100 Mbit/s and 20 ms (250 kB): the link is busy, and a packet leaves it every 120 us. Nothing is
+/// pushed: PSH ends a merge.
 const BUSY: &str = r#"
 duration = "5 s"
-tcp = { receive_window = "512 KiB", window_growth = false, autotuning = false }
+tcp = { receive_window = "512 KiB", window_growth = false, autotuning = false, write_size = "0 B" }
 record = { packets = true }
 window = [{ name = "late", from = "1 s", to = "5 s" }]
 [bottleneck]
@@ -57,13 +58,13 @@ fn gro_stops_at_the_largest_packet() {
 
 /// A window of 48 KiB over 20 ms, 10 Gbit/s and paced: 33 segments per round trip, each at its paced time. With GSO
 /// several leave at once, at most the amount of a 1024th of a second at the pacing rate (and no more than an ACK
-/// releases); GRO merges each burst, which takes some microseconds on the wire, but never two of them: one ACK for each
+/// releases). Nothing is pushed, so that GRO merges each burst, which takes some microseconds on the wire, but never two of them: one ACK for each
 /// burst. Either way the throughput is one window per round trip.
 #[test]
 fn gso_bursts_are_acknowledged_as_one() {
     let paced = r#"
         duration = "5 s"
-        tcp = { receive_window = "48 KiB", window_growth = false, autotuning = false, gro = "20 us" }
+        tcp = { receive_window = "48 KiB", window_growth = false, autotuning = false, gro = "20 us", write_size = "0 B" }
         record = { packets = true, events = true }
         [bottleneck]
         rate = "10 Gbit/s"

@@ -8,7 +8,8 @@ use super::{MSS, PACKET, run};
 const FULL: f64 = 40.0 * MSS / PACKET;
 const LOSS_UTILITY: &str = "{ kind = \"vivace\", utility = \"loss\" }";
 
-/// Flows over 40 Mbit/s and 100 ms, each 20 s after the one before, measured from `from` to the end, in seconds.
+/// Flows over 40 Mbit/s and 100 ms, each 20 s after the one before, measured from `from` to the end, in seconds. They push
+/// nothing: the paper's senders are not TCP.
 fn runs(flows: &[&str], from: u32, seconds: u32, more: &str, settings: &[&str]) -> RunResult {
     let tables: Vec<String> = (0..)
         .step_by(20)
@@ -16,7 +17,7 @@ fn runs(flows: &[&str], from: u32, seconds: u32, more: &str, settings: &[&str]) 
         .map(|(start, cc)| format!("[[flow]]\nrtt = \"100 ms\"\nstart = \"{start} s\"\ncc = {cc}"))
         .collect();
     let text = format!(
-        "duration = \"{seconds} s\"\n[bottleneck]\nrate = \"40 Mbit/s\"\n\
+        "duration = \"{seconds} s\"\ntcp = {{ write_size = \"0 B\" }}\n[bottleneck]\nrate = \"40 Mbit/s\"\n\
          queue = {{ kind = \"fifo\", limit = \"1 bdp\" }}\n{more}\n{}\n\
          [[window]]\nname = \"steady\"\nfrom = \"{from} s\"\nto = \"{seconds} s\"\n",
         tables.join("\n"),

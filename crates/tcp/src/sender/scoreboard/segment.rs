@@ -94,6 +94,8 @@ pub(super) const FIN: u8 = 16;
 pub(super) const WITHHELD: u8 = 32;
 /// It left after segments above it.
 pub(super) const LATE: u8 = 64;
+/// It carries PSH.
+pub(super) const PUSHED: u8 = 128;
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +125,11 @@ impl QueuedSegment {
     /// Its payload.
     pub(crate) fn payload(&self) -> Bytes {
         Bytes::new(u64::from(self.len - u32::from(self.ends_stream())))
+    }
+
+    /// It carries PSH.
+    pub(crate) const fn is_pushed(&self) -> bool {
+        self.has(PUSHED)
     }
 
     /// It has a FIN.

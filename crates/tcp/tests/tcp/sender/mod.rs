@@ -12,6 +12,7 @@ mod nonces;
 mod observed;
 mod odd_acks;
 mod plain_receiver;
+mod pushes;
 mod recovery;
 mod reno;
 mod reports;

@@ -1,0 +1,154 @@
+//! PSH: where the data end that the application has handed over.
+//!
+//! spec/congestion-control section 1.22; Linux `tcp_sendmsg_locked`, `tcp_push`, `forced_push`. A call that hands over data pushes its last segment, and so does
+//! one that has to wait for room in the send buffer. A long call is pushed in between, once more than half of the largest
+//! window that the receiver offered has been written since the last push. The flag belongs to the data: a retransmission
+//! carries it, too (RFC 9293 section 3.9.1). Linux's receiver acknowledges a pushed segment at once, even a single one
+//! (`ICSK_ACK_PUSHED`), which changes from time to time which segments share an ACK.
+//!
+//! Simplified: without a send buffer (`tcp.send_buffer`) the application is taken to write calls of `tcp.write_size` end to
+//! end. In Linux the next call takes PSH off a segment that it can still append to, and a fast application is stopped by the
+//! buffer instead, which is pushed just as well. With a send buffer it is as in Linux: calls end to end leave no mark, a full
+//! buffer does.
+
+use std::collections::VecDeque;
+
+use windtunnel_units::{Bytes, Seq};
+use windtunnel_wire::{Packet, TcpFlags};
+
+use super::Sender;
+
+/// No data reach it.
+const NEVER: Seq = Seq::new(u64::MAX);
+
+/// What is to be pushed next.
+#[derive(Debug)]
+pub(crate) struct Push {
+    /// What the application hands over with one call; 0 if nothing is pushed.
+    call: Bytes,
+    /// The send buffer ends its calls.
+    has_buffer: bool,
+    /// The end of the call under way.
+    call_end: Seq,
+    /// A segment that reaches this is pushed regardless of calls.
+    forced: Seq,
+    /// Where the buffer was full, in data that are not sent yet.
+    stops: VecDeque<Seq>,
+    /// The least of all these.
+    due: Seq,
+}
+
+impl Push {
+    pub(crate) fn new(write_size: Bytes, has_buffer: bool) -> Push {
+        let mut push = Push {
+            call: write_size,
+            has_buffer,
+            call_end: Seq::FIRST_DATA,
+            forced: NEVER,
+            stops: VecDeque::new(),
+            due: Seq::FIRST_DATA,
+        };
+        push.begin_call(Seq::FIRST_DATA);
+        push
+    }
+
+    /// The application hands over data from `at` on; everything before has been sent.
+    pub(crate) fn begin_call(&mut self, at: Seq) {
+        self.call_end = if self.has_buffer { NEVER } else { at + self.call };
+        self.settle();
+    }
+
+    /// The application waits for room in the send buffer, which reaches up to `at`.
+    pub(crate) fn stop_at(&mut self, at: Seq) {
+        if self.call > Bytes::ZERO {
+            self.stops.push_back(at);
+            self.settle();
+        }
+    }
+
+    /// A new segment that ends at `end` is pushed.
+    #[inline]
+    pub(crate) fn is_due(&self, end: Seq) -> bool {
+        end >= self.due
+    }
+
+    /// A segment that ends at `end` is pushed; the receiver has offered `window` at most.
+    fn pushed(&mut self, end: Seq, window: Bytes) {
+        if end >= self.call_end && self.call > Bytes::ZERO {
+            self.call_end = self.call_end + self.call * ((end - self.call_end) / self.call + 1);
+        }
+        while self.stops.front().is_some_and(|at| *at <= end) {
+            self.stops.pop_front();
+        }
+        self.forced = end + window / 2 + Bytes::new(1);
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        let stop = self.stops.front().copied().unwrap_or(NEVER);
+        self.due = if self.call > Bytes::ZERO { stop.min(self.call_end).min(self.forced) } else { NEVER };
+    }
+}
+
+impl Sender {
+    /// The segment that was sent last, and is `packet`, carries PSH.
+    #[cold]
+    pub(super) fn push(&mut self, packet: &mut Packet) {
+        packet.flags |= TcpFlags::PSH;
+        self.board.push();
+        self.push.pushed(self.board.nxt(), self.largest_window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(bytes: u64) -> Seq {
+        Seq::FIRST_DATA + Bytes::new(bytes)
+    }
+
+    /// Sends segments of 1000 bytes up to `end`. Returns where pushed ones end.
+    fn send(push: &mut Push, from: u64, end: u64, window: u64) -> Vec<u64> {
+        let ends = (from / 1000 + 1..=end / 1000).map(|n| n * 1000);
+        ends.filter(|end| {
+            let due = push.is_due(at(*end));
+            if due {
+                push.pushed(at(*end), Bytes::new(window));
+            }
+            due
+        })
+        .collect()
+    }
+
+    /// The segment with the last byte of each call: calls of 2500 bytes end in the third segment, the fifth, and so on; one
+    /// after a pause counts from there.
+    #[test]
+    fn ends_of_calls() {
+        let mut push = Push::new(Bytes::new(2500), false);
+        assert_eq!(send(&mut push, 0, 10_000, 1 << 30), [3000, 5000, 8000, 10_000]);
+        push.begin_call(at(11_000));
+        assert_eq!(send(&mut push, 11_000, 17_000, 1 << 30), [14_000, 16_000]);
+        let mut short = Push::new(Bytes::new(300), false);
+        assert_eq!(send(&mut short, 0, 3000, 1 << 30), [1000, 2000, 3000], "several calls in a segment");
+        let mut off = Push::new(Bytes::ZERO, false);
+        off.begin_call(at(0));
+        assert_eq!(send(&mut off, 0, 9000, 1000), [0; 0]);
+    }
+
+    /// More than half of the largest window since the last push is pushed (`after(write_seq, pushed_seq + max_window / 2)`).
+    #[test]
+    fn halves_of_windows() {
+        let mut push = Push::new(Bytes::new(10_000), false);
+        assert_eq!(send(&mut push, 0, 20_000, 8000), [10_000, 15_000, 20_000]);
+    }
+
+    /// With a send buffer the ends of calls leave no mark, but a full buffer does.
+    #[test]
+    fn full_buffers() {
+        let mut push = Push::new(Bytes::new(2500), true);
+        push.stop_at(at(4000));
+        push.stop_at(at(6000));
+        assert_eq!(send(&mut push, 0, 9000, 1 << 30), [4000, 6000]);
+    }
+}
