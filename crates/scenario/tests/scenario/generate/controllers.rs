@@ -169,13 +169,14 @@ impl Draft {
             }
             1 => {
                 self.key("kind", "bbr3");
-                if self.one_in(2) {
-                    self.key("variant", "linux");
-                    self.some_switch("ecn_low");
-                    self.some_time("ecn_max_rtt", 1_000_000, 1_000_000_000);
-                } else if self.one_in(2) {
-                    let answer = if self.one_in(2) { "loss" } else { "none" };
-                    self.key("ce", answer);
+                match self.random.below(4) {
+                    0 => self.key("ce", "loss"),
+                    1 => self.key("ce", "none"),
+                    _ => {
+                        self.key("variant", "linux");
+                        self.some_switch("ecn_low");
+                        self.some_time("ecn_max_rtt", 1_000_000, 1_000_000_000);
+                    }
                 }
             }
             2 => self.key("kind", "bbr2"),
