@@ -307,14 +307,23 @@ def test_duplicate_sack(sender: Seen) -> None:
 
 
 def test_hidden_state(sender: Seen) -> None:
-    """Each packet that a TCP sender sends has a comment, and no other packet has one."""
+    """A packet that a TCP sender sends has a comment if state or ssthresh are not those after the packet before
+    it; no other packet has one, because analysers list all comments among their remarks.
+    """
     table = sender.table
     state = re.compile(r"cwnd=(\d+) ssthresh=(\d+|inf) in_flight=(\d+) srtt_ms=([\d.]+) state=(\w+) limited_by=(\w+)")
     states = ("Open", "Disorder", "CWR", "Recovery", "Loss")
     told = 0
+    last: dict[int, tuple[int, int]] = {}
+    connections = table.get("connection", table["flow"])
     for at, row in enumerate(sender.rows):
         found = state.search(row["frame.comment"])
-        assert (found is not None) == (table["proto"][at] == 6 and table["dir"][at] == 0)
+        if table["proto"][at] == 6 and table["dir"][at] == 0:
+            now = (int(table["state"][at]), int(table["ssthresh"][at]))
+            assert (found is not None) == (last.get(connections[at]) != now)
+            last[connections[at]] = now
+        else:
+            assert found is None
         if found:
             cwnd, ssthresh, in_flight, srtt, name, _ = found.groups()
             numbers = [cwnd, in_flight, "18446744073709551615" if ssthresh == "inf" else ssthresh]
@@ -324,7 +333,7 @@ def test_hidden_state(sender: Seen) -> None:
             told += 1
         again = bool(table["retransmission"][at]) and table["dir"][at] == 0
         assert ("retransmission" in row["frame.comment"].split(",")[0].split("|")[0]) == again
-    assert told > 50
+    assert told > 0
 
 
 def test_receivers_see_what_came_late(receiver: Seen) -> None:

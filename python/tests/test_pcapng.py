@@ -155,7 +155,9 @@ def test_identity_ttl_and_comments(result: RunResult, tmp_path: Path) -> None:
     rows = tshark(path, *fields, only=f"ip.id == {identity}")
     assert [row[:2] for row in rows] == [["snd.cubic", "64"], ["q.bottleneck.in", "64"]]
     assert [row[3] for row in rows] == [str(identity)] * 2
-    assert "cwnd=14480 ssthresh=inf" in rows[0][2]
+    assert rows[0][2] == "", "the sender's state is that of the packet before"
+    first = tshark(path, "frame.comment", only='frame.interface_name == "snd.cubic" && tcp')
+    assert "cwnd=14480 ssthresh=inf" in first[0][0]
     assert rows[1][2] == "drop:full"
     arrived = tshark(path, "ip.ttl", only='frame.interface_name contains "rcv." && ip.src == 192.0.2.0/24')
     assert {row[0] for row in arrived} == {"63"}

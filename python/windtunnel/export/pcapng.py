@@ -3,7 +3,9 @@
 The file has one interface per place of observation: ``snd.<flow>``, ``q.<queue>.in``, ``q.<queue>.out``,
 ``rcv.<flow>``. The default is the senders' view, as tcpdump would show it there, because an analyser takes a packet
 that it sees at several places for a retransmission. A packet's comments hold what no header shows: the sender's window
-and state after it, and why it was dropped.
+and state after it, where its state or ssthresh has changed, and why it was dropped. Wireshark lists all comments
+among its expert information: a comment on every packet would hide the rest. The table ``packets`` has the state after
+every packet.
 
 A flow that stands for many connections is one interface, and each of its connections a client of its own: the address
 and port of the sender are the connection's, those of the receiver are the flow's.

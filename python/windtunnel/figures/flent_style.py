@@ -42,7 +42,8 @@ def flent_style(
         )[shown]
         steps = steps[shown]
     # Equal flows have one entry in the legend, and one look.
-    groups = Run(result).groups_beyond(_FEW)
+    run = Run(result)
+    groups = run.groups_beyond(_FEW)
     labels = {member: group.label for group in groups for member in group.members}
     looks = {member: flow_look(i) for i, group in enumerate(groups) for member in group.members}
     left: list[Curve] = []

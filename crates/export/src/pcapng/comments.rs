@@ -1,6 +1,10 @@
 //! What no header shows, as comments of a packet: one comment per fact, so that a display filter finds it
 //! (`frame.comment contains "drop:"`).
+//!
+//! Analysers list each comment among their remarks (Wireshark's expert information), so the sender's state is told where it
+//! changes, and not with every packet. What changes with every packet is in the tables `packets` and `cc`.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::iter;
 
@@ -18,7 +22,13 @@ pub(super) struct Comments {
     text: String,
     /// Where each ends.
     ends: Vec<usize>,
+    /// What was told last of each sender, by flow and connection.
+    told: BTreeMap<(u32, u32), Told>,
 }
+
+/// The parts of a sender's state that make a comment: Linux's state, and ssthresh. What limits a paced sender may change with
+/// every packet.
+type Told = (u8, u64);
 
 impl Comments {
     /// Replaces them with those of `row`.
@@ -31,12 +41,18 @@ impl Comments {
         if row.copy_of > 0 {
             self.add(format_args!("copy of packet {}", row.copy_of));
         }
-        if point == Point::Sender && row.cwnd > 0 {
+        if point == Point::Sender && row.cwnd > 0 && self.has_changed(row) {
             self.add_hidden_state(row);
         }
         if row.drop > 0 {
             self.add(format_args!("drop:{}", name(&DROPS, row.drop - 1)));
         }
+    }
+
+    /// Whether the sender's state is not what was told of it last; it counts as told from now on.
+    fn has_changed(&mut self, row: &Row) -> bool {
+        let now = (row.state, row.ssthresh);
+        self.told.insert((row.flow, row.connection), now) != Some(now)
     }
 
     /// The state of the sender after it has sent the packet.
@@ -100,8 +116,14 @@ mod tests {
             comments.iter().map(str::to_owned).collect::<Vec<_>>()
         };
         let state = "cwnd=14480 ssthresh=inf in_flight=2896 srtt_ms=20.100 state=Recovery limited_by=pacing";
+        let more = Row { cwnd: 15_928, in_flight: 4344, ..row };
         assert_eq!(at(&row, Point::Sender), ["retransmission", state, "drop:aqm"]);
         assert_eq!(at(&row, Point::QueueIn), ["retransmission", "drop:aqm"]);
+        assert_eq!(at(&more, Point::Sender), ["retransmission", "drop:aqm"], "told already");
+        assert_eq!(at(&Row { connection: 1, ..more }, Point::Sender).len(), 3, "another connection");
+        assert_eq!(at(&Row { limit: 0, ..more }, Point::Sender).len(), 2, "limited by something else");
+        assert_eq!(at(&Row { state: 0, ..more }, Point::Sender).len(), 3, "another state");
+        assert_eq!(at(&Row { ssthresh: 14_480, ..more }, Point::Sender).len(), 3, "another ssthresh");
         let copy = Row { copy_of: 34, ..row };
         assert_eq!(at(&copy, Point::QueueIn), ["retransmission", "copy of packet 34", "drop:aqm"]);
         assert!(at(&Row { dir: 1, ..Row::default() }, Point::Sender).is_empty());

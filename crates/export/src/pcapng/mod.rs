@@ -1,8 +1,8 @@
 //! Captures: a run's packets as a pcapng file, for Wireshark, tshark, tcptrace and all readers of tcpdump's files.
 //!
 //! Each packet gets the headers that it would have on a real wire, with correct checksums; its payload is zeros and
-//! usually not captured. The packet's comments say what no header shows (the sender's window and state, why a packet
-//! was dropped). There is one interface per place of observation:
+//! usually not captured. The packet's comments say what no header shows (the sender's window and state where its state
+//! changes, why a packet was dropped). There is one interface per place of observation:
 //!
 //! | interface | place |
 //! |---|---|
