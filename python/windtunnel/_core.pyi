@@ -382,11 +382,12 @@ class RunResult:
         ecn_reductions, drops {full, overlimit, aqm, policed, filtered, wire}, ack_drops {...}, corrupted, limited
         {cwnd, application, receiver, pacing, handshake, host, send_buffer}, ce_marks, sce_marks, cwnd_limited,
         slow_start_exit {t_s, cwnd_bytes, reason}, transfers, datagrams``. ``active`` is from its start to its last
-        data; shares of ``limited`` are of this time. ``throughput_mbps`` counts packets when they arrive, with their headers,
-        ``goodput_mbps`` payload when it is delivered in order: what arrived above a hole counts when the hole is filled, so
-        that in a short window the goodput can be above the throughput, and above the rate of the link. ``ack_drops`` are its lost segments that only acknowledge,
-        ``drops`` all others. What a flow does not have is null: datagrams have neither window nor recovery, a flow that
-        stands for many connections has not one window, and loss-free endpoints do not count what they send.
+        data; shares of ``limited`` are of this time. ``throughput_mbps`` counts packets when they arrive, with their
+        headers, ``goodput_mbps`` payload when it is delivered in order: what arrived above a hole counts when the
+        hole is filled, so that in a short window the goodput can be above the throughput, and above the rate of the
+        link. ``ack_drops`` are its lost segments that only acknowledge, ``drops`` all others. What a flow does not
+        have is null: datagrams have neither window nor recovery, a flow that stands for many connections has not one
+        window, and loss-free endpoints do not count what they send.
 
         Transfers: ``arrived, rejected, completed, completed_bytes, time_ms {...}, by_size[]``; arrived are those that
         were written, or the connections that arrived, rejected ones included. A class of sizes:
@@ -504,12 +505,12 @@ class RunResult:
 
         With ``record.events = true`` also every event, in the order of processing:
 
-        - ``dequeue_events``: t_ns, queue, flow, seq, size, sojourn_ns, mark (what this queue did to the packet that left,
-          on arrival or departure: 0 none, 1 SCE, 2 CE, 3 drop, which loss-free endpoints get as CE); and, if any queue has a sigma-delta
-          modulator, its state afterwards: acc, mds_osc, conv_osc (NaN at other queues)
-        - ``mark_events``: every mark and drop of a queue at the time of its decision, also of packets that it still holds
-          or lost later: t_ns, queue, flow, mark (1 SCE, 2 CE, 3 drop), drop (the reason, as in ``packets``; 0 for a
-          mark)
+        - ``dequeue_events``: t_ns, queue, flow, seq, size, sojourn_ns, mark (what this queue did to the packet that
+          left, on arrival or departure: 0 none, 1 SCE, 2 CE, 3 drop, which loss-free endpoints get as CE); and, if
+          any queue has a sigma-delta modulator, its state afterwards: acc, mds_osc, conv_osc (NaN at other queues)
+        - ``mark_events``: every mark and drop of a queue at the time of its decision, also of packets that it still
+          holds or lost later: t_ns, queue, flow, mark (1 SCE, 2 CE, 3 drop), drop (the reason, as in ``packets``; 0
+          for a mark)
         - ``ack_events``: t_ns, flow, ack, rtt_ns, srtt_ns, feedback (bit 0 ECE, bit 1 ESCE), cwnd, in_flight,
           slow_start; flows that stand for many connections have none
 

@@ -122,7 +122,7 @@ fn replay(script: &Script<'_>) -> (u64, Vec<(u64, Answer)>) {
                     window: u64::from(ack.window) << shift,
                     ece: ack.flags.contains(TcpFlags::ECE),
                     fin: ack.flags.contains(TcpFlags::FIN),
-                    blocks: ack.options().map(|options| edges(options)).unwrap_or_default(),
+                    blocks: ack.options().map(edges).unwrap_or_default(),
                 },
             ));
         }
