@@ -139,8 +139,8 @@ class Tcp(TypedDict, total=False):
     autotuning: bool
 
     #: How much the application hands over with one call at most. The segment with the last byte of a call carries PSH,
-    #: by which Linux's receiver acknowledges it at once even if it is alone. Where a sender knows the receiver's
-    #: window to be less than twice as large, each half of a window is pushed.
+    #: by which Linux's receiver acknowledges it at once even if it is alone; so does one after each half of the
+    #: largest receive window. With 0 B nothing but the end of all data is pushed, as by stacks other than Linux.
     write_size: str
 
     #: The largest send buffer, in the kernel's memory (Linux `tcp_wmem[2]`; 2280 bytes for a segment of 1448): how far

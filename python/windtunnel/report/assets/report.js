@@ -1,6 +1,6 @@
 /*!
 windtunnel report page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: df34790d6625936afe2d7f4f44ab3ca35acc4f396eb4b5272e78de6bae0e3fe9
+sources sha256: e7f46aa5f8ad115a29014248ffe0ec2c9306a6cf0657a85a545d527a10b1d41c
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)
