@@ -219,13 +219,18 @@ impl Link {
         &self.accounts.total
     }
 
-    /// Reads the counters of the queue's bands; none for a queue without separate bands. A packet on the wire counts as
-    /// leaving when it has left the link, as it does in the queue's own record.
+    /// Reads the counters of the queue's bands; none for a queue without separate bands. Packets on the wire and in the ring
+    /// count as leaving when they have left the link, as they do in the queue's own record.
     pub(crate) fn read_bands(&self, into: &mut Vec<QueueStats>) {
         into.clear();
         into.extend_from_slice(&self.accounts.bands);
-        if let (Some(packet), Some(band)) = (&self.on_wire, self.departure.band) {
-            into[band].return_packet(packet.size(), &self.departure);
+        let on_wire = self.on_wire.iter().map(|packet| (packet, &self.departure));
+        let in_ring =
+            self.ring.iter().flat_map(|ring| ring.iter()).map(|(packet, departure)| (packet, departure));
+        for (packet, departure) in on_wire.chain(in_ring) {
+            if let Some(band) = departure.band {
+                into[band].return_packet(packet.size() - self.overhead, departure);
+            }
         }
     }
 

@@ -33,6 +33,10 @@ impl Ring {
         self.packets.push_back((packet, departure));
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(Packet, Departure)> {
+        self.packets.iter()
+    }
+
     pub(super) fn pop(&mut self) -> Option<(Packet, Departure)> {
         self.packets.pop_front()
     }

@@ -26,14 +26,12 @@ const NEVER: Seq = Seq::new(u64::MAX);
 pub(crate) struct Push {
     /// What the application hands over with one call; 0 if nothing is pushed.
     call: Bytes,
-    /// The send buffer ends its calls.
-    has_buffer: bool,
     /// The end of the call under way.
     call_end: Seq,
     /// A segment that reaches this is pushed regardless of calls.
     forced: Seq,
-    /// Where the buffer was full, in data that are not sent yet.
-    stops: VecDeque<Seq>,
+    /// Where the send buffer was full, in data that are not sent yet; without one, calls end by themselves.
+    stops: Option<Box<VecDeque<Seq>>>,
     /// The least of all these.
     due: Seq,
 }
@@ -42,10 +40,9 @@ impl Push {
     pub(crate) fn new(write_size: Bytes, has_buffer: bool) -> Push {
         let mut push = Push {
             call: write_size,
-            has_buffer,
             call_end: Seq::FIRST_DATA,
             forced: NEVER,
-            stops: VecDeque::new(),
+            stops: has_buffer.then(Box::default),
             due: Seq::FIRST_DATA,
         };
         push.begin_call(Seq::FIRST_DATA);
@@ -54,14 +51,16 @@ impl Push {
 
     /// The application hands over data from `at` on; everything before has been sent.
     pub(crate) fn begin_call(&mut self, at: Seq) {
-        self.call_end = if self.has_buffer { NEVER } else { at + self.call };
+        self.call_end = if self.stops.is_some() { NEVER } else { at + self.call };
         self.settle();
     }
 
     /// The application waits for room in the send buffer, which reaches up to `at`.
     pub(crate) fn stop_at(&mut self, at: Seq) {
-        if self.call > Bytes::ZERO {
-            self.stops.push_back(at);
+        if let Some(stops) = &mut self.stops
+            && self.call > Bytes::ZERO
+        {
+            stops.push_back(at);
             self.settle();
         }
     }
@@ -77,15 +76,17 @@ impl Push {
         if end >= self.call_end && self.call > Bytes::ZERO {
             self.call_end = self.call_end + self.call * ((end - self.call_end) / self.call + 1);
         }
-        while self.stops.front().is_some_and(|at| *at <= end) {
-            self.stops.pop_front();
+        if let Some(stops) = &mut self.stops {
+            while stops.front().is_some_and(|at| *at <= end) {
+                stops.pop_front();
+            }
         }
         self.forced = end + window / 2 + Bytes::new(1);
         self.settle();
     }
 
     fn settle(&mut self) {
-        let stop = self.stops.front().copied().unwrap_or(NEVER);
+        let stop = self.stops.as_ref().and_then(|stops| stops.front()).copied().unwrap_or(NEVER);
         self.due = if self.call > Bytes::ZERO { stop.min(self.call_end).min(self.forced) } else { NEVER };
     }
 }
