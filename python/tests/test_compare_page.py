@@ -243,18 +243,26 @@ def test_of_many_cells_neighbours_are_one(tmp_path: Path) -> None:
     are, and which pictures of many it shows.
     """
     about = document({"a": 200, "b": 50}) | {"runs": 20_000, "baselines": [], "kind": "campaign"}
-    cells, seeds = np.repeat(np.arange(10_000), 2), np.tile([1, 2], 10_000)
+    cells, seeds = np.repeat(np.arange(10_000), 2), np.tile(np.array([1, 2], dtype=np.uint64), 10_000)
     for number, name in enumerate(("one", "two")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "campaign.json").write_text(json.dumps(about))
-        pq.write_table(cells_table(10_000, 1), tmp_path / name / "cells.parquet")
+        places = np.arange(10_000)
+        axes = {"a": places // 50 * 1.0, "b": places % 50 * 1.0}
+        table = cells_table(10_000, 1)
+        for axis, values in axes.items():
+            table = table.append_column(axis, pa.array(values))
+        pq.write_table(table, tmp_path / name / "cells.parquet")
         values = np.random.default_rng(number).normal(10 + number, 1, 20_000)
         runs = {
             "cell": cells,
             "a": cells // 50 * 1.0,
             "b": cells % 50 * 1.0,
             "seed": seeds,
-            "offset": 0 * seeds,
+            "offset": np.zeros(20_000, dtype=np.int32),
+            "run": np.tile([0, 1], 10_000),
+            "digest": np.full(20_000, "0"),
+            "error": np.full(20_000, ""),
             "m0": values,
         }
         pq.write_table(pa.table(runs), tmp_path / name / "runs.parquet")

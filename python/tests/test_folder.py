@@ -74,7 +74,9 @@ def test_the_summary_is_json_with_an_indent(result: RunResult) -> None:
         "": [[], {}, [{}]],
         "n": [1e-07, 1e22, -0.0, True],
     }
-    run = RunResult(result.summary, result.tables, {**result.meta, "scenario": strange})
+    # A scenario that is none has no windows either, of which notes would speak.
+    summary = {**result.summary, "windows": []}
+    run = RunResult(summary, result.tables, {**result.meta, "scenario": strange})
     assert run.to_json() == json.dumps(run.document(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     with pytest.raises(ValueError, match="JSON"):
         RunResult(result.summary, result.tables, {**result.meta, "x": float("nan")}).to_json()

@@ -174,14 +174,26 @@ pub struct Departure {
     pub sojourn: Duration,
     /// The queue was empty afterwards.
     pub emptied: bool,
-    /// The band that it left, if the queue has bands.
-    pub band: Option<usize>,
+    /// The band that it left, or [`Departure::NO_BAND`]: half a word, because each packet's departure is copied.
+    band: u32,
 }
 
 impl Departure {
     /// No packet has left.
-    pub const NONE: Departure =
-        Departure { outcome: Outcome::Passed, sojourn: Duration::ZERO, emptied: false, band: None };
+    pub const NONE: Departure = Departure {
+        outcome: Outcome::Passed,
+        sojourn: Duration::ZERO,
+        emptied: false,
+        band: Departure::NO_BAND,
+    };
+    /// What a queue without bands has for one.
+    const NO_BAND: u32 = u32::MAX;
+
+    /// The band that it left, if the queue has bands.
+    #[inline]
+    pub const fn band(&self) -> Option<usize> {
+        if self.band == Departure::NO_BAND { None } else { Some(self.band as usize) }
+    }
 }
 
 /// A packet that a queue has taken out of the one inside it, past the AQM there, and holds until it may leave: the
@@ -366,7 +378,7 @@ impl<'a> QueueCx<'a> {
     #[inline(always)]
     pub fn departed(&mut self, packet: &Packet, outcome: Outcome, sojourn: Duration) {
         if self.holds {
-            self.departure = Departure { outcome, sojourn, emptied: false, band: self.band };
+            self.departure = Departure { outcome, sojourn, emptied: false, band: self.band_left() };
             return;
         }
         let overhead = self.overhead;
@@ -380,8 +392,17 @@ impl<'a> QueueCx<'a> {
             Outcome::Marked(signal) => self.count_mark(signal),
             Outcome::Drop => self.count_drop(packet, DropReason::Aqm),
         }
-        self.departure =
-            Departure { outcome, sojourn, emptied: self.accounts.total.queued() == 0, band: self.band };
+        self.departure = Departure {
+            outcome,
+            sojourn,
+            emptied: self.accounts.total.queued() == 0,
+            band: self.band_left(),
+        };
+    }
+
+    #[inline]
+    fn band_left(&self) -> u32 {
+        self.band.map_or(Departure::NO_BAND, |band| band as u32)
     }
 
     /// Returns how the packet left that the last dequeue returned.

@@ -228,7 +228,7 @@ impl Link {
         let in_ring =
             self.ring.iter().flat_map(|ring| ring.iter()).map(|(packet, departure)| (packet, departure));
         for (packet, departure) in on_wire.chain(in_ring) {
-            if let Some(band) = departure.band {
+            if let Some(band) = departure.band() {
                 into[band].return_packet(packet.size() - self.overhead, departure);
             }
         }

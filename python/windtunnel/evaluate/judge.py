@@ -23,7 +23,9 @@ from windtunnel.papers.trials import Limits, judge, mean
 #: ``info``: nothing is expected. ``n/a``: the algorithm cannot take part. ``failed``: a run ended with an error.
 Verdict = Literal["met", "not met", "undecided", "info", "n/a", "failed"]
 
-_WORDS: Mapping[str, Verdict] = {"confirmed": "met", "refuted": "not met", "undecided": "undecided"}
+_WORDS: Mapping[str, Verdict] = {
+    "confirmed": "met", "agrees": "met", "refuted": "not met", "differs": "not met", "undecided": "undecided",
+}  # fmt: skip
 
 #: From best to worst: where either of two limits suffices, the better verdict counts.
 _BEST = ("met", "undecided", "not met")

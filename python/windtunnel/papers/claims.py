@@ -102,7 +102,7 @@ def _claim(
             return [replace(near, interval=spread(values), measurement=measured)]
         value = values[0] if values and math.isfinite(values[0]) else None
         # A bound must hold in the unperturbed run.
-        verdict: Verdict = "agrees" if value is not None and judge(limits, [value, value]) == "confirmed" else "differs"
+        verdict: Verdict = "differs" if value is None else judge(limits, [value, value])
         return [
             Row(
                 id, "claims", what, expected.published, value, None, unit, verdict, note, spread(values),

@@ -179,8 +179,8 @@ impl Recorder {
         link: &Link,
         departure: Departure,
     ) {
-        let Departure { outcome, sojourn, band, .. } = departure;
-        self.classes.dequeued(index, band, sojourn, link);
+        let Departure { outcome, sojourn, .. } = departure;
+        self.classes.dequeued(index, departure.band(), sojourn, link);
         if let (Some(events), Outcome::Marked(_)) = (&mut self.events, outcome) {
             events.mark(now, index, self.connections.flow(packet.flow), outcome, None);
         }

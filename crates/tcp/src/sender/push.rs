@@ -31,6 +31,10 @@ pub(crate) struct Push {
     /// A segment that reaches this is pushed regardless of calls.
     forced: Seq,
     /// Where the send buffer was full, in data that are not sent yet; without one, calls end by themselves.
+    #[expect(
+        clippy::box_collection,
+        reason = "senders are many, and few have a send buffer: 24 bytes less for each"
+    )]
     stops: Option<Box<VecDeque<Seq>>>,
     /// The least of all these.
     due: Seq,
