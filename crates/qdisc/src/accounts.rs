@@ -292,7 +292,7 @@ impl<'a> QueueCx<'a> {
 
     /// Calls the child of a queue that has taken `held` out of it.
     #[inline]
-    pub(crate) fn beside<R>(&mut self, held: Backlog, call: impl FnOnce(&mut QueueCx<'a>) -> R) -> R {
+    pub(crate) fn while_held<R>(&mut self, held: Backlog, call: impl FnOnce(&mut QueueCx<'a>) -> R) -> R {
         let around = self.held;
         self.held = around + held;
         let result = call(self);

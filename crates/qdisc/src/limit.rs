@@ -51,7 +51,7 @@ impl Room {
         packets == 0 || self.fits(Backlog { packets: packets - 1, bytes }, Bytes::ZERO, rate)
     }
 
-    /// True if a packet of `size` fits beside `backlog` and what a shaper around the queue has taken out of it.
+    /// True if a packet of `size` fits, given `backlog` and what a shaper around the queue has taken out of it.
     #[inline]
     pub(crate) fn takes(&mut self, backlog: Backlog, size: Bytes, cx: &QueueCx<'_>) -> bool {
         self.fits(backlog + cx.held, size, cx.rate)

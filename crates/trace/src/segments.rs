@@ -75,7 +75,7 @@ segments! {
     sack4_end: u64,
 }
 
-/// Keeps those items of which `kept` says so.
+/// Keeps the items for which `kept` is true.
 pub(crate) fn retain<T>(items: &mut Vec<T>, kept: &[bool]) {
     let mut kept = kept.iter();
     items.retain(|_| kept.next().is_none_or(|kept| *kept));

@@ -169,7 +169,7 @@ impl Tbf {
         self.bucket.set_rate(rate, cx.now);
         self.now = cx.now;
         let held = self.held_backlog();
-        cx.at_rate(rate, |cx| cx.beside(held, |cx| call(self.child.as_mut(), cx)))
+        cx.at_rate(rate, |cx| cx.while_held(held, |cx| call(self.child.as_mut(), cx)))
     }
 
     fn held_backlog(&self) -> Backlog {

@@ -74,7 +74,7 @@ struct Narrowest {
     rate: f64,
     /// The share of it that transfers and datagrams ask for, however long they take.
     load: f64,
-    /// Connections beside them that take what they get.
+    /// The other connections, which take what they get.
     elastic: f64,
     /// How long packets wait in its queue, in seconds.
     wait: f64,

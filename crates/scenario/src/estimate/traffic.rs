@@ -53,7 +53,7 @@ pub(super) struct LinkTraffic {
     pub(super) left: f64,
     /// What transfers and datagrams ask of it, in bytes per second, however long they take.
     pub(super) asked: f64,
-    /// The connections beside them that take what they get.
+    /// The other connections, which take what they get.
     pub(super) elastic: f64,
 }
 

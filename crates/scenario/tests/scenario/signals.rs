@@ -18,7 +18,7 @@ const SENDERS: [(&str, bool); 6] = [
     ("reno-mds", true),
 ];
 
-/// What the names of queues need beside their name.
+/// The keys that some queues need in addition to their name.
 fn further(queue: &str) -> &'static str {
     match queue {
         "tbf" | "police" | "vqpolice" | "ramppolice" => ", rate = \"8 Mbit/s\"",

@@ -1,4 +1,4 @@
-//! PSH as Linux sets it: spec/congestion-control section 1.22. The rules by themselves are tested beside the code.
+//! PSH as Linux sets it: spec/congestion-control section 1.22. The tests of the rules alone are in `sender/push.rs`.
 
 use windtunnel_tcp::TcpParams;
 use windtunnel_units::Bytes;

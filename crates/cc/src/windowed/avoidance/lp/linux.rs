@@ -235,7 +235,7 @@ mod tests {
         assert_eq!((delays.least, delays.greatest, delays.threshold()), (1020, 2040, 1173));
     }
 
-    /// The tick rate: ratios of whole milliseconds, of which one above moves it by their difference over 64, rounded down; above
+    /// The tick rate: ratios of whole milliseconds. A ratio above the rate moves it by their difference over 64, rounded down; above
     /// 1000, the receiver's timestamp does not count, and the delay is less than nothing: 2^32 minus the echo.
     #[test]
     fn the_tick_rate() {
