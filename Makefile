@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test test-long docs-run install wheel wheel-pgo test-wheel lint test-rust test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce validate course gallery front-page notebooks packs docs man web test-web clean
+.PHONY: demo test test-long docs-run install wheel wheel-pgo test-wheel lint test-rust test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -122,12 +122,14 @@ bench: install
 budgets: install
 	$(BIN)/python python/tests/test_instructions.py
 
+# The paper suites, each whole (SUITES="sce dualq" for some).
+SUITES ?= mds mds-deployment aimd sce dualq talk
 reproduce: install
-	$(BIN)/windtunnel reproduce mds --force --out results/mds
-	$(BIN)/windtunnel reproduce aimd --force --out results/aimd
-	$(BIN)/windtunnel reproduce sce --force --out results/sce
-	$(BIN)/windtunnel reproduce dualq --force --out results/dualq
-	$(BIN)/windtunnel reproduce talk --force --out results/talk
+	for suite in $(SUITES); do $(BIN)/windtunnel reproduce $$suite --force --out results/$$suite || exit 1; done
+
+# How the suites in results/ came out, into docs/counts.toml and the documents that say so (SUITES="sce dualq" for some).
+counts: install
+	$(BIN)/python docs/counts.py $(SUITES:%=results/%)
 
 # Numbers and pictures of the course and of the gallery, from their scenarios.
 course: install

@@ -168,14 +168,14 @@ def clean(folder: Path) -> None:
     (folder / ".venv").symlink_to(Path(sys.executable).parents[1])
 
 
-def run(family: str, folder: Path) -> Iterator[Ran]:
-    """Run the steps of a family in the folder, those after a failure too."""
+def run(family: str, folder: Path, cache: Path) -> Iterator[Ran]:
+    """Run the steps of a family in the folder, those after a failure too. What runs gave is kept in ``cache``."""
     pages = families()[family]
     clean(folder)
     # The pages of examples are followed where they are.
     place = folder / pages[0].parent.relative_to(REPOSITORY) if family.startswith("controllers") else folder
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "WINDTUNNEL_CACHE": str(folder / ".cache"), "MPLBACKEND": "agg", "TERM": "dumb"}
+    env = {**os.environ, "PATH": path, "WINDTUNNEL_CACHE": str(cache), "MPLBACKEND": "agg", "TERM": "dumb"}
     for step in (step for page in pages for step in steps(page)):
         if step.kind == "file":
             (place / step.name).write_text(step.text, encoding="utf-8")
@@ -200,13 +200,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("family", nargs="*", help=f"only these: {', '.join(families())}")
     ran = []
-    for family in parser.parse_args().family or families():
-        with tempfile.TemporaryDirectory() as folder:
-            for one in run(family, Path(folder)):
-                print(one, flush=True)
-                if one.failure:
-                    print(one.failure, file=sys.stderr)
-                ran.append(one)
+    with tempfile.TemporaryDirectory() as cache:
+        for family in parser.parse_args().family or families():
+            with tempfile.TemporaryDirectory() as folder:
+                for one in run(family, Path(folder), Path(cache)):
+                    print(one, flush=True)
+                    if one.failure:
+                        print(one.failure, file=sys.stderr)
+                    ran.append(one)
     done = [one for one in ran if not one.step.reason]
     print(f"{len(done)} commands, {len(ran) - len(done)} not run", end=", ")
     print(f"{sum(one.seconds for one in done):.0f} s, {sum(one.cpu_seconds for one in done):.0f} CPU s")

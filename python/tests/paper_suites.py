@@ -27,10 +27,21 @@ def flat(end_s: float, columns: Mapping[str, float], flows: int, **more: float) 
     return series
 
 
-def made_up(suite: Suite, excerpt: Series, wanted: Callable[[Cell], bool] = lambda _: True) -> Results:
-    """Three runs of every cell whose values are all 1 to 3; the first has the time series."""
+def made_up(
+    suite: Suite, excerpt: Series, wanted: Callable[[Cell], bool] = lambda _: True, *, least: float = 1.0
+) -> Results:
+    """Three runs of every cell whose values are all 1 to 3 times ``least``; the first has the time series."""
     outcomes = [
-        Outcome(cell.name, k, (1.0 + k,) * len(cell.measurements), {}, 0.1, 1, "", excerpt=excerpt if k == 0 else None)
+        Outcome(
+            cell.name,
+            k,
+            (least * (1.0 + k),) * len(cell.measurements),
+            {},
+            0.1,
+            1,
+            "",
+            excerpt=excerpt if k == 0 else None,
+        )
         for cell in suite.cells.values()
         for k in range(3)
         if wanted(cell)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_interrupted_commands(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("command", interrupted.COMMANDS, ids=lambda command: command.name)
 def test_interrupted_at_many_moments(command: interrupted.Command, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each signal at 20 random moments of each long command; how soon it ended is reported."""
+    """Each signal at 20 random moments of each long command, which ends soon; how soon is reported."""
     ended = interrupted.interrupt(command, 20 * len(kills.HEARD), random.Random(1), full=True)
     with capsys.disabled():
         print(f"\n{interrupted.summary(command, ended)}")
@@ -62,14 +63,28 @@ def test_interrupted_at_many_moments(command: interrupted.Command, capsys: pytes
     ],
 )
 def test_broken_promises_to_signals_are_seen(code: int, spoke: bool, said: str, fault: str, tmp_path: Path) -> None:
-    """A command that goes on to its end, or shows its inside, is noticed; so is one that goes on computing."""
+    """A command that goes on to its end, or shows its inside, is noticed; so is one that ends late."""
     command, number = interrupted.COMMANDS[0], signal.SIGTERM
     (tmp_path / "said").write_text(said, encoding="utf-8")
     with pytest.raises(Fault, match=fault):
         interrupted.check(command, interrupted.Ended(number, 1.0, 0.1, 0.1, code, spoke), tmp_path)
-    with pytest.raises(Fault, match="goes on working"):
-        (tmp_path / "said").write_text("", encoding="utf-8")
-        interrupted.check(command, interrupted.Ended(number, 1.0, 20.0, 20.0, 143, True), tmp_path)
+    (tmp_path / "said").write_text("", encoding="utf-8")
+    interrupted.check(command, interrupted.Ended(number, 1.0, 20.0, 1.9, 143, True), tmp_path)
+    with pytest.raises(Fault, match="ends late"):
+        interrupted.check(command, interrupted.Ended(number, 1.0, 2.5, 2.1, 143, True), tmp_path)
+
+
+def test_a_command_that_ends_late_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time goes by on the attack's clock while a command does nothing, as on a wall's."""
+    program = "import signal, sys, time\ndef end(*_):\n time.sleep(2)\n sys.exit(143)\n"
+    program += "signal.signal(signal.SIGTERM, end)\ntime.sleep(60)"
+    monkeypatch.setattr(interrupted, "PROGRAM", (sys.executable, "-c", program))
+    monkeypatch.setattr(interrupted, "SOON_S", 0.01)
+    command = interrupted.Command("late", (), lambda *_: None)
+    end = interrupted._run(command, tmp_path, tmp_path / "cache", signal.SIGTERM, 0.0)
+    assert (end.code, end.number) == (143, signal.SIGTERM)
+    with pytest.raises(Fault, match="ends late"):
+        interrupted.check(command, end, tmp_path)
 
 
 def test_changes_are_changes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 from collections import Counter
@@ -142,7 +143,7 @@ def test_a_command_that_fails_is_found(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(TOOL, "REPOSITORY", tmp_path)
     monkeypatch.setattr(TOOL, "clean", lambda folder: None)
     (tmp_path / "folder").mkdir()
-    ran = list(TOOL.run("one", tmp_path / "folder"))
+    ran = list(TOOL.run("one", tmp_path / "folder", tmp_path / "cache"))
     assert [bool(one.step.reason) for one in ran] == [False, True, False, False]
     assert [one.failure.split("\ncp:")[0] for one in ran if one.failure] == [
         "page.md:17: cp nothing.toml here.toml\nexit code 1"
@@ -154,6 +155,6 @@ def test_a_command_that_fails_is_found(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("family", TOOL.families())
 def test_documents_run(family: str, tmp_path: Path) -> None:
     """Every command of the family's documents ends with exit code 0, in the order in which they are printed."""
-    ran = list(TOOL.run(family, tmp_path))
+    ran = list(TOOL.run(family, tmp_path, Path(os.environ["WINDTUNNEL_CACHE"])))
     assert ran
     assert [one.failure for one in ran if one.failure] == []

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals o
 #: The start of each program: ``kill(number)`` is a signal that comes at this very moment.
 START = """\
 import os, signal, sys, threading, time
-from windtunnel.cli.signals import end_cleanly, exit_code_of
+from windtunnel.cli.signals import end_cleanly, exit_code_of, leave
 def kill(number=signal.SIGTERM):
     os.kill(os.getpid(), number)
 """
@@ -28,7 +28,7 @@ def command():
     finally:
         kill(signal.SIGTERM)
 end_cleanly()
-sys.exit(exit_code_of(command))
+leave(exit_code_of(command))
 """
 MAKING_A_STAGE = """\\
 from pathlib import Path
@@ -43,7 +43,7 @@ def command():
     with stage.stage_for(Path("place")):
         time.sleep(60)
 end_cleanly()
-sys.exit(exit_code_of(command))
+leave(exit_code_of(command))
 """
 
 LOST = """\
@@ -54,7 +54,7 @@ def command():
     Lost()
     time.sleep(60)
 end_cleanly()
-sys.exit(exit_code_of(command))
+leave(exit_code_of(command))
 """
 FAILS = """\
 def command():
@@ -63,7 +63,7 @@ def command():
     finally:
         raise FileNotFoundError("a socket that is gone")
 end_cleanly()
-sys.exit(exit_code_of(command))
+leave(exit_code_of(command))
 """
 FAILS_IN_A_THREAD = """\
 def thread():
@@ -79,7 +79,7 @@ def command():
         asked.set()
         other.join()
 end_cleanly()
-sys.exit(exit_code_of(command))
+leave(exit_code_of(command))
 """
 AFTERWARDS = """\
 import atexit
@@ -87,6 +87,41 @@ from windtunnel.cli import main
 atexit.register(kill)
 sys.argv = ["windtunnel", "--version"]
 main()
+"""
+#: A run in another thread, which is in a Python function that the core calls when the signal ends the wait for it. What
+#: the interpreter takes down at its end takes longer than that function. Python 3.12 and before then ends the thread
+#: there.
+IN_THE_CORE = """\
+from concurrent.futures import ThreadPoolExecutor
+from windtunnel import _core
+SCENARIO = 'duration = "1 s"\\nbottleneck = { rate = "10 Mbit/s" }\\nflow = [{ cc = "reno", rtt = "20 ms" }]'
+called = threading.Event()
+def progress(share):
+    called.set()
+    time.sleep(0.5)
+    return True
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(1.5)
+sys.modules["late"] = type(sys)("late")
+sys.modules["late"].it = Late()
+def command():
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(_core.run, SCENARIO, progress=progress)
+        called.wait()
+        threading.Timer(0.1, kill).start()
+end_cleanly()
+leave(exit_code_of(command))
+"""
+#: A library has registered a function that waits for ever.
+STUCK_AT_THE_END = """\
+import atexit
+atexit.register(threading.Event().wait)
+def command():
+    print("said", end="")
+    kill()
+end_cleanly()
+leave(exit_code_of(command))
 """
 #: Just after the server of workers has forked one, before the pool knows of it.
 STARTING_A_WORKER = """\
@@ -104,7 +139,7 @@ def command():
 if __name__ == "__main__":
     popen_forkserver.Popen._launch = _launch
     end_cleanly()
-    sys.exit(exit_code_of(command))
+    leave(exit_code_of(command))
 """
 WORKING = """\
 from windtunnel.workers import pool
@@ -117,7 +152,7 @@ def command():
         executor.submit(time.sleep, 60).result()
 if __name__ == "__main__":
     end_cleanly()
-    sys.exit(exit_code_of(command))
+    leave(exit_code_of(command))
 """
 
 
@@ -138,17 +173,24 @@ def started(program: str, folder: Path) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize(
     "program",
-    [LOST, FAILS, FAILS_IN_A_THREAD, AFTERWARDS, STARTING_A_WORKER],
-    ids=["lost", "fails", "fails in a thread", "afterwards", "starting a worker"],
+    [LOST, FAILS, FAILS_IN_A_THREAD, AFTERWARDS, STARTING_A_WORKER, IN_THE_CORE],
+    ids=["lost", "fails", "fails in a thread", "afterwards", "starting a worker", "in the core"],
 )
 def test_a_signal_at_a_bad_moment(program: str, tmp_path: Path) -> None:
     """In a destructor, where Python drops exceptions; where the clean-up fails because of it; after all is done; while
-    a process starts, which would miss what its parent removes. The exit code says which signal it was, and nothing else
-    is said.
+    a process starts, which would miss what its parent removes; while a thread computes. The exit code says which signal
+    it was, and nothing else is said.
     """
     with started(program, tmp_path) as process:
         _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (128 + signal.SIGTERM, "")
+
+
+def test_what_is_registered_for_the_end_is_bounded(tmp_path: Path) -> None:
+    """After a signal nothing that a library does at the end holds the process up, and what was said is not lost."""
+    with started(STUCK_AT_THE_END, tmp_path) as process:
+        said = process.communicate(timeout=60)
+    assert (process.returncode, *said) == (128 + signal.SIGTERM, "said", "")
 
 
 @pytest.mark.parametrize("program", [IN_A_TEXT, MAKING_A_STAGE], ids=["in a text", "making a stage"])

@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 
 from windtunnel.cli.errors import Commands
-from windtunnel.cli.signals import end_cleanly, exit_code_of
+from windtunnel.cli.signals import end_cleanly, exit_code_of, leave
 
 #: The commands in the order of the help: the module in this package and the function there.
 _COMMANDS = {
@@ -82,7 +82,7 @@ def main() -> None:
         # A defect: print its traceback, which may contain texts of a scenario.
         sys.stderr.write(printable_lines(traceback.format_exc()))
         code = 1
-    sys.exit(code)
+    leave(code)
 
 
 #: Settings of libraries that commands and their workers need, but a user's own programs may not.

@@ -4,16 +4,24 @@ plus the signal's number.
 A signal becomes an exception, wherever the program is. On its way out, libraries may fail because of it, in this thread
 and in others; that is a consequence, no defect, and nobody is shown a traceback. An exception that is lost, because
 Python was in a function that cannot raise (``__del__``, a callback), is raised again.
+
+After a signal the process leaves without the interpreter's own end. That end waits for other threads; but up to Python
+3.12, an exception that comes out of ``Thread.join`` makes Python take a thread for ended that still runs. A thread that
+then wants Python's lock, while the interpreter is being taken down, is ended wherever it is. Is it in a function that
+the core has called, its stack is unwound through the core, which gives objects back without the lock: the process
+aborts.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -23,13 +31,16 @@ _ENDS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if sys.platform != "wi
 _BURST_S = 1.0
 #: How long after it was lost an exception is raised again.
 _AGAIN_S = 0.01
+#: After a signal, functions that libraries have registered for the end may take this long.
+_LEAVES_S = 1.0
 
 
 class _Signals:
-    """The first signal that came, and when."""
+    """The first signal that came, and when; and whether the command has ended, and written all that it will."""
 
     first: int | None = None
     since = 0.0
+    over = False
 
 
 class _CtrlC(KeyboardInterrupt):
@@ -51,7 +62,7 @@ def end_cleanly() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
     if hasattr(signal, "SIGALRM"):
-        signal.signal(signal.SIGALRM, lambda *_: _raise())
+        signal.signal(signal.SIGALRM, _again)
     shown, shown_of_thread = sys.unraisablehook, threading.excepthook
     sys.unraisablehook = lambda lost: _lost(lost.exc_value) if received() else shown(lost)
     threading.excepthook = lambda lost: None if received() else shown_of_thread(lost)
@@ -68,12 +79,32 @@ def exit_code_of(command: Callable[[], object]) -> int:
         if received() is None:
             raise
     finally:
-        _leave_at_once()
+        _Signals.over = True
     number = received()
     return 128 + number if number is not None else int(code or 0)
 
 
+def leave(code: int) -> NoReturn:
+    """End the process, with what is left in the buffers of its output. After a signal no thread is waited for."""
+    if received() is None:
+        sys.exit(code)
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, lambda *_: os._exit(code))
+        signal.setitimer(signal.ITIMER_REAL, _LEAVES_S)
+    # Folders and semaphores of libraries are removed here.
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # closed, or the disk is full
+            stream.flush()
+    os._exit(code)
+
+
 def _end(number: int, _: FrameType | None) -> None:
+    if _Signals.over:
+        # After a signal, `leave` takes no longer than it may.
+        if received() is None:
+            os._exit(128 + number)
+        return
     now = time.monotonic()
     if received() is not None and now - _Signals.since < _BURST_S:
         return
@@ -81,6 +112,11 @@ def _end(number: int, _: FrameType | None) -> None:
         _Signals.first = number
     _Signals.since = now
     _raise()
+
+
+def _again(number: int, _: FrameType | None) -> None:
+    if not _Signals.over:
+        _raise()
 
 
 def _raise() -> NoReturn:
@@ -92,10 +128,3 @@ def _raise() -> NoReturn:
 def _lost(error: BaseException | None) -> None:
     if isinstance(error, (KeyboardInterrupt, SystemExit)) and hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
-
-
-def _leave_at_once() -> None:
-    """All is written: what is left is the interpreter's own end."""
-    for number in _ENDS:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda number, _: os._exit(128 + (received() or number)))

@@ -3,7 +3,7 @@
 ``{{P44/five .1f}}`` is what the row P44/five measured, with one decimal; ``{{P44/five}}`` has three significant
 digits. ``{{K77/share-100-* .2f}}`` is the range over the rows of that pattern, ``0.53 to 0.54``;
 ``{{P05a interval .2f}}`` is the row's interval, ``1.10 to 1.12``; with ``%`` as in ``{{P05a .0%}}`` the number is in
-percent.
+percent. ``{{P05a verdict}}`` is what became of it, ``confirmed``.
 """
 
 from __future__ import annotations
@@ -17,12 +17,7 @@ from windtunnel.papers.rows import Row
 
 #: What stands in a part of a suite for a number of the rest.
 ELSEWHERE = "\N{HORIZONTAL ELLIPSIS}"
-_REFERENCE = re.compile(r"\{\{(?P<row>[^\s{}]+)(?P<interval> interval)?(?: (?P<format>\.\d[fg%]))?\}\}")
-
-
-def references(text: str) -> set[str]:
-    """The groups whose rows ``text`` refers to: what stands before the first slash of a row's id."""
-    return {match["row"].partition("/")[0] for match in _REFERENCE.finditer(text)}
+_REFERENCE = re.compile(r"\{\{(?P<row>[^\s{}]+)(?: (?P<of>interval|verdict))?(?: (?P<format>\.\d[fg%]))?\}\}")
 
 
 def filled(text: str, rows: Iterable[Row], *, whole: bool) -> str:
@@ -37,13 +32,19 @@ def filled(text: str, rows: Iterable[Row], *, whole: bool) -> str:
         found = [row for id, row in known.items() if fnmatchcase(id, match["row"])]
         if not found and whole:
             raise ValueError(f"the notes refer to the row {match['row']}, which does not exist")
-        values = [v for row in found for v in _values(row, interval=match["interval"] is not None)]
+        if found and match["of"] == "verdict":
+            return " or ".join(dict.fromkeys(_verdict(row) for row in found))
+        values = [v for row in found for v in _values(row, interval=match["of"] == "interval")]
         if not values:
             return ELSEWHERE
         low, high = (_shown(v, match["format"] or ".3g") for v in (min(values), max(values)))
         return low if low == high else f"{low} to {high}"
 
     return _REFERENCE.sub(number, text)
+
+
+def _verdict(row: Row) -> str:
+    return "agrees weakly" if row.verdict == "weak" else row.verdict
 
 
 def _values(row: Row, *, interval: bool) -> list[float]:
