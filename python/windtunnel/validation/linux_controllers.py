@@ -91,9 +91,14 @@ class Path:
         """The path in a run's name."""
         return f"{self.rate_mbps:g}mbit_{self.rtt_ms:g}ms"
 
+    @property
+    def packet_ms(self) -> float:
+        """The time that a packet takes on a link, which Linux's bucket does not need when nothing waits."""
+        return FRAME * 8e-3 / self.rate_mbps
+
     def packets(self, duration_s: float) -> float:
         """What the bottleneck forwards at most."""
-        return duration_s * self.rate_mbps * 1e6 / (FRAME * 8)
+        return duration_s * 1e3 / self.packet_ms
 
 
 #: The paths of the runs alone. All the others use the first.
