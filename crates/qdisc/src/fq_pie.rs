@@ -27,6 +27,7 @@ use crate::spec::Parts;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Linux sch_fq_pie; RFC 8033"))]
+#[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
 pub struct FqPieParams {
     /// How flows are told apart: for certain, or by a hash as on a real queue.
     pub hash: FlowHash,
@@ -52,13 +53,26 @@ pub struct FqPieParams {
     pub bytemode: bool,
     /// Whether delays are estimated from departure rates instead of measured.
     pub dq_rate_estimator: bool,
+    /// Whether, as in Linux, the sum of probabilities is kept when it forced a mark, so that the next packet is
+    /// signalled too.
+    pub linux_exact: bool,
 }
 
 impl Default for FqPieParams {
     fn default() -> FqPieParams {
         let FqCodelParams { hash, flows, quantum, memory_limit, .. } = FqCodelParams::default();
-        let PieParams { target, tupdate, alpha, beta, ecn, ecn_prob, bytemode, dq_rate_estimator, .. } =
-            PieParams::default();
+        let PieParams {
+            target,
+            tupdate,
+            alpha,
+            beta,
+            ecn,
+            ecn_prob,
+            bytemode,
+            dq_rate_estimator,
+            linux_exact,
+            ..
+        } = PieParams::default();
         FqPieParams {
             hash,
             flows,
@@ -72,6 +86,7 @@ impl Default for FqPieParams {
             ecn_prob,
             bytemode,
             dq_rate_estimator,
+            linux_exact,
         }
     }
 }
@@ -88,6 +103,7 @@ impl FqPieParams {
             ecn_prob: self.ecn_prob,
             bytemode: self.bytemode,
             dq_rate_estimator: self.dq_rate_estimator,
+            linux_exact: self.linux_exact,
             ..PieParams::default()
         }
     }
@@ -162,6 +178,7 @@ mod tests {
             ecn_prob: Probability::clamped(0.9),
             bytemode: true,
             dq_rate_estimator: true,
+            linux_exact: true,
         };
         let pie = PieParams {
             target: ms(5),
@@ -172,6 +189,7 @@ mod tests {
             ecn_prob: Probability::clamped(0.9),
             bytemode: true,
             dq_rate_estimator: true,
+            linux_exact: true,
             ..PieParams::default()
         };
         let scheduler = FqCodelParams {

@@ -28,6 +28,15 @@ CEILING = RATE_MBPS * MSS / FRAME
 #: segment has 2344 bytes by its formulae, a driver's has 2304, a sender's in 7.3 has 2408.
 NEAREST_612 = "driver"
 
+#: The largest receive buffer of the recorded kernels, in memory (``tcp_rmem[2]``).
+RECEIVE_BUFFER = 64 << 20
+
+#: The memory of a full segment in it, by ``tcp.truesize``.
+SEGMENT_MEMORY = {"driver": 2304, "sender": 2408}
+
+#: The rate of the wire behind the shaper, on which packets take no time that matters.
+WIRE = "1 Tbit/s"
+
 #: Controllers of this project that the data also contain, with the slow start that Linux gives them.
 CONTROLLERS = ("reno", "cubic", "scalable")
 
@@ -38,6 +47,22 @@ SEEDS = range(1, 17)
 STUDENT_T = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
 
 
+def largest_window(truesize: str) -> int:
+    """The window that the whole receive buffer supports, in bytes.
+
+    Linux takes the scale of windows from the buffer's memory (``tcp_select_initial_window``), and rounds windows up to
+    its unit (``__tcp_select_window``): 2 KiB here, but 16 KiB with the largest window that a scenario allows. Where the
+    first windows are larger by a few segments, slow start overshoots elsewhere.
+    """
+    ratio = (MSS << 8) // SEGMENT_MEMORY[truesize]
+    return RECEIVE_BUFFER * ratio >> 8
+
+
+def bucket(queue: str, rate_mbps: float) -> str:
+    """The shaper of the recorded kernels, for a link that is much faster: a packet that finds it idle does not wait."""
+    return f'{{ kind = "tbf", rate = "{rate_mbps:g} Mbit/s", burst = "1600 B", child = {queue} }}'
+
+
 def path(
     queue: str,
     duration_s: float,
@@ -46,18 +71,25 @@ def path(
     impair: str = "",
     rate_mbps: float = RATE_MBPS,
     truesize: str = "sender",
+    as_built: bool = False,
 ) -> str:
     """The testbed: tail drop or an AQM behind one packet in service, the delay behind it, Linux's delayed ACKs.
 
-    Its hosts are network namespaces, whose packets arrive in the memory that their senders allocated.
+    Its hosts are network namespaces, whose packets arrive in the memory that their senders allocated. ``as_built`` has
+    the shaper and the receive buffers of the recorded kernels; otherwise a link of the shaper's rate stands for it, on
+    which each packet takes its time, and windows have no limit.
     """
     impairment = f"impair = {{ {impair} }}" if impair else ""
-    tables = "".join(f'[[flow]]\nrtt = "{rtt_ms:g} ms"\ntcp.truesize = "{truesize}"\n{flow}\n' for flow in flows)
+    rate, host = f"{rate_mbps:g} Mbit/s", f'tcp.truesize = "{truesize}"'
+    if as_built:
+        rate, queue = WIRE, bucket(queue, rate_mbps)
+        host += f'\ntcp.receive_window = "{largest_window(truesize)} B"'
+    tables = "".join(f'[[flow]]\nrtt = "{rtt_ms:g} ms"\n{host}\n{flow}\n' for flow in flows)
     return f"""
 duration = "{duration_s:g} s"
 endpoints = "linux"
 [bottleneck]
-rate = "{rate_mbps:g} Mbit/s"
+rate = "{rate}"
 overhead = "{FRAME - 1500} B"
 queue = {queue}
 {impairment}
