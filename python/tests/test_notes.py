@@ -220,6 +220,21 @@ def test_counters_stand_above_what_is_known_of_a_kind(kind: str, marks: int) -> 
     assert len(silent) == (kind == "codel")
 
 
+def test_a_ring_spares_scalable_flows_that_are_alone() -> None:
+    """On a link with ``ring = 1`` DualPI2's step no longer times the packet that the device has taken. Next to CUBIC
+    that changes nothing, as measured here and with kernel 7.3.4. Two packets take 0.8 ms at 30 Mbit/s, below the step.
+    """
+    prague = {"cc": "prague", "rtt": "40 ms"}
+
+    def said(keys: Keys, **link: Any) -> list[dict[str, Any]]:
+        return named(before({**keys, "bottleneck": {**keys["bottleneck"], **link}}), "step-below-packets")
+
+    assert not said(one(prague, "dualpi2", "30 Mbit/s"))
+    assert not said(one(prague, "dualpi2", "20 Mbit/s"), ring=1)
+    (note,) = said(two(prague, CUBIC, "dualpi2", "20 Mbit/s"), ring=1)
+    assert "ring" not in note["text"]
+
+
 def test_no_notes_where_there_is_nothing_to_say() -> None:
     """A plain scenario with an AQM and ECN, long enough, has no warning."""
     scenario = one({**CUBIC, "ecn": True}, {"kind": "codel", "ecn": True}, duration="60 s")

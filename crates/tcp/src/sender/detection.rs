@@ -59,7 +59,6 @@ impl Sender {
             recovering: self.state >= CaState::Recovery,
             dupthresh: if self.has_made_a_hole() { u32::MAX } else { self.reordering.dupthresh() },
             reordering_seen: self.reordering.seen(),
-            tick: self.params.tick,
         };
         let found = self.rack.detect_losses(&mut self.board, &context);
         if let Some(due) = found.timer {

@@ -16,11 +16,15 @@
 //! SACKed. After a timeout caused only by delayed ACKs, the ACK of the retransmission and of segments sent long
 //! before it therefore gives the rest of the flight more time.
 //!
+//! The timer of step 5 runs for what is left of the wait of the segment sent last, and for 2 ms more, as in Linux
+//! (`tcp_rack_mark_lost` adds `TCP_TIMEOUT_MIN_US` to what is left; it is no lower limit).
+//!
 //! Cost: the segments are in order of transmission, and the lost ones come first. The timer needs the last segment
 //! sent before the delivered one: the scoreboard passes each segment once to find it.
 
 use windtunnel_units::{Duration, Seq, Time};
 
+use super::rto::LEAST_TIMEOUT;
 use super::scoreboard::{Amount, QueuedSegment, Scoreboard};
 
 /// The reordering window's largest factor (spec section 1.9; Linux).
@@ -43,8 +47,6 @@ pub(crate) struct RackContext {
     pub(crate) dupthresh: u32,
     /// Reordering was seen.
     pub(crate) reordering_seen: bool,
-    /// The granularity of the timers.
-    pub(crate) tick: Duration,
 }
 
 /// The result of the detection.
@@ -169,9 +171,7 @@ impl Rack {
         let lost = mark_oldest_while(scoreboard, |segment| {
             sent_before(segment) && context.now >= segment.sent() + wait
         });
-        let timer = scoreboard
-            .last_sent_while(sent_before)
-            .map(|last| (last.sent() + wait).max(context.now + context.tick * 2));
+        let timer = scoreboard.last_sent_while(sent_before).map(|last| last.sent() + wait + LEAST_TIMEOUT);
         Detection { lost, timer }
     }
 

@@ -15,6 +15,8 @@ use super::frto::Frto;
 use super::scoreboard::{Amount, QueuedSegment};
 use super::transmit::Forced;
 
+/// What Linux adds to the waits of the reordering timer and of the loss probe (`TCP_TIMEOUT_MIN_US`).
+pub(crate) const LEAST_TIMEOUT: Duration = Duration::from_millis(2);
 /// Linux's shortest timeout for a receiver that seems to have reneged.
 const LEAST_PATIENCE: Duration = Duration::from_millis(10);
 

@@ -9,7 +9,7 @@ use windtunnel_wire::SackBlock;
 
 use super::Sender;
 use super::ack::Ack;
-use super::rto::{Timer, TimerKind};
+use super::rto::{LEAST_TIMEOUT, Timer, TimerKind};
 use super::transmit::Forced;
 use windtunnel_cc::CaState;
 
@@ -70,7 +70,7 @@ impl Sender {
         } else if out == 1 {
             srtt * 2 + self.params.max_ack_delay()
         } else {
-            srtt * 2 + self.params.tick * 2
+            srtt * 2 + LEAST_TIMEOUT
         };
         self.timer.arm(TimerKind::LossProbe, (now + wait).min(limit));
         true

@@ -184,7 +184,7 @@ fn probe_with_new_data() {
     let mut all = Lab::new(Setup { cwnd: 4, fixed: true, ..Setup::default() }, lost([0, 1, 2, 3]));
     all.write_endless();
     all.run_until(at(200));
-    // 2 srtt + 2 ticks after the last transmission: new data beyond cwnd.
+    // 2 srtt + 2 ms after the last transmission: new data beyond cwnd.
     assert_eq!(all.sent_at(at(40 + 82)), [5]);
     assert_eq!(all.sender.stats().tlps, 1);
     all.run_until(at(400));
@@ -192,16 +192,16 @@ fn probe_with_new_data() {
 }
 
 /// RACK's timer (spec 1.9): of five segments only 2 is SACKed at 80 ms, the others' ACKs are lost with them; 1 is lost
-/// a quarter of the shortest round trip later.
+/// a quarter of the shortest round trip later, and the timer looks 2 ms after that (`tcp_rack_mark_lost`).
 #[test]
 fn reordering_timer() {
     let mut lab = Lab::new(Setup { cwnd: 2, fixed: true, ..Setup::default() }, lost([0]));
     lab.write(2);
-    lab.run_until(at(89));
+    lab.run_until(at(91));
     assert!(lab.retransmissions().is_empty());
     assert_eq!(lab.sender.state(), CaState::Disorder);
-    lab.run_until(at(90));
-    assert_eq!(lab.retransmissions(), [(1, 90)]);
+    lab.run_until(at(92));
+    assert_eq!(lab.retransmissions(), [(1, 92)]);
     assert_eq!(lab.sender.state(), CaState::Recovery);
     lab.run_to_the_end();
     assert_eq!(lab.told(), [Told::Loss]);

@@ -118,8 +118,8 @@ fn agreed_feedback() {
 
 /// Deliveries as Linux's `in_ack_event` reports them: what is new, cumulatively or by SACK, with the marks on it, but
 /// not what a D-SACK says came twice. Linux takes its slow path for an ACK that changes the window or has SACK
-/// blocks. The round trip of a segment sent twice is that of the echo in whole milliseconds, at least one: from 93.9
-/// to 133.6 ms it is 40.
+/// blocks. The round trip of a segment sent twice is that of the echo in whole milliseconds, at least one: from 95.9
+/// to 135.6 ms it is 40.
 #[test]
 fn deliveries() {
     let params = TcpParams { tlp: false, ..crate::fixed_window() };
@@ -172,13 +172,13 @@ fn deliveries() {
     let selective = ack(6, &[block(8, 9)], 83_000);
     assert_eq!(hear(&mut sender, &selective, at(83)), Some((0, 2, 0, Some(43_000), true)));
     assert_eq!(hear(&mut sender, &selective, at(84)), None, "nothing is new");
-    // RACK's timer of 93 ms finds 7 lost, 53 ms after its departure.
-    sender.on_timer(micros(93_900));
-    flush(&mut sender, micros(93_900));
+    // RACK's timer of 95 ms (40 + 43 + 10 + 2) finds 7 lost.
+    sender.on_timer(micros(95_900));
+    flush(&mut sender, micros(95_900));
     assert_eq!(sender.stats().retransmits, 1);
-    let mut repaired = ack(9, &[], 133_600);
-    repaired.ts_ecr = micros(93_900);
-    assert_eq!(hear(&mut sender, &repaired, micros(133_600)), Some((3, 1, 0, Some(40_000), false)));
-    let twice = ack(10, &[block(7, 7)], 134_000);
-    assert_eq!(hear(&mut sender, &twice, at(134)), Some((1, 1, 0, Some(94_000), true)));
+    let mut repaired = ack(9, &[], 135_600);
+    repaired.ts_ecr = micros(95_900);
+    assert_eq!(hear(&mut sender, &repaired, micros(135_600)), Some((3, 1, 0, Some(40_000), false)));
+    let twice = ack(10, &[block(7, 7)], 136_000);
+    assert_eq!(hear(&mut sender, &twice, at(136)), Some((1, 1, 0, Some(96_000), true)));
 }

@@ -69,7 +69,7 @@ fn without_a_sack_it_is_the_probe() {
     lab.run_until(at(40));
     lab.run_exactly_until(at(400));
     let second = lab.sent.iter().find(|sent| sent.segment == 2).expect("it leaves");
-    // 80 ms: the ACK of 1; 82 = 2 * 40 + 2 ticks later.
+    // 80 ms: the ACK of 1; 82 = 2 * 40 + 2 ms later.
     assert_eq!(second.time.as_nanos() / 1_000_000, 162);
     lab.run_to_the_end();
     assert_eq!(lab.received(), MSS * 400);

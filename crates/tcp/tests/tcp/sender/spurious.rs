@@ -236,7 +236,7 @@ fn needless_probe() {
     lab.run_until(at(300));
     lab.write(10);
     lab.run_to_the_end();
-    // 2 srtt + 2 ticks after the last transmission: 40 + 80 + 2 ms.
+    // 2 srtt + 2 ms after the last transmission: 40 + 80 + 2 ms.
     assert_eq!(lab.retransmissions(), [(10, 122)]);
     assert_eq!(lab.sender.stats().tlps, 1);
     assert!(lab.told().is_empty());
