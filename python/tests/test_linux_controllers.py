@@ -94,6 +94,20 @@ def test_vegas_rests_where_linux_rests() -> None:
     assert [cwnd_of(alone("vegas", on, as_built))[-1] for as_built in (True, False)] == [37, 38]
 
 
+@pytest.mark.parametrize(("base_ms", "rests"), [(59.94, 54), (60.0, 55)])
+def test_vegas_rests_by_whole_packets(base_ms: float, rests: int) -> None:
+    """A window W rests where ``W (r - base) / base``, rounded down, is not above beta (Linux
+    ``tcp_vegas_cong_avoid``). At 10 Mbit/s the least round trip with W = 55 is 54 packets' time, 65.405 ms: 4.95
+    packets with a base of 60.0 ms, which stays, and 5.01 with 59.94 ms, which does not. Linux 7.3.4 behind 1 BDP of
+    tail drop rests at 54 and 55 as well.
+    """
+    least_ms = 54 * FRAME * 8e-3 / 10
+    assert (int(55 * (least_ms - base_ms) / base_ms) > 4) == (rests == 54)
+    queue = f'{{ kind = "fifo", limit = "{75_000 // FRAME} packets" }}'
+    toml = path(queue, 20, base_ms, ['cc = "vegas"'], rate_mbps=10, as_built=True)
+    assert cwnd_of(Scenario.from_toml(toml, file="vegas.toml").run())[-1] == rests
+
+
 def test_the_discipline_is_inside_the_shaper() -> None:
     """tbf(8) as the guests have it, with a bucket of one packet."""
     inside = '{ kind = "tbf", rate = "40 Mbit/s", burst = "1600 B", child = "pie" }'

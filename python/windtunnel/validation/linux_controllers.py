@@ -28,9 +28,10 @@ cwnd of 3004 and not 3964, and retransmits 1604 segments and not 2707. The same 
 
 Vegas, Illinois, YeAH and NV measure single microseconds of the path, which is not Linux's to that digit. In six scripts
 Illinois's beta is one 64th less here; two of them become Linux's with a mean round trip that is a microsecond longer.
-CDG backs off at random: its scripts agree where no coin falls, and its ranges are over seeds too. TCP-LP is not here.
-Linux's nearly never sees early congestion, because its smoothed delay overflows 32 bits: it equals Reno in all of these
-runs, and so does ours where timestamps start as late.
+Five flows of Vegas that start 5 s apart have a mean round trip of 115 to 130 ms here and of 114 to 115 ms in Linux; the
+cause is not known. CDG backs off at random: its scripts agree where no coin falls, and its ranges are over seeds too.
+TCP-LP is not here. Linux's nearly never sees early congestion, because its smoothed delay overflows 32 bits: it equals
+Reno in all of these runs, and so does ours where timestamps start as late.
 
 Between namespaces a packet keeps the memory that its sender allocated (`tcp.truesize = "sender"`): it decides how far
 the receiver's window opens at the start, and so which ACKs of the second round are delayed by 40 ms.
