@@ -84,8 +84,8 @@ pub struct PieParams {
     pub dq_rate_estimator: bool,
     /// How a probability becomes signals.
     pub random: PieRandom,
-    /// Whether, as in Linux, the sum of probabilities is kept when it forced a mark, so that the next packet is
-    /// signalled too.
+    /// Whether, as in Linux (`pie_drop_early`), the sum of probabilities is kept when it forced a mark, so that the
+    /// next packet is signalled too.
     pub linux_exact: bool,
 }
 
@@ -105,7 +105,7 @@ impl Default for PieParams {
             mtu: Bytes::new(1_500),
             dq_rate_estimator: false,
             random: PieRandom::default(),
-            linux_exact: false,
+            linux_exact: true,
         }
     }
 }

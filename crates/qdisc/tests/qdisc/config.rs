@@ -56,7 +56,7 @@ fn pie_defaults() {
             "variant": "linux", "target": "15 ms", "tupdate": "15 ms", "alpha": 2.0, "beta": 20.0,
             "ecn": false, "ecn_prob": "10 %", "max_burst": "150 ms", "burst_mode": "linux",
             "bytemode": false, "mtu": "1500 B", "dq_rate_estimator": false, "random": "derandomized",
-            "linux_exact": false,
+            "linux_exact": true,
         })
     );
     for config in all_queues() {
