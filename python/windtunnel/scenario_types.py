@@ -113,8 +113,8 @@ class Tcp(TypedDict, total=False):
     gso_max: str
 
     #: TCP small queues: the first link of the flow's way is the sender's own interface, and the memory that the flow
-    #: occupies in its queue is limited to 1 ms at the pacing rate, or to two packets; each counts its payload and 832
-    #: bytes.
+    #: occupies in its queue is limited to 1 ms at the pacing rate, or to two packets; each counts its payload, its
+    #: `header_block`, and 256 bytes.
     small_queues: bool
 
     #: The largest limit of small queues (Linux `tcp_limit_output_bytes`; 4 MiB since Linux 6.16).
@@ -130,9 +130,20 @@ class Tcp(TypedDict, total=False):
     #: The memory that a packet occupies in the receive buffer, of which the window offered is a share.
     truesize: Literal["driver", "sender"]
 
+    #: The block of memory in which the sender's kernel keeps the headers of a packet: for the longest headers that it
+    #: was built for. Between namespaces the receiver has it too (`truesize = "sender"`). 576 bytes in a small kernel,
+    #: 640 with wireless devices, 704 with tunnels as well, as distributions have them (Linux 6.14 and later).
+    header_block: str
+
     #: The window starts at 64 KiB and grows by two segments for each that arrives, up to the buffer; with `false` the
     #: whole buffer is offered at once.
     window_growth: bool
+
+    #: When a longer segment shows how much of the memory is data, the window that grows is adapted at once: at most the
+    #: new largest window, and at least what has been offered if that became larger (`tcp_set_window_clamp` in
+    #: `tcp_measure_rcv_mss`, so in Linux 6.18). With `false`, as in Linux 6.12 and 7.3, it only goes on from where it
+    #: is.
+    set_window_clamp: bool
 
     #: The buffer starts at a window of 64 KiB and follows twice what the application reads in a round trip (Linux's
     #: receive buffer autotuning), up to `receive_window`.

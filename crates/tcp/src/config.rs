@@ -3,7 +3,7 @@
 use windtunnel_units::Bytes;
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
-use crate::memory::Ratio;
+use crate::memory::{Blocks, Ratio};
 use crate::params::TcpParams;
 
 use crate::scheme::FeedbackScheme;
@@ -34,7 +34,8 @@ impl WindowScale {
 
     /// The window of a connection. As in Linux, the field holds the memory of the largest window with a bit to spare.
     pub fn new(endpoint: &Endpoint, params: &TcpParams) -> WindowScale {
-        let ratio = Ratio::of(endpoint.mss().get(), params.truesize.of(endpoint.headers, endpoint.mss()));
+        let ratio =
+            Ratio::of(endpoint.mss().get(), Blocks::new(params).received(endpoint.headers, endpoint.mss()));
         let memory = ratio.memory(params.receive_window.get()).max(LEAST_SCALED_MEMORY);
         WindowScale {
             shift: (memory.ilog2() - 15).min(LARGEST_WINDOW_SHIFT),

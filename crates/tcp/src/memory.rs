@@ -8,13 +8,15 @@
 //! of a slow start are acknowledged at once. A driver's blocks (`kmalloc`) are powers of two that hold headroom, packet
 //! and record; short packets come from a pool of smaller blocks. These sizes were measured on Linux 6.18 (`SO_MEMINFO`).
 //! A packet from another namespace of the same host has its headers in a block of that pool and its payload in pages
-//! beside it, as `tcp_sendmsg` laid it down. The pool's blocks hold the longest headers that the kernel was built for:
-//! 384 bytes and the record of fragments in Linux 7.3 with tunnels and wireless devices (`GRO_MAX_HEAD_PAD`). These
-//! sizes were measured in that kernel, at a receiver that does not read.
+//! next to it, as `tcp_sendmsg` laid it down. The pool's blocks (`skbuff_small_head`) hold the longest headers that the kernel
+//! was built for, so that their size depends on its configuration: [`Blocks`] has it as a parameter. These sizes were
+//! measured in two kernels, at receivers that do not read.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_units::Bytes;
+
+use crate::params::TcpParams;
 
 /// Room before the packet (`NET_SKB_PAD`) and the record of its fragments behind it.
 const HEADROOM: u64 = 64;
@@ -23,9 +25,6 @@ const FRAGMENTS: u64 = 320;
 const RECORD: u64 = 256;
 /// The least block.
 const SHORT_BLOCK: u64 = 576;
-/// The block of a sender's headers (Linux 7.3).
-const HEADER_BLOCK: u64 = 384 + FRAGMENTS;
-
 /// The denominator of ratios.
 const RATIO_SHIFT: u32 = 8;
 /// The ratio before the first segment.
@@ -38,29 +37,45 @@ pub enum Truesize {
     /// A network card's driver copies each packet into a block of its own: 2304 bytes for a packet of 1500.
     #[default]
     Driver,
-    /// As its sender allocated it, which is so between network namespaces (veth): its payload and 960 bytes.
+    /// As its sender allocated it, which is so between network namespaces (veth): its payload, `header_block`, and 256 bytes.
     Sender,
 }
 
-impl Truesize {
-    /// The memory of a packet with these headers and this payload.
-    pub(crate) fn of(self, headers: Bytes, payload: Bytes) -> u64 {
-        match self {
+/// The blocks of memory in which the hosts of a connection keep its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocks {
+    truesize: Truesize,
+    header_block: u64,
+}
+
+impl Blocks {
+    pub(crate) fn new(params: &TcpParams) -> Blocks {
+        Blocks { truesize: params.truesize, header_block: params.header_block.get() }
+    }
+
+    /// What a packet occupies in its sender's host apart from its payload.
+    pub(crate) const fn beside_payload(self) -> Bytes {
+        Bytes::new(self.header_block + RECORD)
+    }
+
+    /// The memory of a packet with these headers and this payload in the receive buffer.
+    pub(crate) fn received(self, headers: Bytes, payload: Bytes) -> u64 {
+        match self.truesize {
             Truesize::Driver => {
                 let block = HEADROOM + (headers + payload).get() + FRAGMENTS;
                 let block = if block <= SHORT_BLOCK { SHORT_BLOCK } else { block.next_power_of_two() };
                 block + RECORD
             }
-            Truesize::Sender => payload.get() + HEADER_BLOCK + RECORD,
+            Truesize::Sender => (payload + self.beside_payload()).get(),
         }
     }
 
     /// What decides whether the window grows after a segment in order. The block of a sender's headers does not count: it is
     /// freed when the payload joins the segment before it in the queue.
     pub(crate) fn queued(self, memory: u64) -> u64 {
-        match self {
+        match self.truesize {
             Truesize::Driver => memory,
-            Truesize::Sender => memory - HEADER_BLOCK - RECORD,
+            Truesize::Sender => memory - self.beside_payload().get(),
         }
     }
 }
@@ -94,21 +109,29 @@ mod tests {
     use super::*;
     use crate::config::HEADERS;
 
+    fn blocks(truesize: Truesize, header_block: u64) -> Blocks {
+        Blocks::new(&TcpParams { truesize, header_block: Bytes::new(header_block), ..TcpParams::default() })
+    }
+
     /// Payload and memory as a Linux 6.18 receiver has them (`SO_MEMINFO`; headers of 52 bytes).
     #[test]
     fn measured() {
         for (payload, memory) in
             [(1, 832), (128, 832), (200, 1280), (536, 1280), (600, 2304), (1000, 2304), (1448, 2304)]
         {
-            assert_eq!(Truesize::Driver.of(HEADERS, Bytes::new(payload)), memory, "{payload} bytes");
+            let blocks = blocks(Truesize::Driver, 576);
+            assert_eq!(blocks.received(HEADERS, Bytes::new(payload)), memory, "{payload} bytes");
         }
     }
 
-    /// The same between two namespaces of Linux 7.3.
+    /// The same between two namespaces of Linux 7.3, built with wireless devices and with or without tunnels.
     #[test]
     fn measured_between_namespaces() {
-        for (payload, memory) in [(1, 961), (536, 1496), (1448, 2408)] {
-            assert_eq!(Truesize::Sender.of(HEADERS, Bytes::new(payload)), memory, "{payload} bytes");
+        for (header_block, payload, memory) in
+            [(704, 1, 961), (704, 536, 1496), (704, 1448, 2408), (640, 1448, 2344)]
+        {
+            let blocks = blocks(Truesize::Sender, header_block);
+            assert_eq!(blocks.received(HEADERS, Bytes::new(payload)), memory, "{payload} bytes");
         }
     }
 
@@ -127,9 +150,10 @@ mod tests {
     #[test]
     fn what_counts_for_growth() {
         for payload in [1, 536, 1448] {
-            let memory = |truesize: Truesize| truesize.queued(truesize.of(HEADERS, Bytes::new(payload)));
-            assert_eq!(memory(Truesize::Driver), Truesize::Driver.of(HEADERS, Bytes::new(payload)));
-            assert_eq!(memory(Truesize::Sender), payload);
+            let [driver, sender] = [Truesize::Driver, Truesize::Sender].map(|truesize| blocks(truesize, 640));
+            let memory = |blocks: Blocks| blocks.received(HEADERS, Bytes::new(payload));
+            assert_eq!(driver.queued(memory(driver)), memory(driver));
+            assert_eq!(sender.queued(memory(sender)), payload);
         }
     }
 }

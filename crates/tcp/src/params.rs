@@ -13,6 +13,8 @@ use crate::memory::Truesize;
 
 /// Linux's `SOCK_MIN_SNDBUF`: two short packets.
 const LEAST_SEND_BUFFER: Bytes = Bytes::new(4608);
+/// No kernel keeps headers in more than a page.
+const LARGEST_HEADER_BLOCK: Bytes = Bytes::new(4096);
 
 /// The mechanisms of a TCP connection.
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the stack")]
@@ -100,8 +102,8 @@ pub struct TcpParams {
     /// The largest burst.
     pub gso_max: Bytes,
     /// TCP small queues: the first link of the flow's way is the sender's own interface, and the memory that the flow
-    /// occupies in its queue is limited to 1 ms at the pacing rate, or to two packets; each counts its payload and
-    /// 832 bytes.
+    /// occupies in its queue is limited to 1 ms at the pacing rate, or to two packets; each counts its payload, its
+    /// `header_block`, and 256 bytes.
     pub small_queues: bool,
     /// The largest limit of small queues (Linux `tcp_limit_output_bytes`; 4 MiB since Linux 6.16).
     pub limit_output_bytes: Bytes,
@@ -115,9 +117,17 @@ pub struct TcpParams {
     pub receive_window: Bytes,
     /// The memory that a packet occupies in the receive buffer, of which the window offered is a share.
     pub truesize: Truesize,
+    /// The block of memory in which the sender's kernel keeps the headers of a packet: for the longest headers that it was
+    /// built for. Between namespaces the receiver has it too (`truesize = "sender"`). 576 bytes in a small kernel, 640 with
+    /// wireless devices, 704 with tunnels as well, as distributions have them (Linux 6.14 and later).
+    pub header_block: Bytes,
     /// The window starts at 64 KiB and grows by two segments for each that arrives, up to the buffer; with `false`
     /// the whole buffer is offered at once.
     pub window_growth: bool,
+    /// When a longer segment shows how much of the memory is data, the window that grows is adapted at once: at most the new
+    /// largest window, and at least what has been offered if that became larger (`tcp_set_window_clamp` in
+    /// `tcp_measure_rcv_mss`, so in Linux 6.18). With `false`, as in Linux 6.12 and 7.3, it only goes on from where it is.
+    pub set_window_clamp: bool,
     /// The buffer starts at a window of 64 KiB and follows twice what the application reads in a round trip (Linux's
     /// receive buffer autotuning), up to `receive_window`.
     pub autotuning: bool,
@@ -250,7 +260,9 @@ impl Default for TcpParams {
             jitter_seed: 0,
             receive_window: Bytes::new(1 << 30),
             truesize: Truesize::default(),
+            header_block: Bytes::new(576),
             window_growth: true,
+            set_window_clamp: true,
             autotuning: true,
             write_size: Bytes::new(128 << 10),
             send_buffer: None,
@@ -322,6 +334,9 @@ impl TcpParams {
         }
         if self.receive_window < Bytes::new(1) || self.receive_window > Bytes::new(1 << 30) {
             return Err(OutOfRange::new("receive_window", self.receive_window, "1 byte to 1 GiB (RFC 7323)"));
+        }
+        if self.header_block < Bytes::new(1) || self.header_block > LARGEST_HEADER_BLOCK {
+            return Err(OutOfRange::new("header_block", self.header_block, "1 byte to 4096 bytes"));
         }
         if let Some(size) = self.send_buffer
             && (size < LEAST_SEND_BUFFER || size > Bytes::new(1 << 30))

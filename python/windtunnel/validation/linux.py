@@ -24,15 +24,19 @@ RATE_MBPS = 40.0
 #: Goodput that fills the bottleneck.
 CEILING = RATE_MBPS * MSS / FRAME
 
+#: The block of a packet's headers in these runs of Linux 7.3, which was built with tunnels and wireless devices: a full
+#: segment has 2408 bytes.
+HEADER_BLOCK = 704
+
 #: The memory of a packet in the runs of Linux 6.12, whose blocks for headers are smaller than those of 7.3: a full
-#: segment has 2344 bytes by its formulae, a driver's has 2304, a sender's in 7.3 has 2408.
+#: segment has 2344 bytes by its formulae, a driver's has 2304.
 NEAREST_612 = "driver"
 
 #: The largest receive buffer of the recorded kernels, in memory (``tcp_rmem[2]``).
 RECEIVE_BUFFER = 64 << 20
 
 #: The memory of a full segment in it, by ``tcp.truesize``.
-SEGMENT_MEMORY = {"driver": 2304, "sender": 2408}
+SEGMENT_MEMORY = {"driver": 2304, "sender": MSS + HEADER_BLOCK + 256}
 
 #: The rate of the wire behind the shaper, on which packets take no time that matters.
 WIRE = "1 Tbit/s"
@@ -80,7 +84,7 @@ def path(
     which each packet takes its time, and windows have no limit.
     """
     impairment = f"impair = {{ {impair} }}" if impair else ""
-    rate, host = f"{rate_mbps:g} Mbit/s", f'tcp.truesize = "{truesize}"'
+    rate, host = f"{rate_mbps:g} Mbit/s", f'tcp.truesize = "{truesize}"\ntcp.header_block = "{HEADER_BLOCK} B"'
     if as_built:
         rate, queue = WIRE, bucket(queue, rate_mbps)
         host += f'\ntcp.receive_window = "{largest_window(truesize)} B"'

@@ -18,14 +18,13 @@ use windtunnel_wire::Packet;
 
 use super::Sender;
 use crate::config::Endpoint;
+use crate::memory::Blocks;
 use crate::params::TcpParams;
 
 /// `net.ipv4.tcp_wmem[1]`.
 const INITIAL: u64 = 16_384;
 /// Segments that the buffer holds at least (`TCP_INIT_CWND`).
 const LEAST_SEGMENTS: u64 = 10;
-/// The memory of an empty packet buffer: the least block, and the record of the packet.
-const EMPTY: u64 = 832;
 /// What the buffer of a lone segment needs beside its data: room for headers (`MAX_TCP_HEADER`), the record of fragments,
 /// and, outside of the block, the record of the packet. Measured on 6.18: the block doubles above 1536 bytes of data.
 const HEADERS_ROOM: u64 = 192;
@@ -43,6 +42,8 @@ pub(crate) struct SendBuffer {
     /// Congestion windows that it should hold, and the memory that counts for a segment in this.
     windows: u64,
     segment: u64,
+    /// The memory of an empty packet buffer: the block of its headers and its record.
+    empty: u64,
     /// What the application still wants to write; [`Bytes::MAX`]: without end.
     waiting: Bytes,
 }
@@ -58,6 +59,7 @@ impl SendBuffer {
             autotuned: params.send_autotuning,
             windows: u64::from(windows),
             segment: block.next_power_of_two() + RECORD,
+            empty: Blocks::new(params).beside_payload().get(),
             waiting: Bytes::ZERO,
         };
         buffer.grow(endpoint.iw / endpoint.mss());
@@ -90,7 +92,7 @@ impl SendBuffer {
     /// `data` each. Returns how much it writes.
     fn fill(&mut self, used: u64, data: Bytes) -> Bytes {
         let room = self.size.saturating_sub(used);
-        let written = (data * room.div_ceil(data.get() + EMPTY)).min(self.waiting);
+        let written = (data * room.div_ceil(data.get() + self.empty)).min(self.waiting);
         if self.waiting != Bytes::MAX {
             self.waiting -= written;
         }
@@ -157,7 +159,8 @@ impl Sender {
         let merged = if runs > 0 { self.board.sacked().segments } else { 0 };
         let alone = out.segments - merged + self.unsent.get().div_ceil(self.mss.get());
         let buffers = runs + alone.div_ceil(self.segments_per_buffer());
-        (out.bytes + self.unsent).get() + buffers * EMPTY
+        let empty = self.buffer.as_ref().map_or(0, |buffer| buffer.empty);
+        (out.bytes + self.unsent).get() + buffers * empty
     }
 
     fn segments_per_buffer(&self) -> u64 {

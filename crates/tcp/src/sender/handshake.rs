@@ -191,6 +191,7 @@ impl Sender {
             self.forced = Some(Forced::HandshakeAck);
         }
         self.update_send_window(packet);
+        self.push.on_established(Seq::FIRST_DATA, self.largest_window);
         self.ts_recent = packet.ts_val;
         let rtt = self.handshake_rtt(packet, now);
         match rtt {

@@ -59,6 +59,12 @@ impl Push {
         self.settle();
     }
 
+    /// The receiver's first `window` is known; the data that come next begin at `at`, as if those before had been pushed.
+    pub(crate) fn on_established(&mut self, at: Seq, window: Bytes) {
+        self.forced = beyond_half(at, window);
+        self.settle();
+    }
+
     /// The application waits for room in the send buffer, which reaches up to `at`.
     pub(crate) fn stop_at(&mut self, at: Seq) {
         if let Some(stops) = &mut self.stops
@@ -85,7 +91,7 @@ impl Push {
                 stops.pop_front();
             }
         }
-        self.forced = end + window / 2 + Bytes::new(1);
+        self.forced = beyond_half(end, window);
         self.settle();
     }
 
@@ -93,6 +99,11 @@ impl Push {
         let stop = self.stops.as_ref().and_then(|stops| stops.front()).copied().unwrap_or(NEVER);
         self.due = if self.call > Bytes::ZERO { stop.min(self.call_end).min(self.forced) } else { NEVER };
     }
+}
+
+/// The least end of a segment that holds more than half of a window's data after `pushed`.
+fn beyond_half(pushed: Seq, window: Bytes) -> Seq {
+    pushed + window / 2 + Bytes::new(1)
 }
 
 impl Sender {
@@ -139,6 +150,18 @@ mod tests {
         let mut off = Push::new(Bytes::ZERO, false);
         off.begin_call(at(0));
         assert_eq!(send(&mut off, 0, 9000, 1000), [0; 0]);
+    }
+
+    /// The first half of a window counts from the start of the data (`tcp_connect` sets `pushed_seq`): a window of 65,160 bytes
+    /// lets the 23rd segment of 1448 be pushed, which Linux 7.3.4's receiver acknowledges alone, as the last of 23 single ACKs
+    /// (5 Mbit/s, 30 ms, `bytes_acked` every millisecond).
+    #[test]
+    fn the_first_half() {
+        let mut push = Push::new(Bytes::new(131_072), false);
+        push.begin_call(at(0));
+        push.on_established(at(0), Bytes::new(65_160));
+        let first = (1..=90).find(|n| push.is_due(at(n * 1448)));
+        assert_eq!(first, Some(23));
     }
 
     /// More than half of the largest window since the last push is pushed (`after(write_seq, pushed_seq + max_window / 2)`).

@@ -8,8 +8,8 @@
 //! so that a packet that is slow to leave cannot stall the connection. Linux 6.18 `net/ipv4/tcp_output.c`, `tcp_small_queue_check` and `tcp_wfree`;
 //! spec/congestion-control section 1.15.
 //!
-//! The memory of a packet is its payload and a record, measured on Linux 6.18 (`SO_MEMINFO`: a sender with a closed
-//! window queues 2280 bytes for each segment of 1448). A burst is one packet until the network card divides it: it has
+//! The memory of a packet is its payload, the block of its headers (`header_block`) and its record, measured on Linux 6.18
+//! (`SO_MEMINFO`: a sender with a closed window queues 2280 bytes for each segment of 1448). A burst is one packet until the network card divides it: it has
 //! one record, and its memory is free when its last segment has left. Linux's count starts at one, so a count equal to
 //! the limit is over it. SYNs and FINs occupy a record; an ACK without data counts 2 bytes, and wakes nobody when it
 //! leaves (`skb_set_tcp_pure_ack`).
@@ -22,12 +22,11 @@ use windtunnel_units::{Bytes, Rate, Seq, Time};
 
 use super::Sender;
 use super::limits::Limited;
+use crate::memory::Blocks;
 use crate::params::TcpParams;
 
 /// A millisecond as a shift (Linux's `sk_pacing_shift`): 2^-10 s.
 const PACING_SHIFT: u32 = 10;
-/// The kernel's record of a packet, and the block of its headers.
-const RECORD: Bytes = Bytes::new(832);
 /// The memory of a packet that carries nothing but an ACK.
 const PURE_ACK: Bytes = Bytes::new(2);
 /// The limits of retransmissions are twice those of new data.
@@ -45,6 +44,8 @@ struct HostPacket {
 #[derive(Debug)]
 pub(super) struct SmallQueues {
     limit_output: Bytes,
+    /// What a packet occupies apart from its payload.
+    record: Bytes,
     /// Packets in the host, in the order in which they were sent.
     packets: VecDeque<HostPacket>,
     memory: Bytes,
@@ -60,6 +61,7 @@ impl SmallQueues {
         let queues = || {
             Box::new(SmallQueues {
                 limit_output: params.limit_output_bytes,
+                record: Blocks::new(params).beside_payload(),
                 packets: VecDeque::new(),
                 memory: Bytes::ZERO,
                 newest: Seq::SYN,
@@ -73,7 +75,7 @@ impl SmallQueues {
     /// much payload is to leave.
     fn limit(&self, rate: Rate, payload: Bytes) -> Bytes {
         let rate = if rate == Rate::ZERO { u64::MAX } else { rate.bits_per_sec() / 8 };
-        Bytes::new(rate >> PACING_SHIFT).max((payload + RECORD) * 2).min(self.limit_output)
+        Bytes::new(rate >> PACING_SHIFT).max((payload + self.record) * 2).min(self.limit_output)
     }
 
     /// A segment with `payload` left, the first of a packet if `first`.
@@ -84,7 +86,7 @@ impl SmallQueues {
                 packet.memory += payload;
                 self.memory += payload;
             }
-            _ => self.push(payload + RECORD),
+            _ => self.push(payload + self.record),
         }
     }
 
@@ -108,7 +110,7 @@ impl SmallQueues {
 
     /// No data are in the host.
     pub(super) fn is_empty(&self) -> bool {
-        self.memory < RECORD
+        self.memory < self.record
     }
 }
 
@@ -162,7 +164,7 @@ impl Sender {
     /// A SYN left.
     pub(super) fn syn_enters_host(&mut self) {
         if let Some(queues) = &mut self.small_queues {
-            queues.push(RECORD);
+            queues.push(queues.record);
         }
     }
 
@@ -249,7 +251,7 @@ mod tests {
         queues.push(PURE_ACK);
         assert!(queues.is_empty());
         queues.left();
-        queues.push(RECORD);
+        queues.push(queues.record);
         assert!(!queues.is_empty());
     }
 }

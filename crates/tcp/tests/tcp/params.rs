@@ -14,7 +14,7 @@ fn ms(n: u64) -> Duration {
 
 /// Each range of `TcpParams` at its borders and beyond them: 300 for `dupthresh`, the least RTO for the largest (200
 /// ms, by RFC 6298 1 s), RFC 7323's 1 GiB for the window, and Linux's least send buffer of 4608 bytes. RACK needs
-/// SACK, classic detection has none.
+/// SACK, classic detection has none. A header block is a page at most.
 #[test]
 fn ranges_of_tcp() {
     let ok = TcpParams::default;
@@ -36,6 +36,9 @@ fn ranges_of_tcp() {
         (TcpParams { initial_ssthresh: Some(0), ..ok() }, Some("initial_ssthresh")),
         (TcpParams { tick: Duration::ZERO, ..ok() }, Some("tick")),
         (TcpParams { gso_max: Bytes::ZERO, ..ok() }, Some("gso_max")),
+        (TcpParams { header_block: Bytes::ZERO, ..ok() }, Some("header_block")),
+        (TcpParams { header_block: Bytes::new(4096), ..ok() }, None),
+        (TcpParams { header_block: Bytes::new(4097), ..ok() }, Some("header_block")),
         (rto_max(RtoRule::Linux, 200), None),
         (rto_max(RtoRule::Linux, 199), Some("rto_max")),
         (rto_max(RtoRule::Rfc6298, 1000), None),

@@ -93,6 +93,8 @@ impl Draft {
         }
         if self.one_in(8) {
             self.one_of("truesize", &["driver", "sender"]);
+            self.some_size("header_block", 1, 4096);
+            self.some_switch("set_window_clamp");
         }
         if self.one_in(4) {
             self.some_size("send_buffer", 4608, 1 << 24);
