@@ -46,16 +46,18 @@ def _common(kind: str) -> str:
             "[slow starts](slow-starts.md), and `response`, one of the [responses](responses.md), with their "
             "parameters."
         )
-    if kind != "queues":
+    shared_by = {"queues": ("Queue", "queue"), "impairments": ("Impairment", "impairment")}
+    if kind not in shared_by:
         return ""
-    tables = [table for table in json.loads(_core.schema())["$defs"]["Queue"]["anyOf"] if "properties" in table]
+    definition, one = shared_by[kind]
+    tables = [table for table in json.loads(_core.schema())["$defs"][definition]["anyOf"] if "properties" in table]
     shared = set.intersection(*(set(table["properties"]) for table in tables)) - {"kind"}
     properties = tables[0]["properties"]
     rows = [
         (code(key), code(_default(properties[key].get("default"))), "", _described(properties[key]))
         for key in sorted(shared)
     ]
-    return "Every queue also has these keys.\n\n" + table(("parameter", "default", "unit", "what it is"), rows)
+    return f"Every {one} also has these keys.\n\n" + table(("parameter", "default", "unit", "what it is"), rows)
 
 
 def _described(value: Mapping[str, Any]) -> str:

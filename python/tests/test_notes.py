@@ -121,6 +121,14 @@ def test_only_the_slowest_link_is_a_buffer() -> None:
     assert not [note for note in notes if note["queue"] == "fast" and note["rule"] != "not-bottleneck"]
 
 
+def test_losses_of_one_flow_do_not_limit_another() -> None:
+    """With `only` an impairment's probability is that of the flows that it names; the others have none."""
+    loss = {"kind": "loss", "probability": "3 %", "only": {"flows": [1]}}
+    apart = {**one(RENO, impair=loss), "flows": [{**RENO, "name": "clean"}, {**RENO, "name": "lossy"}]}
+    (note,) = named(before(apart), "loss-rate-limits")
+    assert "lossy" in note["text"] and "clean" not in note["text"]
+
+
 def test_a_coarse_record_shows_no_synchrony() -> None:
     """Losses that are recorded a second apart fall together by chance: nothing is concluded from them."""
     scenario = AFTER["synchronised-losses"].fires

@@ -47,6 +47,37 @@ def test_the_modes_are_those_that_the_text_tells() -> None:
     assert {modes.mode(40, 0.010, q) for q in (0.010, 0.015, 0.020)} == {"Reno-friendly"}
 
 
+def test_the_equation_of_the_switch_over_rtt() -> None:
+    """At its RTT a straight line from b W to W and the cubic function take equally long, by their definitions.
+
+    (1 - b) W / a round trips of R seconds, and K = cbrt((1 - b) W / C) of RFC 9438 (a = 9/17, b = 0.7, C = 0.4), with
+    W = r R. A third of K: RTTs are shorter by 3^(3/5). The text's statements about figure 3 and 40 Mbit/s hold, too.
+    """
+    from windtunnel.papers.aimd.paths import GRIDS, RATES, RTTS
+
+    for rate in (150.0, 4e3, 1e6):
+        rtt = float(models.cubic_switch_rtt(rate))
+        window = rate * rtt
+        assert 0.3 * window / (9 / 17) * rtt == pytest.approx((0.3 * window / 0.4) ** (1 / 3))
+        assert rtt / float(models.cubic_switch_rtt(rate, 1 / 3)) == pytest.approx(3 ** (3 / 5))
+    # Of two flows with equal mean rates, 15/32 of the packets at the peak are CUBIC's (equation 8).
+    assert modes.switch_rtts(40)[1] == pytest.approx(float(models.cubic_switch_rtt(15 / 32 * 40e6 / 12112)))
+    bloated, _, pie = GRIDS
+    assert {bloated.mode_by_equation(rate, rtt) for rate in RATES for rtt in RTTS} == {"CUBIC"}
+    assert pie.mode_by_equation(40, 10) == "Reno-friendly"
+    # The equation's sawtooth is the longer one: its mode is never nearer to Reno's than the formula's.
+    order = ("Reno-friendly", "mixed", "CUBIC")
+    for grid in GRIDS:
+        for path in ((rate, rtt) for rate in RATES for rtt in RTTS):
+            assert order.index(grid.mode_by_equation(*path)) >= order.index(grid.mode(*path)), path
+
+
+def test_the_slip_in_the_list_of_two_losses() -> None:
+    """R14: the report prints (15/32)^2 as p_rc; the row says that p_cc is meant, and its number agrees."""
+    row = rows_of("losses")["losses/two-c-reno"]
+    assert row.verdict == "agrees" and "p_cc" in row.note
+
+
 def test_the_mode_of_a_run() -> None:
     """The label follows from the share of time in the Reno-friendly region."""
     assert [modes.mode_of_share(s) for s in (1.0, 0.5, 0.0)] == ["Reno-friendly", "mixed", "CUBIC"]

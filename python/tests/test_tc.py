@@ -65,6 +65,13 @@ def test_overhead() -> None:
     assert "stab overhead 24 linklayer ethernet tbf" in commands(lines('"codel"', overhead=38))[0]
 
 
+def test_impairments_of_selected_packets_are_no_netem() -> None:
+    """Netem affects every packet: an element with `only` becomes a remark, and none of its words."""
+    text = lines('"codel"', 'impair = { kind = "loss", probability = "1 %", only = { flows = [0] } }')
+    assert not any("loss" in command for command in commands(text))
+    assert any("loss: tc would affect all packets" in line for line in text)
+
+
 def test_limits() -> None:
     """A limit in another unit becomes full frames or bytes: 12 ms at 40 Mbit/s are 60,000 bytes, 39 frames of 1514."""
     place = Place(40e6, 1514)

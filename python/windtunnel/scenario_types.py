@@ -359,6 +359,9 @@ class Flow(_FlowKeys, total=False):
     #: The code point of its ECN-capable packets.
     ect: Literal["ect0", "ect1"] | None
 
+    #: The MDS identifier: the DSCP of the data packets of a flow with MDS, once it is negotiated. By default 43.
+    mds_dscp: int | None
+
     #: The mechanisms of the flow's TCP; they override those of the scenario's `tcp`.
     tcp: Tcp | Mapping[str, Any] | None
 

@@ -11,10 +11,10 @@ use windtunnel_sim::{
 };
 use windtunnel_tcp::Endpoint;
 use windtunnel_units::Time;
-use windtunnel_wire::{Dscp, FlowId};
+use windtunnel_wire::FlowId;
 
 use crate::hosts::hosts;
-use crate::model::{Active, Endpoints, FlowGroup, Link, Member, Route, Scenario, Transport};
+use crate::model::{Active, Endpoints, FlowGroup, Impairment, Link, Member, Route, Scenario, Transport};
 
 /// Builds the network of a scenario.
 pub fn compile(scenario: &Scenario) -> Network {
@@ -95,7 +95,7 @@ fn links(scenario: &Scenario) -> Vec<LinkSpec> {
 
 fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
     let queue = &link.queue;
-    let ecn = EcnPolicy { mode: queue.ecn_mode, mds: Dscp::MDS };
+    let ecn = EcnPolicy { mode: queue.ecn_mode, mds: queue.mds_dscp };
     // The queue's stream is named after its link, so that other links and flows do not change its draws.
     let seed = stream_seed(scenario.seed, &format!("queue {}", link.name));
     Some(LinkSpec {
@@ -111,7 +111,7 @@ fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
 fn elements(scenario: &Scenario) -> Vec<ElementSpec> {
     let mut all: Vec<ElementSpec> = Vec::new();
     for link in &scenario.links {
-        for config in &link.elements {
+        for Impairment { element: config, only } in &link.elements {
             let name = format!("{} {}", link.name, config.name());
             let equal = all
                 .iter()
@@ -122,7 +122,7 @@ fn elements(scenario: &Scenario) -> Vec<ElementSpec> {
             };
             // The word is that of the scenario's first version: another one would change every draw.
             let seed = stream_seed(scenario.seed, &format!("impairment {name}"));
-            all.push(ElementSpec { name, config: config.clone(), seed });
+            all.push(ElementSpec { name, config: config.clone(), only: only.clone(), seed });
         }
     }
     all

@@ -199,6 +199,10 @@ pub(crate) struct FlowTable {
     #[serde(default = "elsewhere", rename = "ect")]
     #[schemars(with = "Option<Ect>")]
     pub(crate) _ect: IgnoredAny,
+    /// The MDS identifier: the DSCP of the data packets of a flow with MDS, once it is negotiated. By default 43.
+    #[serde(default = "elsewhere", rename = "mds_dscp")]
+    #[schemars(with = "Option<u8>", range(min = 1, max = 63))]
+    pub(crate) _mds_dscp: IgnoredAny,
     /// The mechanisms of the flow's TCP; they override those of the scenario's `tcp`.
     #[serde(default = "elsewhere", rename = "tcp")]
     #[schemars(with = "Option<TcpParams>")]

@@ -26,7 +26,7 @@ pub use error::ScenarioError;
 pub use estimate::{Certainty, Disk, Estimate, Packets, Part, TableRows, readable};
 pub use listing::listing;
 pub use model::{
-    Active, Claim, Ect, Endpoints, FlowGroup, Hosts, Link, Member, Queue, Route, Scenario, Shape,
+    Active, Claim, Ect, Endpoints, FlowGroup, Hosts, Impairment, Link, Member, Queue, Route, Scenario, Shape,
     SharedController, Transport,
 };
 pub use parse::document::LONGEST_TEXT;

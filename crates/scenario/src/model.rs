@@ -7,12 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_cc::{ControllerParams, Ignored};
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{Limit, QueueSpec};
+use windtunnel_qdisc::{Limit, QueueSpec, Selector};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{LinkParams, LinkRate, RecordParams, Window};
 use windtunnel_tcp::Endpoint;
 use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_wire::Dscp;
 
 /// A scenario, valid and complete.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +90,30 @@ pub struct Link {
     /// The queue in front of it.
     pub queue: Queue,
     /// What happens to packets behind it, one after the other.
-    pub elements: Vec<Arc<dyn ElementParams>>,
+    pub elements: Vec<Impairment>,
+}
+
+/// What happens to packets behind a link.
+#[derive(Clone, Debug)]
+pub struct Impairment {
+    /// What it is.
+    pub element: Arc<dyn ElementParams>,
+    /// The packets that it concerns; all others pass it. Without it, all packets are concerned.
+    pub only: Option<Selector>,
+}
+
+impl PartialEq for Impairment {
+    fn eq(&self, other: &Impairment) -> bool {
+        *self.element == *other.element && self.only == other.only
+    }
+}
+
+impl Deref for Impairment {
+    type Target = dyn ElementParams;
+
+    fn deref(&self) -> &(dyn ElementParams + 'static) {
+        &*self.element
+    }
 }
 
 /// A queue.
@@ -101,6 +125,8 @@ pub struct Queue {
     pub limit: Limit,
     /// How it reads the ECN field.
     pub ecn_mode: EcnMode,
+    /// The DSCP of the packets that it takes for those of MDS, where it knows any; of the queues inside of it too.
+    pub mds_dscp: Dscp,
     /// How long it has existed, without traffic, before the run starts.
     pub age: Duration,
 }

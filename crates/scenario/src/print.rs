@@ -10,7 +10,7 @@ use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec, Takes};
 use windtunnel_tcp::{Endpoint, FeedbackScheme};
 use windtunnel_wire::Ecn;
 
-use crate::model::{Ect, Endpoints, FlowGroup, Hosts, Link, Queue, Scenario, Shape, Transport};
+use crate::model::{Ect, Endpoints, FlowGroup, Hosts, Impairment, Link, Queue, Scenario, Shape, Transport};
 use crate::registry::{Described, MDS_SUFFIX};
 
 impl Scenario {
@@ -96,12 +96,13 @@ impl Scenario {
             flow.insert("active".into(), json!(group.active));
         }
         flow.insert("count".into(), json!(group.count));
-        let Endpoint { feedback, paced, iw, ecn: code_point, .. } = group.endpoint;
+        let Endpoint { feedback, paced, iw, ecn: code_point, dscp, .. } = group.endpoint;
         match &group.transport {
             Transport::Ideal { ack, .. } | Transport::Tcp { ack, .. } => {
                 let needs = group.transport.controller().map(|cc| cc.needs()).unwrap_or_default();
                 flow.insert("ecn".into(), ecn(feedback, needs.feedback));
                 flow.extend(ect(code_point, needs.scalable));
+                flow.extend(feedback.is_mds().then(|| ("mds_dscp".to_owned(), json!(dscp.get()))));
                 flow.extend(entries([
                     ("pacing", json!(paced)),
                     ("iw", json!(format!("{} packets", iw.get() / group.endpoint.mss().get()))),
@@ -145,10 +146,15 @@ fn line(link: &Link) -> Map<String, Value> {
         table.insert("queue".into(), queue(&link.queue));
     }
     if !link.elements.is_empty() {
-        let elements = link.elements.iter().map(|config| Value::Object(config.table()));
-        table.insert("impair".into(), elements.collect());
+        table.insert("impair".into(), link.elements.iter().map(impairment).collect());
     }
     table
+}
+
+fn impairment(Impairment { element, only }: &Impairment) -> Value {
+    let mut table = element.table();
+    table.extend(only.iter().map(|only| ("only".to_owned(), json!(only))));
+    Value::Object(table)
 }
 
 fn graph_link(link: &Link, nodes: &[String]) -> Value {
@@ -160,8 +166,9 @@ fn graph_link(link: &Link, nodes: &[String]) -> Value {
 }
 
 fn queue(queue: &Queue) -> Value {
-    let Queue { spec, limit, ecn_mode, age } = queue;
+    let Queue { spec, limit, ecn_mode, mds_dscp, age } = queue;
     let mut table = nested(spec, *limit, *ecn_mode);
+    table.insert("mds_dscp".into(), json!(mds_dscp.get()));
     table.insert("age".into(), json!(age));
     Value::Object(table)
 }

@@ -9,9 +9,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use windtunnel_cc::RenoParams;
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{ChildSlot, QueueInit, Takes};
+use windtunnel_qdisc::{ChildSlot, QueueInit, Selector, Takes};
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, FeedbackScheme};
+use windtunnel_wire::Dscp;
 
 use crate::file::File;
 use crate::registry::{BSD42, CLASSICS, Family, Registry, SHORT_NAMES, SUFFIXES};
@@ -24,7 +25,7 @@ pub fn schema(registry: &Registry) -> String {
         (SLOW_START_VALUE, name_or_table(&registry.slow_starts, &[""], &Map::new(), None, generator)),
         (QueueValue::NAME, queue(registry, generator)),
         (ApplicationValue::NAME, name_or_table(&registry.applications, &[""], &Map::new(), None, generator)),
-        (ElementValue::NAME, name_or_table(&registry.elements, &[""], &Map::new(), None, generator)),
+        (ElementValue::NAME, element(registry, generator)),
     ];
     let mut schema = generator.root_schema_for::<File>().to_value();
     for (name, algorithm) in algorithms {
@@ -150,12 +151,20 @@ fn queue(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
     let mut more = Map::new();
     let limit = json!({
         "type": "string",
-        "description": "How much it holds: packets, bytes, time, or a multiple of the bandwidth-delay product.",
+        "description": "How much it holds: packets, bytes, time, or, in [bottleneck], a multiple of the bandwidth-delay product at the longest round-trip time of the flows (`bdp`), or of that product over the square root of their number (`bdp/sqrt(n)`; each flow counts once, whatever it sends).",
         "default": "unlimited",
-        "examples": ["100 packets", "150 kB", "12 ms", "1.5 bdp", "unlimited"],
+        "examples": ["100 packets", "150 kB", "12 ms", "1.5 bdp", "bdp/sqrt(n)", "unlimited"],
     });
     more.insert("limit".into(), limit);
     more.insert("ecn_mode".into(), generator.subschema_for::<EcnMode>().into());
+    let mds_dscp = json!({
+        "type": "integer",
+        "description": "The DSCP of the packets that the link's queue takes for those of MDS, where it reads any: the `mds_dscp` of the flows.",
+        "default": Dscp::MDS.get(),
+        "minimum": 1,
+        "maximum": 63,
+    });
+    more.insert("mds_dscp".into(), mds_dscp);
     let age = json!({
         "type": "string",
         "description": "How long the queue has existed, without traffic, before the run starts: its periodic control laws have settled.",
@@ -164,6 +173,16 @@ fn queue(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
     more.insert("age".into(), age);
     let aqm = name_or_table(&registry.aqms, &[""], &Map::new(), None, generator);
     name_or_table(&registry.queues, &[""], &more, Some(&aqm), generator)
+}
+
+fn element(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
+    let mut only = generator.subschema_for::<Selector>();
+    only.insert(
+        "description".into(),
+        "The packets that it concerns; all others pass it. By default, all packets.".into(),
+    );
+    let more = Map::from_iter([("only".to_owned(), only.into())]);
+    name_or_table(&registry.elements, &[""], &more, None, generator)
 }
 
 impl JsonSchema for InitialWindowValue {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_cc::CongestionControl;
-use windtunnel_qdisc::QueueDiscipline;
+use windtunnel_qdisc::{QueueDiscipline, Selector};
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -72,6 +72,8 @@ pub struct ElementSpec {
     pub name: String,
     /// What it does.
     pub config: Arc<dyn ElementParams>,
+    /// The packets that it concerns; all others pass it. Without it, all packets are concerned.
+    pub only: Option<Selector>,
     /// The seed of its own random stream.
     pub seed: u64,
 }

@@ -109,7 +109,7 @@ pub fn number_with_unit(
 /// Whether a unit has the same meaning in any case: tc writes and reads `100mbit`, `100Mbit` and `100MBIT` (tc(8), RATES),
 /// texts write `1 BDP`. Elsewhere `m` is not `M`, and `b` not `B`.
 fn any_case(unit: &str) -> bool {
-    unit.ends_with("bit") || unit.ends_with("bit/s") || unit == "bdp"
+    unit.ends_with("bit") || unit.ends_with("bit/s") || unit.starts_with("bdp")
 }
 
 /// The number times a power of ten, as the decimal point moves: `75.07 %` is the number nearest to 0.7507, which is not

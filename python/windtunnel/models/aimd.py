@@ -27,6 +27,10 @@ def friendly_increase(b: Values, a_ref: Values = RENO_A, b_ref: Values = RENO_BE
     return _f(a_ref) * (1.0 - kept) * (1.0 + kept_ref) / ((1.0 + kept) * (1.0 - kept_ref))
 
 
+#: CUBIC's increase in its Reno-friendly mode, packets per round trip: 9/17 (RFC 9438 section 4.3).
+CUBIC_FRIENDLY_A = float(friendly_increase(CUBIC_BETA))
+
+
 def equal_rate_peak_ratio(b: Values, b_ref: Values = RENO_BETA) -> Result:
     """Largest window of AIMD(., ``b``) over that of AIMD(., ``b_ref``) when their rates are equal (equation 4).
 
@@ -67,3 +71,23 @@ def cubic_concave_time(peak_window: Values, b: Values = CUBIC_BETA, c: Values = 
     ``cbrt((1 - b) W / C)``, for an epoch that starts at ``b W``; ``c`` in packets/s^3; broadcast.
     """
     return np.cbrt((1.0 - _f(b)) * _f(peak_window) / _f(c))
+
+
+def cubic_switch_rtt(
+    peak_rate_pps: Values,
+    share_of_k: Values = 1.0,
+    a: Values = CUBIC_FRIENDLY_A,
+    b: Values = CUBIC_BETA,
+    c: Values = CUBIC_C,
+) -> Result:
+    """RTT in seconds at which a Reno-friendly sawtooth takes this share of the cubic function's ``K``.
+
+    At the RTT R of its peak a flow of r packets/s has the window W = r R. Its Reno-friendly window takes (1 - b) W / a
+    round trips from b W to W (equation 2 of the report), (1 - b) r R^2 / a seconds if the RTT stays as it is at the
+    peak; the cubic function takes K = cbrt((1 - b) r R / C) (RFC 9438, equation 2). The two are in this ratio at
+    R^5 = share^3 a^3 / (C (1 - b)^2 r^2). Below this RTT the straight line is ahead of the curve at the peak. ``c`` in
+    packets/s^3; broadcast.
+    """
+    kept = 1.0 - _f(b)
+    fifth = (_f(share_of_k) * _f(a)) ** 3 / (_f(c) * kept**2 * _f(peak_rate_pps) ** 2)
+    return np.asarray(fifth**0.2)

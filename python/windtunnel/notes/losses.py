@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import Flow, Subject, impairments
+from windtunnel.notes.subject import Flow, Subject, impairments, selects
 from windtunnel.notes.words import count, percent, rate, time, times
 
 #: What a path must offer above the rate that losses allow for these to be said to decide.
@@ -150,7 +150,8 @@ def _loss_probability(subject: Subject, flow: Flow) -> float:
     kept = 1.0
     for queue in subject.path(flow):
         for element in impairments(queue.link):
-            if element["kind"] == "loss" and element.get("affects") in ("all", "data"):
+            concerned = selects(element.get("only"), flow)
+            if element["kind"] == "loss" and element.get("affects") in ("all", "data") and concerned:
                 kept *= 1 - _share(element.get("probability"))
     return 1 - kept
 

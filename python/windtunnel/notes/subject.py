@@ -354,3 +354,8 @@ def impairments(link: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """A link's impairments with their parameters."""
     given = link.get("impair") or ()
     return [given] if isinstance(given, Mapping) else [each for each in given if isinstance(each, Mapping)]
+
+
+def selects(only: Mapping[str, Any] | None, flow: Flow) -> bool:
+    """Whether an impairment's ``only`` takes all packets of a flow; code points may differ from packet to packet."""
+    return not only or (set(only) == {"flows"} and flow.index in only["flows"])

@@ -11,8 +11,8 @@ use crate::params::{ChildSlot, Takes};
 
 pub(crate) use children::Children;
 pub use drr::DrrParams;
+pub use filter::Filter;
 pub(crate) use filter::Filters;
-pub use filter::{EcnField, Filter};
 pub use prio::{Prio, PrioParams};
 pub use round::RoundRobin;
 pub use wrr::WrrParams;

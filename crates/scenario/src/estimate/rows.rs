@@ -297,7 +297,7 @@ fn numbers_of_discipline(link: &Link) -> usize {
 }
 
 pub(super) fn build(link: &Link) -> Box<dyn QueueDiscipline> {
-    let ecn = EcnPolicy { mode: link.queue.ecn_mode, ..EcnPolicy::default() };
+    let ecn = EcnPolicy { mode: link.queue.ecn_mode, mds: link.queue.mds_dscp };
     link.queue.spec.build(&QueueInit { ecn, limit: link.queue.limit, seed: 0, age: link.queue.age })
 }
 

@@ -20,6 +20,7 @@ use super::ecn;
 use super::fault::Fault;
 use super::interrupt::Interrupt;
 use super::link::{LONGEST_DELAY, Surroundings};
+use super::mds_dscp::mds_dscp;
 use super::record::Names;
 use super::route::{Graph, check_length, check_tunnels};
 use super::rtp::over_rtp;
@@ -182,7 +183,7 @@ fn carried(
     if application.protocol() == Protocol::Udp {
         refuse(
             at,
-            &["cc", "tcp", "iw", "ack", "pacing", "unresponsive"],
+            &["cc", "tcp", "iw", "ack", "pacing", "unresponsive", "mds_dscp"],
             "belongs to TCP; this application uses UDP",
         )?;
         let (scheme, ect) = ecn::ecn(at, of_ecn(Feedback::Classic, false))?;
@@ -198,7 +199,11 @@ fn carried(
             Control::Bsd42(params) => {
                 let allowed = fields::<Bsd42Params>().join(", ");
                 let problem = format!("does not go with `bsd42`; the keys in its table `cc` are {allowed}");
-                refuse(at, &["tcp", "iw", "ack", "pacing", "ecn", "ect", "unresponsive"], &problem)?;
+                refuse(
+                    at,
+                    &["tcp", "iw", "ack", "pacing", "ecn", "ect", "unresponsive", "mds_dscp"],
+                    &problem,
+                )?;
                 if let ApplicationConfig::Poisson(_) = application {
                     return Err(at
                         .get("app")
@@ -210,6 +215,9 @@ fn carried(
         };
     let needs = controller.needs();
     let (feedback, ect) = ecn::ecn(at, of_ecn(needs.feedback, needs.scalable))?;
+    if !feedback.is_mds() {
+        refuse(at, &["mds_dscp"], "belongs to a flow with MDS: cc = \"reno-mds\", or ecn = \"mds\"")?;
+    }
     let mechanisms = tcp(root, at, of.endpoints, needs, detection)?;
     if mechanisms.as_ref().is_some_and(|tcp| tcp.ecn_nonce) {
         ecn::allows_nonces(at, feedback, ect)?;
@@ -225,7 +233,7 @@ fn carried(
         iw: (of.mtu - headers) * u64::from(initial_window(&at.get("iw"), iw)?),
         ecn: ecn::code_point(feedback, ect),
         feedback,
-        dscp: if feedback.is_mds() { Dscp::MDS } else { Dscp::DEFAULT },
+        dscp: if feedback.is_mds() { mds_dscp(at)? } else { Dscp::DEFAULT },
         ..plain
     };
     let ack = ack(&at.get("ack"), of.endpoints)?;

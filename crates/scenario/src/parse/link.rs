@@ -1,8 +1,6 @@
 //! Links and their queues.
 
-use std::sync::Arc;
-
-use windtunnel_sim::element::ElementParams;
+use windtunnel_qdisc::Selector;
 use windtunnel_sim::{Change, LinkParams, LinkRate};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -12,9 +10,10 @@ use super::document::Value;
 use super::fault::Fault;
 use super::files::Files;
 use super::interrupt::Interrupt;
+use super::limit::{Bdp, Crossing};
 use super::queue::queue;
 use super::rate::link_rate;
-use crate::model::{Endpoints, Link};
+use crate::model::{Endpoints, Impairment, Link};
 use crate::registry::Registry;
 
 /// The maximum rate of a link: above it, packets would take no time at the clock's resolution.
@@ -34,6 +33,8 @@ pub(crate) struct Surroundings<'f> {
     pub(crate) mtu: Bytes,
     /// The end of the run.
     pub(crate) end: Time,
+    /// How many flows there are, each member of a group counted.
+    pub(crate) flows: u64,
     /// The files that the scenario may name.
     pub(crate) files: &'f Files,
     pub(crate) interrupt: Interrupt<'f>,
@@ -48,13 +49,13 @@ pub(crate) struct Place {
     pub(crate) keys: &'static [&'static str],
 }
 
-/// Reads the link whose table is `at`. `bdp_rtt` is the round-trip time for multiples of the bandwidth-delay product,
-/// if there is one.
+/// Reads the link whose table is `at`. `crossing` are the flows for multiples of the bandwidth-delay product, if they are
+/// known.
 pub(crate) fn link(
     at: &Cursor<'_>,
     place: Place,
     rate_is_optional: bool,
-    bdp_rtt: Option<Duration>,
+    crossing: Option<Crossing>,
     of: Surroundings<'_>,
 ) -> Result<Link, Fault> {
     of.interrupt.check()?;
@@ -75,8 +76,8 @@ pub(crate) fn link(
     params.resolve(of.endpoints == Endpoints::Ideal);
     let elements = elements(&at.get("impair"), of)?;
     check_changes(&params.changes, &at.get("changes"), rate.as_ref(), of.end)?;
-    let bdp = match (&rate, bdp_rtt) {
-        (Some(LinkRate::Fixed(rate)), Some(rtt)) => Some(*rate * rtt),
+    let bdp = match (&rate, crossing) {
+        (Some(LinkRate::Fixed(rate)), Some(crossing)) => Some(Bdp::new(*rate, crossing)),
         _ => None,
     };
     let queue = queue(&at.get("queue"), bdp, params.overhead, of.registry)?;
@@ -84,7 +85,7 @@ pub(crate) fn link(
 }
 
 /// Reads what happens behind a link: one element, or a list of them, in the order in which packets pass them.
-fn elements(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Arc<dyn ElementParams>>, Fault> {
+fn elements(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Impairment>, Fault> {
     if !at.is_given() {
         return Ok(Vec::new());
     }
@@ -92,13 +93,37 @@ fn elements(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Arc<dyn Element
         return Err(at.fault("needs endpoints = \"linux\": ideal endpoints know no loss and no reordering"));
     }
     let mut all = match at.value() {
-        Some(Value::List(items)) => (0..items.len())
-            .map(|i| of.registry.elements.read(&at.item(i), of.registry))
-            .collect::<Result<_, _>>()?,
-        _ => vec![of.registry.elements.read(at, of.registry)?],
+        Some(Value::List(items)) => {
+            (0..items.len()).map(|i| element(&at.item(i), of)).collect::<Result<_, _>>()?
+        }
+        _ => vec![element(at, of)?],
     };
     all.sort_by_key(|element| element.stage());
     Ok(all)
+}
+
+/// Reads one element, and which packets it concerns.
+fn element(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Impairment, Fault> {
+    let element = of.registry.elements.read(at, of.registry)?;
+    let only_at = at.get("only");
+    if !only_at.is_given() {
+        return Ok(Impairment { element, only: None });
+    }
+    if element.tunnel_end().is_some() {
+        return Err(
+            only_at.fault("does not go with the end of a tunnel, through which all packets of a route pass")
+        );
+    }
+    let only: Selector = only_at.read()?;
+    only.check("only").map_err(|error| at.out_of_range(error))?;
+    let flows_at = only_at.get("flows");
+    for (index, flow) in only.flows.iter().enumerate() {
+        if u64::from(*flow) >= of.flows {
+            let known = format!("the number of a flow: there are {}, numbered from 0 on", of.flows);
+            return Err(flows_at.item(index).not_allowed(known));
+        }
+    }
+    Ok(Impairment { element, only: Some(only) })
 }
 
 pub(crate) fn check_rate(rate: Rate, at: &Cursor<'_>) -> Result<(), Fault> {

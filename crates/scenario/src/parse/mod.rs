@@ -13,6 +13,7 @@ mod flow;
 mod interrupt;
 mod limit;
 mod link;
+mod mds_dscp;
 pub(crate) mod nearest;
 mod overrides;
 mod queue;

@@ -9,7 +9,8 @@ use windtunnel_units::Bytes;
 use super::cursor::Cursor;
 use super::document::Value;
 use super::fault::Fault;
-use super::limit::limit;
+use super::limit::{Bdp, limit};
+use super::mds_dscp::mds_dscp;
 use crate::model::Queue;
 use crate::registry::Registry;
 
@@ -19,7 +20,7 @@ pub(crate) const DEFAULT_QUEUE: &str = "fifo";
 /// Reads the queue of a link with this overhead. `bdp` is the bandwidth-delay product of its path, if there is one.
 pub(crate) fn queue(
     at: &Cursor<'_>,
-    bdp: Option<Bytes>,
+    bdp: Option<Bdp>,
     overhead: Bytes,
     registry: &Registry,
 ) -> Result<Queue, Fault> {
@@ -28,7 +29,7 @@ pub(crate) fn queue(
     let Nested { spec, limit, ecn_mode } = reader.nested(at, &around)?;
     let age_at = at.get("age");
     let age = if age_at.is_given() { age_at.read()? } else { QueueInit::AGE };
-    Ok(Queue { spec, limit, ecn_mode, age })
+    Ok(Queue { spec, limit, ecn_mode, mds_dscp: mds_dscp(at)?, age })
 }
 
 /// What a queue takes from what is around it.
@@ -54,7 +55,7 @@ impl From<Nested> for ChildSpec {
 
 #[derive(Clone, Copy)]
 struct Reader<'r> {
-    bdp: Option<Bytes>,
+    bdp: Option<Bdp>,
     overhead: Bytes,
     registry: &'r Registry,
 }
@@ -105,9 +106,12 @@ impl Reader<'_> {
         around: &Surrounding,
     ) -> Result<(), Fault> {
         let read = |at: &Cursor<'_>| {
-            let age = at.get("age");
+            let (age, dscp) = (at.get("age"), at.get("mds_dscp"));
             if age.is_given() {
                 return Err(age.fault("belongs to the queue of the link: those inside of it are as old"));
+            }
+            if dscp.is_given() {
+                return Err(dscp.fault("belongs to the queue of the link: those inside of it read the same"));
             }
             self.nested(at, around).map(ChildSpec::from)
         };

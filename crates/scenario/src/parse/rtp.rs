@@ -13,7 +13,11 @@ use crate::model::Transport;
 
 /// Reads how media over RTP are carried: a controller sets their rate, and the receiver counts marks by itself.
 pub(super) fn over_rtp(at: &Cursor<'_>, plain: Endpoint, of: Surroundings<'_>) -> Result<Carried, Fault> {
-    refuse(at, &["tcp", "iw", "ack", "pacing", "unresponsive"], "belongs to TCP; this application uses RTP")?;
+    refuse(
+        at,
+        &["tcp", "iw", "ack", "pacing", "unresponsive", "mds_dscp"],
+        "belongs to TCP; this application uses RTP",
+    )?;
     let cc = at.get("cc");
     let able = match controller(&cc, of.endpoints, of.registry)? {
         Control::By(Controller { name, params, .. }) if params.needs().media => Some((name, params)),

@@ -11,6 +11,7 @@ use super::fault::Fault;
 use super::files::Files;
 use super::flow::{Topology, flows, longest_rtt};
 use super::interrupt::Interrupt;
+use super::limit::Crossing;
 use super::link::{Place, Surroundings, link};
 use super::overrides;
 use super::record::{Names, check_windows, record};
@@ -66,6 +67,7 @@ fn resolve(at: &Cursor<'_>, reading: &Reading<'_>) -> Result<Scenario, Fault> {
         endpoints: file.endpoints,
         mtu: file.mtu,
         end,
+        flows: file.flow.iter().map(|table| u64::from(table.count)).sum(),
         files: &Files::new(reading.file, reading.allow_read),
         interrupt,
         registry: reading.registry,
@@ -102,9 +104,10 @@ fn topology(file: &File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(Shape
             return Err(key.fault("is either [bottleneck] or a graph of [[node]] and [[link]], not both"));
         }
     }
-    let bdp_rtt = Some(longest_rtt(&file.flow, &at.get("flow"))?);
+    // All flows cross the bottleneck.
+    let crossing = Some(Crossing { longest_rtt: longest_rtt(&file.flow, &at.get("flow"))?, flows: of.flows });
     let place = |name: &str| Place { name: name.to_owned(), ends: None, keys: &[] };
-    let mut links = vec![link(&at.get("bottleneck"), place("bottleneck"), false, bdp_rtt, of)?];
+    let mut links = vec![link(&at.get("bottleneck"), place("bottleneck"), false, crossing, of)?];
     if file.reverse.is_some() {
         links.push(link(&at.get("reverse"), place("reverse"), true, None, of)?);
     }

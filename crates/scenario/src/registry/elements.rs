@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_sim::element::{
-    AckThinningParams, AggregationParams, CorruptionParams, DscpBleacherParams, DuplicationParams,
-    EcnBleacherParams, ElementParams, GilbertElliottParams, JitterParams, LossParams, OptionStripperParams,
-    OutageParams, PeriodicLossParams, ReorderingParams, ScriptedLossParams, ScriptedReorderingParams,
-    TunnelEntryParams, TunnelExitParams,
+    AckThinningParams, AggregationParams, BurstDelayParams, CorruptionParams, DscpBleacherParams,
+    DuplicationParams, EcnBleacherParams, ElementParams, GilbertElliottParams, JitterParams,
+    LinearDelayParams, LossParams, OptionStripperParams, OutageParams, PeriodicLossParams, ReorderingParams,
+    ScriptedLossParams, ScriptedReorderingParams, TunnelEntryParams, TunnelExitParams,
 };
 
 use super::{Entry, Registry, RegistryError};
@@ -32,6 +32,8 @@ impl Registry {
         self.register_element::<DuplicationParams>()?;
         self.register_element::<AggregationParams>()?;
         self.register_element::<JitterParams>()?;
+        self.register_element::<LinearDelayParams>()?;
+        self.register_element::<BurstDelayParams>()?;
         self.register_element::<ReorderingParams>()?;
         self.register_element::<ScriptedReorderingParams>()?;
         self.register_element::<DscpBleacherParams>()?;

@@ -27,7 +27,10 @@ pub use foreign::{ForeignAlgorithm, ForeignParameter, ForeignValue};
 pub(crate) use short::{MDS_SUFFIX, Parsed, SHORT_NAMES, SUFFIXES, name_of};
 
 /// The keys of a queue's table beside `kind` and the parameters of the algorithm.
-const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode", "age"];
+const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode", "mds_dscp", "age"];
+
+/// The same of an impairment.
+const ELEMENT_KEYS: &[&str] = &["only"];
 
 /// All algorithms that a scenario can name. [`Registry::default`] has those of windtunnel.
 #[derive(Clone, Debug)]
@@ -81,7 +84,7 @@ impl Default for Registry {
             responses: Family::new("a response", &[SLOW_START, RESPONSE]),
             queues: Family::new("a queue", QUEUE_KEYS),
             aqms: Family::new("an AQM", &[]),
-            elements: Family::new("an impairment", &[]),
+            elements: Family::new("an impairment", ELEMENT_KEYS),
             applications: Family::new("an application", &[]),
         };
         registry.register_controllers().expect("built-in names differ");

@@ -111,6 +111,29 @@ fn limits() {
     assert_eq!(two.links[0].queue.limit, Limit::Bytes(Bytes::new(1_000_000)));
 }
 
+/// `bdp/sqrt(n)` is the product at the longest round trip over the square root of the number of flows, members of
+/// groups included (Appenzeller and others 2004). 100 Mbit/s * 80 ms = 1 MB; 9 + 16 flows make a fifth of it.
+#[test]
+fn limits_of_many_flows() {
+    let more = "count = 9\n[[flow]]\ncc = \"cubic\"\nrtt = \"80 ms\"\ncount = 16";
+    let limit = |text: &str| {
+        let queue = format!("{{ kind = \"fifo\", limit = \"{text}\" }}");
+        one_flow(&queue, &format!("cc = \"reno\"\n{more}")).links[0].queue.limit
+    };
+    for (text, bytes) in [
+        ("bdp/sqrt(n)", 200_000),
+        ("1 bdp/sqrt(n)", 200_000),
+        ("2 BDP/sqrt(n)", 400_000),
+        ("0.5bdp/sqrt(n)", 100_000),
+        ("1 bdp", 1_000_000),
+    ] {
+        assert_eq!(limit(text), Limit::Bytes(Bytes::new(bytes)), "{text}");
+    }
+    let one = one_flow("{ kind = \"fifo\", limit = \"bdp/sqrt(n)\" }", "cc = \"reno\"");
+    assert_eq!(one.links[0].queue.limit, Limit::Bytes(Bytes::new(250_000)), "100 Mbit/s * 20 ms, one flow");
+    assert_eq!(parse(&one.to_toml()), one, "printed as bytes, which read back");
+}
+
 /// Members of a group start `stagger` apart; spans of activity are kept.
 #[test]
 fn schedules() {

@@ -17,7 +17,7 @@ pub(crate) const CORPUS: [&str; 5] = [
 const MOST_FLOWS: usize = 50;
 
 /// Pieces that a change inserts: some mean something to the parser, others nothing.
-const WORDS: [&str; 41] = [
+const WORDS: [&str; 42] = [
     "\"",
     "'",
     "[",
@@ -47,6 +47,7 @@ const WORDS: [&str; 41] = [
     "\"1e9 h\"",
     "\"-1 Mbit/s\"",
     "\"1 bdp\"",
+    "\"bdp/sqrt(n)\"",
     "\"1e308 bdp\"",
     "\"1e18 packets\"",
     "\"unlimited\"",

@@ -112,6 +112,7 @@ fn queue() -> impl Strategy<Value = String> {
         line(1..1_000_000_000_000_u64, |n| format!(", limit = \"{n} B\"")),
         line(1..1_000_000_000_000_u64, |n| format!(", limit = \"{n} ns\"")),
         line(0.01..9.0, |x: f64| format!(", limit = \"{x} bdp\"")),
+        line(0.01..9.0, |x: f64| format!(", limit = \"{x} bdp/sqrt(n)\"")),
     ]);
     let kind = Union::new(vec![
         line(any::<bool>(), |b| format!("kind = \"fifo\", headdrop = {b}")),

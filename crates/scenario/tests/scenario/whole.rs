@@ -14,6 +14,7 @@ mod misuse;
 mod offload;
 mod outage;
 mod scream;
+mod selected;
 mod signals;
 mod tfrc;
 mod vivace;

@@ -6,7 +6,41 @@ use std::collections::{BinaryHeap, VecDeque};
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
-use super::Passage;
+use super::{Passage, Tally};
+
+/// Packets that a varying delay holds: in order, or each by its own time.
+#[derive(Debug)]
+pub(super) enum Held {
+    InOrder(InOrder),
+    ByTime(ByTime),
+}
+
+impl Held {
+    pub(super) fn new(reorder: bool) -> Held {
+        if reorder { Held::ByTime(ByTime::default()) } else { Held::InOrder(InOrder::default()) }
+    }
+
+    pub(super) fn enter(&mut self, packet: Packet, due: Time, now: Time) -> Passage {
+        match self {
+            Held::InOrder(packets) => packets.enter(packet, due, now),
+            Held::ByTime(packets) => packets.enter(packet, due),
+        }
+    }
+
+    pub(super) fn next_due(&self) -> Time {
+        match self {
+            Held::InOrder(packets) => packets.next_due(),
+            Held::ByTime(packets) => packets.next_due(),
+        }
+    }
+
+    pub(super) fn release(&mut self, now: Time, tally: &mut Tally) -> Option<Packet> {
+        match self {
+            Held::InOrder(packets) => packets.release(now),
+            Held::ByTime(packets) => packets.release(now, &mut tally.reordered),
+        }
+    }
+}
 
 /// Packets in order of arrival; each leaves when it and all packets before it are due.
 #[derive(Debug, Default)]

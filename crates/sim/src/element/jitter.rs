@@ -10,7 +10,7 @@ use windtunnel_algorithm::{Params, RandomStream};
 use windtunnel_units::{Duration, OutOfRange, Time};
 use windtunnel_wire::Packet;
 
-use super::due::{ByTime, InOrder};
+use super::due::Held;
 use super::{Element, ElementParams, Passage, Stage, Tally};
 use crate::random::Random;
 
@@ -96,12 +96,6 @@ struct Jitter {
     held: Held,
 }
 
-#[derive(Debug)]
-enum Held {
-    InOrder(InOrder),
-    ByTime(ByTime),
-}
-
 impl Jitter {
     fn new(params: &JitterParams, random: RandomStream) -> Jitter {
         Jitter {
@@ -109,11 +103,7 @@ impl Jitter {
             mean: params.mean.as_nanos_f64(),
             deviation: params.deviation.as_nanos_f64(),
             random: Random::from(random),
-            held: if params.reorder {
-                Held::ByTime(ByTime::default())
-            } else {
-                Held::InOrder(InOrder::default())
-            },
+            held: Held::new(params.reorder),
         }
     }
 
@@ -137,23 +127,14 @@ impl Jitter {
 impl Element for Jitter {
     fn enter(&mut self, packet: Packet, now: Time, _tally: &mut Tally) -> Passage {
         let due = now + self.delay();
-        match &mut self.held {
-            Held::InOrder(packets) => packets.enter(packet, due, now),
-            Held::ByTime(packets) => packets.enter(packet, due),
-        }
+        self.held.enter(packet, due, now)
     }
 
     fn next_release(&self) -> Time {
-        match &self.held {
-            Held::InOrder(packets) => packets.next_due(),
-            Held::ByTime(packets) => packets.next_due(),
-        }
+        self.held.next_due()
     }
 
     fn release(&mut self, now: Time, tally: &mut Tally) -> Option<Packet> {
-        match &mut self.held {
-            Held::InOrder(packets) => packets.release(now),
-            Held::ByTime(packets) => packets.release(now, &mut tally.reordered),
-        }
+        self.held.release(now, tally)
     }
 }

@@ -11,6 +11,7 @@
 
 mod affects;
 mod aggregation;
+mod burst_delay;
 mod code_point;
 mod corruption;
 mod counting;
@@ -20,6 +21,7 @@ mod duplication;
 mod ecn_bleacher;
 mod gilbert_elliott;
 mod jitter;
+mod linear_delay;
 mod loss;
 mod option_stripper;
 mod outage;
@@ -35,6 +37,7 @@ mod tunnel_exit;
 use std::fmt;
 
 use windtunnel_algorithm::{AnyParams, RandomStream};
+use windtunnel_qdisc::Selector;
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
@@ -42,6 +45,7 @@ use crate::network::ElementSpec;
 
 pub use affects::Affects;
 pub use aggregation::AggregationParams;
+pub use burst_delay::BurstDelayParams;
 pub use code_point::CodePoint;
 pub use corruption::CorruptionParams;
 pub use dscp_bleacher::{DscpBleacherParams, DscpBleaching};
@@ -49,6 +53,7 @@ pub use duplication::DuplicationParams;
 pub use ecn_bleacher::EcnBleacherParams;
 pub use gilbert_elliott::GilbertElliottParams;
 pub use jitter::{JitterDistribution, JitterParams};
+pub use linear_delay::LinearDelayParams;
 pub use loss::LossParams;
 pub use option_stripper::{OptionStripperParams, Stripped, StrippedFrom};
 pub use outage::{OutageParams, OutageTime};
@@ -186,6 +191,7 @@ pub(crate) struct ElementStats {
 #[derive(Debug)]
 pub(crate) struct PlacedElement {
     element: Box<dyn Element>,
+    only: Option<Selector>,
     stats: ElementStats,
 }
 
@@ -197,13 +203,17 @@ impl PlacedElement {
             panic!("{}: {error}", spec.name);
         }
         let element = spec.config.build(RandomStream::new(spec.seed));
-        PlacedElement { element, stats: ElementStats::default() }
+        PlacedElement { element, only: spec.only.clone(), stats: ElementStats::default() }
     }
 
     /// A packet enters.
     pub(crate) fn enter(&mut self, packet: Packet, now: Time) -> Passage {
         let stats = &mut self.stats;
         stats.arrived += 1;
+        if self.only.as_ref().is_some_and(|only| !only.selects(&packet)) {
+            stats.passed += 1;
+            return Passage::On(packet);
+        }
         let passage = self.element.enter(packet, now, &mut stats.tally);
         match &passage {
             Passage::On(_) => stats.passed += 1,

@@ -12,6 +12,7 @@ use super::*;
 
 mod middleboxes;
 mod order;
+mod periods;
 
 const MTU: Bytes = Bytes::new(1500);
 
@@ -37,7 +38,7 @@ fn ack(flow: u32, number: u64) -> Packet {
 }
 
 fn element(params: impl ElementParams) -> PlacedElement {
-    PlacedElement::new(&ElementSpec { name: "medium".into(), config: Arc::new(params), seed: 1 })
+    PlacedElement::new(&ElementSpec { name: "medium".into(), config: Arc::new(params), only: None, seed: 1 })
 }
 
 /// All packets that leave an element, with their times, when packets arrive at the given times; and the lost
@@ -356,6 +357,14 @@ fn parameters_are_checked() {
         ..Default::default()
     };
     assert_eq!(key(&pareto), Err("deviation"));
+    let ms = Duration::from_millis;
+    let linear = |min, max, period| LinearDelayParams { min, max, period, reorder: false };
+    assert_eq!(key(&linear(ms(2), ms(1), ms(1))), Err("max"));
+    assert_eq!(key(&linear(ms(2), ms(2), Duration::ZERO)), Err("period"));
+    let burst = |min_period, max_period| BurstDelayParams { min_period, max_period, ..Default::default() };
+    assert_eq!(key(&burst(Duration::from_micros(999), ms(1))), Err("min_period"));
+    assert_eq!(key(&burst(ms(2), ms(1))), Err("max_period"));
+    assert_eq!(key(&burst(ms(1), ms(1))), Ok(()));
 }
 
 /// Defaults are valid, and survive a trip through a scenario's text.
@@ -380,6 +389,8 @@ fn defaults_are_valid() {
         DuplicationParams,
         AggregationParams,
         JitterParams,
+        LinearDelayParams,
+        BurstDelayParams,
         ReorderingParams,
         ScriptedReorderingParams,
         DscpBleacherParams,

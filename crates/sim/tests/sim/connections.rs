@@ -127,8 +127,12 @@ fn a_parking_lot_with_an_asymmetric_way_back() {
         spec
     });
     let mut network = network(links, flows.collect(), Duration::from_secs(60));
-    let medium =
-        |name: &str, config: Arc<dyn ElementParams>| ElementSpec { name: name.into(), config, seed: 3 };
+    let medium = |name: &str, config: Arc<dyn ElementParams>| ElementSpec {
+        name: name.into(),
+        config,
+        only: None,
+        seed: 3,
+    };
     let loss = LossParams { probability: Probability::clamped(0.1), affects: Affects::Acks };
     network.elements =
         vec![medium("thinning", Arc::new(AckThinningParams::default())), medium("loss", Arc::new(loss))];

@@ -231,6 +231,7 @@ pub(crate) fn path(
         .map(|(i, config)| ElementSpec {
             name: format!("medium{i}"),
             config,
+            only: None,
             seed: stream_seed(1, &format!("medium {i}")),
         })
         .collect();

@@ -53,7 +53,9 @@ def netem(delay_s: float, elements: Sequence[Element]) -> tuple[list[str], list[
     reorder: list[str] = []
     for element in elements:
         kind = str(element["kind"])
-        if str(element.get("affects", "all")) != "all":
+        if "only" in element:
+            notes.append(f"{kind}: tc would affect all packets, not only those of a filter")
+        elif str(element.get("affects", "all")) != "all":
             notes.append(f"{kind}: tc would affect all packets, not only {element['affects']}")
         elif kind in WORDS:
             losses += kind in ("loss", "gilbert-elliott")

@@ -1,11 +1,18 @@
 """The mode of CUBIC on a path: the background of the report's figures 3, 4 and 6.
 
-The report takes the switch-over RTT from equation 6 of [Bri21] ("PI2 Parameters", arXiv:2107.01003). Here it follows
-from RFC 9438 itself, with the same assumption that all sawteeth peak at the tail of the buffer, or at the AQM's target:
-CUBIC and Reno reduce together and have equal rates, so that one sawtooth takes T seconds (the fluid model of
-``models.sawteeth``), in which the Reno-friendly window rises in a straight line from 0.7 W to W. The cubic function
-does so in K seconds, on a concave curve whose slope starts at 3 (1 - b) W / K. So with T <= K/3 the straight line is
-ahead all the way, and with T >= K the curve is; in between, one overtakes the other part-way.
+The report takes the switch-over RTT from equation 6 of [Bri21] ("PI2 Parameters", arXiv:2107.01003), whose text was
+not available. Here it follows from RFC 9438 itself, with the same assumption that all sawteeth peak at the tail of the
+buffer, or at the AQM's target, in two ways.
+
+The equation gives it in closed form, as an RTT that depends on the rate alone: the RTT is taken to stay as it is at
+the peak (``models.cubic_switch_rtt``).
+
+The formula follows the RTT through the sawtooth: CUBIC and Reno reduce together and have equal rates, so that one
+sawtooth takes T seconds (the fluid model of ``models.sawteeth``), in which the Reno-friendly window rises in a straight
+line from 0.7 W to W. The cubic function does so in K seconds, on a concave curve whose slope starts at 3 (1 - b) W / K.
+So with T <= K/3 the straight line is ahead all the way, and with T >= K the curve is; in between, one overtakes the
+other part-way. The same two limits hold for the equation. Round trips are shorter below the peak, which it ignores: its
+sawtooth takes longer than the formula's, so that it finds CUBIC's own mode on somewhat shorter paths.
 """
 
 from __future__ import annotations
@@ -13,6 +20,7 @@ from __future__ import annotations
 from typing import Literal
 
 from windtunnel import models
+from windtunnel.models.mds import CUBIC_BETA
 from windtunnel.models.sawteeth import C_RENO, RENO, Path, synchronized
 
 Mode = Literal["Reno-friendly", "mixed", "CUBIC"]
@@ -36,6 +44,25 @@ def mode(rate_mbps: float, base_rtt_s: float, queue_s: float) -> Mode:
     if period <= concave / 3.0:
         return "Reno-friendly"
     return "mixed" if period < concave else "CUBIC"
+
+
+def switch_rtts(rate_mbps: float) -> tuple[float, float]:
+    """The equation's RTTs in seconds: up to the first CUBIC is Reno-friendly throughout, from the second on never.
+
+    Beside one Reno flow of the same mean rate it has 15/32 of all packets at the peak (the report's equation 8).
+    """
+    rate = float(models.hit_probability(CUBIC_BETA)) * rate_mbps * 1e6 / FRAME_BITS
+    shared, whole = (float(models.cubic_switch_rtt(rate, share)) for share in (1.0 / 3.0, 1.0))
+    return shared, whole
+
+
+def mode_by_equation(rate_mbps: float, base_rtt_s: float, queue_s: float) -> Mode:
+    """The mode of CUBIC beside one Reno flow, by the equation's RTTs and the RTT at the peak."""
+    friendly, cubic = switch_rtts(rate_mbps)
+    peak = base_rtt_s + queue_s
+    if peak <= friendly:
+        return "Reno-friendly"
+    return "mixed" if peak < cubic else "CUBIC"
 
 
 def mode_of_share(friendly: float) -> Mode:

@@ -66,7 +66,14 @@ def _number(group: str, n: dict[str, Any]) -> Row:
     else:
         published, tolerance = printed[0] / printed[1], EXACT
     return compare(
-        f"{group}/{n['id']}", group, n["what"], published, tolerance, [value], "%" if n.get("percent") else ""
+        f"{group}/{n['id']}",
+        group,
+        n["what"],
+        published,
+        tolerance,
+        [value],
+        "%" if n.get("percent") else "",
+        n.get("why", ""),
     )
 
 

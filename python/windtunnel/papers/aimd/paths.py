@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from windtunnel.papers.aimd import whiskers
 from windtunnel.papers.aimd.data_files import template, toml
 from windtunnel.papers.aimd.linux import read_lines
-from windtunnel.papers.aimd.modes import PIE_TARGET_S, Mode, mode, mode_of_share
+from windtunnel.papers.aimd.modes import PIE_TARGET_S, Mode, mode, mode_by_equation, mode_of_share
 from windtunnel.papers.aimd.plan import LIMIT_S, fair_mbps, starts, steady, whisker
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, compare, spread
@@ -45,6 +45,10 @@ class Grid:
     def mode(self, rate: int, rtt: int) -> Mode:
         """CUBIC's mode on a path."""
         return mode(rate, rtt * 1e-3, self.peak_s)
+
+    def mode_by_equation(self, rate: int, rtt: int) -> Mode:
+        """The same by the equation of the switch-over RTT."""
+        return mode_by_equation(rate, rtt * 1e-3, self.peak_s)
 
     def cell(self, rate: int, rtt: int) -> str:
         """The cell of a path."""
@@ -110,6 +114,7 @@ def _group(cells: dict[str, Cell], grid: Grid, *, quick: bool) -> Group:
                     for f in (CUBIC, RENO)
                 ),
                 _shown_mode(grid, (rate, rtt), cell, results),
+                grid.mode_by_equation(rate, rtt),
             )
             for (rate, rtt), cell in zip(paths, used, strict=True)
         ]
@@ -181,24 +186,34 @@ def _reference(grid: Grid, path: tuple[int, int], name: str) -> str:
 def _grid_rows(grid: Grid, paths: list[tuple[int, int]], used: list[Cell], results: Results) -> list[Row]:
     """What holds for the figure as a whole: modes, and the slowest convergence."""
     out = []
-    modes = [grid.mode(*path) for path in paths]
-    friendly = float(sum(m != "CUBIC" for m in modes))
-    what = "paths on which CUBIC is wholly or partly Reno-friendly, by its formula"
-    if grid.figure == "3":
-        note = "section 3.1.3: none of the CUBIC flows are ever in Reno-friendly mode"
-        row = compare(f"{grid.id}/friendly", grid.id, what, 0.0, 0.0, [friendly], "paths", note)
-        out.append(given(row, "rate, RTT and buffer by that formula"))
-    else:
-        out.append(Row(f"{grid.id}/friendly", grid.id, what, None, friendly, None, "paths", "info"))
+    formula = [grid.mode(*path) for path in paths]
+    equation = [grid.mode_by_equation(*path) for path in paths]
     seen = [_recorded(c, results) for c in used]
-    known = [(m, s) for m, s in zip(modes, seen, strict=True) if s is not None]
-    agree = float(sum(a == b for a, b in known)) if known else None
-    note = f"of {len(known)} paths that were run" if known else ""
-    what = "paths on which the run shows the mode of the formula"
-    out.append(Row(f"{grid.id}/modes", grid.id, what, None, agree, None, "paths", "info", note))
+    out += _mode_rows(grid, "", "formula", formula, seen)
+    out += _mode_rows(grid, "equation-", "equation of the switch-over RTT", equation, seen)
+    same = float(sum(a == b for a, b in zip(formula, equation, strict=True)))
+    what = "paths on which formula and equation have the same mode"
+    out.append(Row(f"{grid.id}/equation-formula", grid.id, what, None, same, None, "paths", "info", f"of {len(paths)}"))
     times = [t for c in used for t in results.values(c.name, c.index(converged()))]
     what = "latest convergence of all runs (MSER-5)"
     late = sum(t >= LIMIT_S for t in times)
     note = f"{late} of {len(times)} runs at the limit of {LIMIT_S} s" if times else ""
     out.append(Row(f"{grid.id}/converged", grid.id, what, None, max(times, default=None), None, "s", "info", note))
     return out
+
+
+def _mode_rows(grid: Grid, prefix: str, by: str, modes: list[Mode], seen: list[Mode | None]) -> list[Row]:
+    """CUBIC's modes by a rule: on how many paths it is Reno-friendly at all, and on how many the runs show the same."""
+    friendly = float(sum(m != "CUBIC" for m in modes))
+    id, what = f"{grid.id}/{prefix}friendly", f"paths on which CUBIC is wholly or partly Reno-friendly, by the {by}"
+    if grid.figure == "3":
+        note = "section 3.1.3: none of the CUBIC flows are ever in Reno-friendly mode"
+        row = compare(id, grid.id, what, 0.0, 0.0, [friendly], "paths", note)
+        first = given(row, f"rate, RTT and buffer by the {by}")
+    else:
+        first = Row(id, grid.id, what, None, friendly, None, "paths", "info")
+    known = [(m, s) for m, s in zip(modes, seen, strict=True) if s is not None]
+    agree = float(sum(a == b for a, b in known)) if known else None
+    note = f"of {len(known)} paths that were run" if known else ""
+    what = f"paths on which the run shows the mode of the {by}"
+    return [first, Row(f"{grid.id}/{prefix}modes", grid.id, what, None, agree, None, "paths", "info", note)]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 DPI = 120
 #: Backgrounds by CUBIC's mode: light where it changes part-way up the sawtooth, dark for the cubic function alone.
 SHADES = {"Reno-friendly": "white", "mixed": "#ededed", "CUBIC": "#d2d2d2"}
+#: Height of the strip that shows another rule's modes, relative to the axes.
+STRIP = 0.03
 #: Half the distance between the whiskers of a cell, and the distance from them to the dots of single runs.
 APART, ASIDE = 0.19, 0.11
 
@@ -36,12 +38,16 @@ class Whisker:
 
 @dataclass(frozen=True)
 class Category:
-    """A place on the x axis: its label, the label shared with its neighbours, one whisker per group, the mode."""
+    """A place on the x axis: its label, the label shared with its neighbours, one whisker per group, the mode.
+
+    ``predicted`` is the mode by another rule, drawn as a strip along the axis; empty for none.
+    """
 
     label: str
     group: str
     whiskers: tuple[Whisker | None, ...]
     mode: str = "Reno-friendly"
+    predicted: str = ""
 
 
 def whisker(low: Sequence[float], mean: Sequence[float], high: Sequence[float]) -> Whisker | None:
@@ -89,6 +95,9 @@ def _png(figure: Figure) -> bytes:
 def _panel(axes: Axes, categories: Sequence[Category], top: float) -> None:
     for x, category in enumerate(categories):
         axes.axvspan(x - 0.5, x + 0.5, color=SHADES[category.mode], lw=0, zorder=0)
+        if category.predicted:
+            shade = SHADES[category.predicted]
+            axes.axvspan(x - 0.5, x + 0.5, ymax=STRIP, fc=shade, ec=SOFT, lw=0.5, zorder=1)
         for flow, drawn in enumerate(category.whiskers):
             if drawn is None:
                 continue
@@ -136,5 +145,6 @@ def _legend(axes: Axes, groups: Sequence[str], *, modes: bool) -> None:
     if modes:
         for name, label in (("mixed", "CUBIC partly Reno-friendly"), ("CUBIC", "never Reno-friendly")):
             handles.append(Patch(facecolor=SHADES[name], edgecolor=SOFT, lw=0.5, label=label))
+        handles.append(Patch(facecolor="none", edgecolor=SOFT, lw=0.5, label="strip: by the equation"))
     axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(handles), borderaxespad=0.1,
                 handletextpad=0.5, columnspacing=1.2, fontsize=8)  # fmt: skip

@@ -41,6 +41,10 @@ impl Draft {
                 self.bare("ecn_nonce", true);
             }
         }
+        if has_controller && self.text[start..].contains("-mds\"\n") && self.one_in(3) {
+            let dscp = self.random.log(1, 63);
+            self.text.insert_str(start, &format!("mds_dscp = {dscp}\n"));
+        }
         if !has_controller {
             self.text.truncate(end);
             self.remove(start, &["pacing", "ecn", "iw"]);

@@ -104,7 +104,9 @@ impl Draft {
         if !self.one_in(5) {
             let key = dotted("queue");
             self.table(&format!("[{key}]"));
+            self.has_bdp = table == "bottleneck" && !traced;
             self.queue(&key, rate, 0);
+            self.has_bdp = false;
         }
         if !traced && self.one_in(4) {
             let mut at = 0;
@@ -133,6 +135,8 @@ impl Draft {
             "duplication",
             "aggregation",
             "jitter",
+            "linear-delay",
+            "burst-delay",
             "reordering",
             "scripted-reordering",
         ];
@@ -140,6 +144,10 @@ impl Draft {
             let kind = self.random.pick(&kinds);
             self.table(&format!("[[{table}.impair]]"));
             self.key("kind", kind);
+            if self.one_in(4) {
+                let only = self.random.pick(&["flows = [0]", "ecn = [\"ect0\", \"ect1\"]", "dscp = [0]"]);
+                self.bare("only", format_args!("{{ {only} }}"));
+            }
             self.element(kind, table);
         }
     }
@@ -195,6 +203,21 @@ impl Draft {
                 self.one_of("distribution", &["fixed", "uniform", "normal", "pareto"]);
                 self.some_time("mean", 1, rtt * 4);
                 self.some_time("deviation", 1, rtt * 4);
+                self.some_switch("reorder");
+            }
+            "linear-delay" => {
+                let min = self.random.log(1, rtt * 2);
+                self.time("min", min);
+                self.some_time("max", min, rtt * 4);
+                self.some_time("period", 1, self.duration);
+                self.some_switch("reorder");
+            }
+            "burst-delay" => {
+                let shortest = self.random.log(1_000_000, self.duration.max(1_000_000));
+                self.time("min_period", shortest);
+                self.some_time("max_period", shortest, shortest * 10);
+                self.some_probability("probability");
+                self.some_time("latency", 1, rtt * 4);
                 self.some_switch("reorder");
             }
             _ => {

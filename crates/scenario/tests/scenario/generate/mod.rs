@@ -33,6 +33,8 @@ pub(crate) struct Draft {
     rtt: u64,
     /// The length of the run, in nanoseconds.
     duration: u64,
+    /// Whether the link has a bandwidth-delay product.
+    has_bdp: bool,
 }
 
 /// Reads a random scenario, which may name traces in the folder for temporary files.
@@ -65,7 +67,7 @@ pub(crate) fn generate(seed: u64) -> String {
     let of_packets = u128::from(packets * mtu * 8) * 1_000_000_000 / u128::from(rate);
     let of_round_trips = rtt * random.log(2, 300);
     let duration = (of_packets as u64).max(of_round_trips).clamp(1_000_000, 1_000_000_000_000);
-    let mut draft = Draft { random, text: String::new(), ideal, rate, mtu, rtt, duration };
+    let mut draft = Draft { random, text: String::new(), ideal, rate, mtu, rtt, duration, has_bdp: false };
     draft.top(seed);
     draft.network();
     draft.text

@@ -61,9 +61,17 @@ impl Draft {
             3 => self.some_size("limit", self.mtu, self.mtu * 1000),
             4 => {
                 let packet = (self.mtu * 8_000_000_000 / rate).max(1);
-                self.some_time("limit", packet, packet * 1000);
+                // No limit is longer: at the lowest rates of a way back.
+                self.some_time("limit", packet, (packet * 1000).min(1_000_000_000_000_000));
+            }
+            // A product below a byte is no limit: the shortest round trips and slowest links have none.
+            _ if self.has_bdp && rate / 8 * (self.rtt / 1000) > 100_000_000 => {
+                self.one_of("limit", &["1 bdp", "bdp/sqrt(n)", "2 bdp/sqrt(n)"]);
             }
             _ => {}
+        }
+        if depth == 0 && self.one_in(8) {
+            self.some_number("mds_dscp", 1, 63);
         }
         if kind == "dualpi2" {
             // What a queue around it reads may be nothing that it can.

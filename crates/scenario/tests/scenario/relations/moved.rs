@@ -64,8 +64,9 @@ fn delay(scenario: &Scenario) -> Option<Duration> {
     // Linux counts in ticks or in milliseconds, and CoDel in units of 1024 ns.
     let whole = ticks.fold(2_000_000_000, |all, tick| least_common_multiple(all, tick.as_nanos().max(1)));
     let age = scenario.links.iter().map(|link| link.queue.age.as_nanos()).min()?;
-    // Outages and traces have times of their own.
-    let outages = scenario.links.iter().flat_map(|link| &link.elements).any(|e| e.name() == "outage");
+    // Outages, periods of delays and traces have times of their own.
+    let timed = ["outage", "linear-delay", "burst-delay"];
+    let outages = scenario.links.iter().flat_map(|link| &link.elements).any(|e| timed.contains(&e.name()));
     let traces = scenario.links.iter().any(|link| matches!(link.rate, Some(LinkRate::Trace { .. })));
     // The queues of the MDS document take the start of the run for their last dequeue.
     let text = scenario.to_toml();

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use windtunnel_scenario::{Change, Endpoints, FlowGroup, LinkRate, Member, Scenario, Shape, compile};
+use windtunnel_qdisc::Selector;
+use windtunnel_scenario::{
+    Change, Endpoints, FlowGroup, Impairment, LinkRate, Member, Scenario, Shape, compile,
+};
 use windtunnel_sim::Simulation;
 use windtunnel_sim::element::{CorruptionParams, DuplicationParams, ElementParams, LossParams};
 use windtunnel_sim::recorder::{RecordParams, StateRecording};
@@ -119,7 +122,11 @@ pub(super) fn idle_elements(case: &Case) -> bool {
             Arc::new(CorruptionParams { probability, affects }),
             Arc::new(DuplicationParams { probability, affects }),
         ];
-        link.elements.extend(idle);
+        link.elements.extend(idle.map(|element| Impairment { element, only: None }));
+        // It would lose every packet, and concerns those of a flow that does not exist.
+        let element = Arc::new(LossParams { probability: Probability::ONE, affects });
+        let only = Some(Selector { flows: vec![u32::MAX], ..Selector::default() });
+        link.elements.push(Impairment { element, only });
     }
     let run = Run::of(&other);
     assert_eq!(case.run.digest, run.digest, "idle elements: another digest");

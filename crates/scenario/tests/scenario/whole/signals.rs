@@ -152,6 +152,33 @@ fn mds_through_boxes() {
     assert!(sce > 500 && ce > 10 && seen_sce == 0, "{sce} {ce} {seen_sce}");
 }
 
+/// A queue takes the packets of a flow for those of MDS if and only if they carry its `mds_dscp`: the default of both, or
+/// another value of both. With different values the flow is a conventional one there, as it is behind a box that bleaches the
+/// DSCP; and a box that writes the identifier of the queue makes it one of MDS again.
+#[test]
+fn the_identifier_of_mds_is_that_of_the_queue() {
+    let over = |flow: &str, queue: &str, before: &str| {
+        let flow = format!("cc = \"reno-mds\"\n{flow}");
+        marks(&over(&flow, before, "[]", &format!("mds\", {queue}age = \"1 s")))
+    };
+    let run = |flow: Option<u8>, queue: Option<u8>, before: &str| {
+        let flow = flow.map(|dscp| format!("mds_dscp = {dscp}")).unwrap_or_default();
+        over(&flow, &queue.map(|dscp| format!("mds_dscp = {dscp}, ")).unwrap_or_default(), before)
+    };
+    let known = run(None, None, "[]");
+    assert!(known.0[0] > 500, "{known:?}");
+    for (flow, queue) in [(Some(43), None), (None, Some(43)), (Some(3), Some(3)), (Some(63), Some(63))] {
+        assert_eq!(run(flow, queue, "[]"), known, "{flow:?} {queue:?}");
+    }
+    let conventional = run(None, None, "[\"dscp-bleacher\"]");
+    assert!(conventional.0[0] == 0 && conventional.0[1] > 10, "{conventional:?}");
+    for (flow, queue) in [(Some(3), None), (None, Some(3)), (Some(1), Some(63))] {
+        assert_eq!(run(flow, queue, "[]"), conventional, "{flow:?} {queue:?}");
+    }
+    let remark = "[{ kind = \"dscp-bleacher\", mode = \"remark\", to = 7, affects = \"data\" }]";
+    assert_eq!(run(None, Some(7), remark), known);
+}
+
 /// RFC 9000 section 13.4.2.1: where the ECN field is bleached behind the bottleneck, packets are acknowledged and not counted. The
 /// flow gives up ECN after its first ACKs, and the queue drops instead; one with RFC 3168's echo goes on, deaf to every mark. SCE
 /// are counted as well.
