@@ -85,6 +85,8 @@ def path(
     """
     impairment = f"impair = {{ {impair} }}" if impair else ""
     rate, host = f"{rate_mbps:g} Mbit/s", f'tcp.truesize = "{truesize}"\ntcp.header_block = "{HEADER_BLOCK} B"'
+    if truesize == "sender":  # The runs of 7.3.
+        host += "\ntcp.set_window_clamp = false"
     if as_built:
         rate, queue = WIRE, bucket(queue, rate_mbps)
         host += f'\ntcp.receive_window = "{largest_window(truesize)} B"'
