@@ -212,13 +212,14 @@ def test_numbers_in_notes_come_from_rows():
     rows = [
         Row("a/x-1", "a", "", None, 0.534, None, "", "info", interval=(0.4, 0.6)),
         Row("a/x-2", "a", "", None, 0.546, None, "", "weak"),
+        Row("c", "c", "", None, -0.001, None, "", "info"),
     ]
     text = (
         "{{a/x-1}}, {{a/x-1 .1f}}, {{a/x-* .2f}}, {{a/x-* .1f}}, {{a/x-1 interval .2f}}, {{a/x-2 .0%}}, {x}; "
-        "{{b .2f}}, {{a/x-1 verdict}}, {{a/x-* verdict}}, {{b verdict}}"
+        "{{b .2f}}, {{a/x-1 verdict}}, {{a/x-* verdict}}, {{b verdict}}, {{c .2f}}"
     )
     shown = "0.534, 0.5, 0.53 to 0.55, 0.5, 0.40 to 0.60, 55 %, {x}; \N{HORIZONTAL ELLIPSIS}, "
-    shown += "info, info or agrees weakly, \N{HORIZONTAL ELLIPSIS}"
+    shown += "info, info or agrees weakly, \N{HORIZONTAL ELLIPSIS}, 0.00"
     assert filled(text, rows, whole=False) == shown
     with pytest.raises(ValueError, match="the notes refer to the row b, which does not exist"):
         filled(text, rows, whole=True)

@@ -53,4 +53,5 @@ def _values(row: Row, *, interval: bool) -> list[float]:
 
 
 def _shown(value: float, spec: str) -> str:
-    return f"{100 * value:{spec[:-1]}f} %" if spec.endswith("%") else f"{value:{spec}}"
+    number, unit = (f"{100 * value:{spec[:-1]}f}", " %") if spec.endswith("%") else (f"{value:{spec}}", "")
+    return f"{number if float(number) else number.removeprefix('-')}{unit}"
