@@ -139,8 +139,8 @@ class Tcp(TypedDict, total=False):
     #: whole buffer is offered at once.
     window_growth: bool
 
-    #: When a longer segment shows how much of the memory is data, the window that grows is adapted at once: at most the
-    #: new largest window, and at least what has been offered if that became larger (`tcp_set_window_clamp` in
+    #: When a longer segment shows how much of the memory is data, the window that grows is adapted at once: at most
+    #: the new largest window, and at least what has been offered if that became larger (`tcp_set_window_clamp` in
     #: `tcp_measure_rcv_mss`, so in Linux 6.18). With `false`, as in Linux 6.12 and 7.3, it only goes on from where it
     #: is.
     set_window_clamp: bool
