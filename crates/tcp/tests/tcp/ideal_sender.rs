@@ -90,7 +90,7 @@ fn gives_up_the_identifier() {
         identified.push(last.is_mds(Dscp::MDS));
         let acked = (last.seq + MSS).get();
         let sent = now;
-        now = now + RTT * 5;
+        now += RTT * 5;
         sender.on_ack(&ack(acked, sent, TcpFlags::NONE), now);
     }
     // The ACK of the first window ends the handshake's round trip, those of the second and third one each of the two.

@@ -119,7 +119,7 @@ mod tests {
         let mut test = test_of(4);
         assert!((0..100).all(|number| !round(&mut test, number, 50_000, 1, u32::from(number % 4 == 3))));
         let mut test = test_of(4);
-        let delay = |number: u64| if number % 4 == 0 { 50_000 } else { 0 };
+        let delay = |number: u64| if number.is_multiple_of(4) { 50_000 } else { 0 };
         let fell = (0..100).find(|number| round(&mut test, *number, delay(*number), 0, 0));
         // srtt is read when a round trip ends, by the first ACK of the next: numbers 4, 8, 12 and 16.
         assert_eq!(fell, Some(16));
