@@ -36,7 +36,7 @@ fn sojourns(result: &RunResult, flow: u32, span: Range<u64>) -> (Vec<u64>, Vec<u
 fn sparse_flows_in_a_train_wreck() {
     let text = |classifier: &str, rate: &str| {
         format!(
-            "duration = \"11 s\"\n[record]\nevents = true\n\
+            "duration = \"11 s\"\ntcp = {{ write_size = \"0 B\" }}\n[record]\nevents = true\n\
              [bottleneck]\nrate = \"100 Mbit/s\"\n\
              queue = {{ kind = \"dualsparse\", classifier = \"{classifier}\" }}\n\
              [[bottleneck.changes]]\nat = \"10 s\"\nrate = \"10 Mbit/s\"\n\
