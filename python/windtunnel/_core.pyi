@@ -474,9 +474,10 @@ class RunResult:
         ACK), RFC 9438's cwnd_prior; Linux's origin (the plateau of this epoch), target (the function a least round trip
         ahead), price_segments (segments acknowledged for one of growth), delay_min_s. AIMD and Scalable in whole
         segments: credit_segments (acknowledged, not used for growth); the MDS document's: last_growth_s. The MDS
-        response: sce_in_window (places in use of the limiter's tau). Slow starts, while they last: slow_start_sce (SCE
-        seen); HyStart: least_rtt_s, round_least_rtt_s, round_samples; HyStart++: last_round_min_rtt_s, round_min_rtt_s,
-        css_baseline_rtt_s, css_rounds; ESSP: essp_stage, essp_recover_seq.
+        response: sce_in_window (places in use of the limiter's tau); with its fallback also silent_rounds (congested
+        round trips since the last SCE) and fallen_back (1 once it has given up the identifier). Slow starts, while they
+        last: slow_start_sce (SCE seen); HyStart: least_rtt_s, round_least_rtt_s, round_samples; HyStart++:
+        last_round_min_rtt_s, round_min_rtt_s, css_baseline_rtt_s, css_rounds; ESSP: essp_stage, essp_recover_seq.
 
         Numbers of ``aqm``. PIE: p, qdelay_s, burst_s (the burst allowance left), accu (the sum of p since the last
         drop). RED: avg_bytes, p, max_p. DelTiM, DelTiM2, DelTiC: acc (the control law's accumulator), mds_osc, osc

@@ -108,6 +108,12 @@ pub trait CongestionControl: Debug + Send {
     /// ACK, so that its marks count in the answer to them.
     fn on_delivery(&mut self, _delivery: &Delivery, _path: &PathView) {}
 
+    /// Returns true once the controller has given up its fine signals: from then on its packets leave without the MDS
+    /// identifier. Asked after each [`CongestionControl::on_delivery`] of a flow with MDS.
+    fn is_conventional(&self) -> bool {
+        false
+    }
+
     /// A segment was sent. Called only with [`Needs::departures`].
     fn on_sent(&mut self, _sent: &SentSegment, _path: &PathView) {}
 

@@ -94,6 +94,10 @@ impl CongestionControl for Unresponsive {
         self.inner.on_delivery(&Delivery { ecn: self.heard(delivery.ecn), ..*delivery }, path);
     }
 
+    fn is_conventional(&self) -> bool {
+        self.inner.is_conventional()
+    }
+
     fn on_sent(&mut self, sent: &SentSegment, path: &PathView) {
         self.inner.on_sent(sent, path);
     }

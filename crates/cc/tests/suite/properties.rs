@@ -183,6 +183,10 @@ fn fraction() -> impl Strategy<Value = f64> + Clone {
     (1..100_u32).prop_map(|percent| f64::from(percent) / 100.0)
 }
 
+fn fallback() -> impl Strategy<Value = Option<NonZeroU32>> {
+    prop::option::of((1..20_u32).prop_map(|n| NonZeroU32::new(n).expect("from 1 on")))
+}
+
 fn tau() -> impl Strategy<Value = NonZeroU32> {
     (1..200_u32).prop_map(|n| NonZeroU32::new(n).expect("from 1 on"))
 }
@@ -273,8 +277,9 @@ fn config() -> impl Strategy<Value = WindowedConfig> {
             let arithmetic = if linux { DctcpArithmetic::Linux } else { DctcpArithmetic::Rfc8257 };
             Arc::new(DctcpParams { arithmetic, dctcp_shift_g, dctcp_alpha_on_init }) as _
         }),
-        (tau(), limiter(), ce_md)
-            .prop_map(|(tau, limiter, ce_md)| Arc::new(MdsParams { tau, limiter, ce_md }) as _),
+        (tau(), limiter(), ce_md, fallback()).prop_map(
+            |(tau, limiter, ce_md, fallback)| Arc::new(MdsParams { tau, limiter, ce_md, fallback }) as _
+        ),
     ];
     (avoidance(), slow_start(), response).prop_map(|(avoidance, slow_start, response)| WindowedConfig {
         avoidance,

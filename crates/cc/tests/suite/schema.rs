@@ -85,7 +85,7 @@ fn every_parameter_is_described() {
     check::<BbrStartupParams>(&[]);
     check::<ConventionalParams>(&["ce_md"]);
     check::<AbeParams>(&["beta_ecn"]);
-    check::<MdsParams>(&["tau", "limiter", "ce_md"]);
+    check::<MdsParams>(&["tau", "limiter", "ce_md", "fallback"]);
     check::<SceParams>(&["g", "ce_md", "ce_md_recent", "ce_spread"]);
     check::<DctcpSceParams>(&["ce_md", "ce_md_recent", "ce_spread"]);
     check::<PragueParams>(&[

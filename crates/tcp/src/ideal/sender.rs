@@ -6,8 +6,8 @@
 use std::mem::offset_of;
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, Control, Delivery, EcnFeedback, ExitReason, Marked, Needs,
-    Pacing, PacingNeed, PathView, Phase, SentSegment, Trigger,
+    AckSample, CongestionControl, CongestionEvent, Control, Delivery, EcnFeedback, ExitReason, Feedback,
+    Marked, Needs, Pacing, PacingNeed, PathView, Phase, SentSegment, Trigger,
 };
 use windtunnel_prefetch::{prefetch, prefetch_first};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
@@ -369,6 +369,9 @@ impl Sender {
             let packets = acked.get().div_ceil(self.mss.get()) as u32;
             let delivered = Marked { bytes: acked, packets };
             self.cc.on_delivery(&Delivery { acked, rtt, delivered, ecn, slow_path: false }, path);
+            if self.needs.feedback == Feedback::Sce && self.cc.is_conventional() {
+                self.dscp = Dscp::DEFAULT;
+            }
         }
     }
 

@@ -92,6 +92,11 @@ impl EcnSender {
         self.dscp
     }
 
+    /// The controller has given up MDS: packets leave without its identifier from now on.
+    pub(super) fn drop_identifier(&mut self) {
+        self.dscp = Dscp::DEFAULT;
+    }
+
     /// The flags of a SYN that asks for this scheme (RFC 3168 section 6.1.1, RFC 9768 section 3.1.1).
     pub(crate) fn syn_flags(scheme: FeedbackScheme) -> TcpFlags {
         match scheme {

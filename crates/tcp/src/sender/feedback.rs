@@ -100,6 +100,9 @@ impl Sender {
         let acked = ack.acked.bytes;
         let delivery = Delivery { acked, rtt, delivered: ecn::all(news), ecn, slow_path };
         self.cc.on_delivery(&delivery, &path);
+        if self.endpoint.feedback.is_mds() && self.cc.is_conventional() {
+            self.ecn.drop_identifier();
+        }
     }
 
     /// False while cwnd is being reduced, and for an ACK that acknowledges no data in order; on a path that is known to

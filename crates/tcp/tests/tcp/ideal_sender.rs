@@ -1,10 +1,11 @@
 //! The ideal sender's rules of sending (spec/mds section 2), under a controller with a fixed window.
 
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, Control, ExitReason, Marked, Needs, Pacing, PathView,
-    Phase, Trigger,
+    AckSample, CongestionControl, CongestionEvent, Control, ControllerParams, ExitReason, FlowInit, Marked,
+    MdsParams, Needs, Pacing, PathView, Phase, Trigger, WindowedConfig,
 };
 use windtunnel_tcp::ideal::Sender;
 use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS};
@@ -29,8 +30,8 @@ impl CongestionControl for FixedWindow {
     }
 }
 
-fn sender(window: Bytes, paced: bool) -> Sender {
-    let endpoint = Endpoint {
+fn endpoint(paced: bool) -> Endpoint {
+    Endpoint {
         flow: FlowId::new(3),
         mtu: MSS + HEADERS,
         headers: HEADERS,
@@ -40,8 +41,11 @@ fn sender(window: Bytes, paced: bool) -> Sender {
         ecn: Ecn::Ect0,
         feedback: FeedbackScheme::Mds,
         dscp: Dscp::MDS,
-    };
-    let mut sender = Sender::new(endpoint, Box::new(FixedWindow(window)));
+    }
+}
+
+fn sender(window: Bytes, paced: bool) -> Sender {
+    let mut sender = Sender::new(endpoint(paced), Box::new(FixedWindow(window)));
     sender.set_active(true);
     sender
 }
@@ -63,6 +67,34 @@ fn established(window: Bytes, paced: bool) -> (Sender, Time) {
     let now = Time::ZERO + RTT;
     sender.on_ack(&ack(1, Time::ZERO, TcpFlags::SYN), now);
     (sender, now)
+}
+
+/// spec/mds section 9: after two round trips of 20 ms whose srtt is 11 ms or more above the minimum, and without SCE, a flow with
+/// `fallback = 2` leaves out the identifier, and stays ECN-capable.
+#[test]
+fn gives_up_the_identifier() {
+    let response = MdsParams { fallback: NonZeroU32::new(2), ..MdsParams::default() };
+    let config = WindowedConfig { response: Arc::new(response), ..WindowedConfig::default() };
+    let endpoint = Endpoint { iw: MSS * 2, ..endpoint(false) };
+    let init = FlowInit { iw: MSS * 2, ..FlowInit::new(MSS) };
+    let mut sender = Sender::new(endpoint, config.build(init));
+    sender.set_active(true);
+    sender.poll_transmit(Time::ZERO).expect("a SYN");
+    let mut now = Time::ZERO + RTT;
+    sender.on_ack(&ack(1, Time::ZERO, TcpFlags::SYN), now);
+    let mut identified = Vec::new();
+    for _ in 0..5 {
+        let sent: Vec<Packet> = std::iter::from_fn(|| sender.poll_transmit(now)).collect();
+        let last = sent.last().expect("the window has room");
+        assert_eq!(last.ecn, Ecn::Ect0);
+        identified.push(last.is_mds(Dscp::MDS));
+        let acked = (last.seq + MSS).get();
+        let sent = now;
+        now += RTT * 5;
+        sender.on_ack(&ack(acked, sent, TcpFlags::NONE), now);
+    }
+    // The ACK of the first window ends the handshake's round trip, those of the second and third one each of the two.
+    assert_eq!(identified, [true, true, true, false, false]);
 }
 
 /// A segment may leave iff `in_flight + MSS <= cwnd`: 2.9 segments of window hold two.

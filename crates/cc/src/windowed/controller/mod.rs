@@ -263,6 +263,10 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         self.avoidance.delivered(delivery, &self.window(), path);
     }
 
+    fn is_conventional(&self) -> bool {
+        self.response.is_conventional()
+    }
+
     fn on_established(&mut self, path: &PathView) {
         let mut window = self.window();
         self.avoidance.established(&mut window, path);

@@ -5,12 +5,14 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params, tau};
-use windtunnel_units::{Duration, Time};
+use windtunnel_units::{Bytes, Duration, Time};
 
 use super::conventional::Conventional;
+use super::fallback::Fallback;
 use super::{Kept, Moment, Response, ResponseParams};
 use crate::check;
 use crate::needs::Feedback;
+use crate::sample::{Delivery, PathView};
 use crate::windowed::limiter::{Limiter, LimiterWindow};
 
 /// The MDS response: the conventional response, and `MD^(1/tau)` for each SCE.
@@ -25,11 +27,15 @@ pub struct MdsParams {
     /// The factor of cwnd that CE leaves, if it differs from that of a loss. SCE still scale the controller's own MD.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub ce_md: Option<f64>,
+    /// After how many congested round trips since the last SCE (with CE, or srtt more than 10 ms above the minimum RTT) the flow
+    /// gives up the MDS identifier and is a conventional one: windtunnel's proposal, docs/spec/mds.md section 9. Without
+    /// it the flow never does, as in the document.
+    pub fallback: Option<NonZeroU32>,
 }
 
 impl Default for MdsParams {
     fn default() -> MdsParams {
-        MdsParams { tau: tau::DEFAULT, limiter: LimiterWindow::default(), ce_md: None }
+        MdsParams { tau: tau::DEFAULT, limiter: LimiterWindow::default(), ce_md: None, fallback: None }
     }
 }
 
@@ -53,6 +59,10 @@ impl ResponseParams for MdsParams {
         self.tau
     }
 
+    fn follows_deliveries(&self) -> bool {
+        self.fallback.is_some()
+    }
+
     fn build(&self, md: f64) -> Box<dyn Response> {
         Box::new(Mds {
             conventional: Conventional { ce: self.ce_md },
@@ -60,6 +70,7 @@ impl ResponseParams for MdsParams {
             scaled: (md, scaled_md(md, self.tau)),
             limiter: Limiter::new(self.limiter, self.tau),
             seen: (Time::ZERO, Duration::ZERO),
+            fallback: self.fallback.map(Fallback::new),
         })
     }
 }
@@ -79,6 +90,7 @@ struct Mds {
     limiter: Limiter,
     /// The clock and srtt at the last SCE, for the probe.
     seen: (Time, Duration),
+    fallback: Option<Fallback>,
 }
 
 impl Response for Mds {
@@ -95,8 +107,22 @@ impl Response for Mds {
         self.limiter.take(at.now, at.srtt).then_some(Kept::Factor(self.scaled.1))
     }
 
-    /// Reports the SCE responses in the limiter's window when the last SCE arrived.
+    fn on_delivery(&mut self, delivery: &Delivery, _cwnd: Bytes, path: &PathView) {
+        if let Some(fallback) = &mut self.fallback {
+            fallback.on_delivery(delivery, path);
+        }
+    }
+
+    fn is_conventional(&self) -> bool {
+        self.fallback.is_some_and(|fallback| fallback.has_fallen_back())
+    }
+
+    /// Reports the SCE responses in the limiter's window when the last SCE arrived and, with the fallback test, its count.
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("sce_in_window", self.limiter.in_use(self.seen.0, self.seen.1) as f64);
+        if let Some(fallback) = &self.fallback {
+            out("silent_rounds", f64::from(fallback.silent()));
+            out("fallen_back", f64::from(u8::from(fallback.has_fallen_back())));
+        }
     }
 }

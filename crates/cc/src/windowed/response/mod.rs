@@ -8,6 +8,7 @@
 mod abe;
 mod conventional;
 mod dctcp;
+mod fallback;
 mod mds;
 mod sce;
 
@@ -140,6 +141,11 @@ pub trait Response: Debug + Send {
     /// An ACK delivered data; called before the signals of the same ACK are answered. Called only with
     /// [`ResponseParams::follows_deliveries`].
     fn on_delivery(&mut self, _delivery: &Delivery, _cwnd: Bytes, _path: &PathView) {}
+
+    /// Returns true once the flow has given up its fine signals: [`crate::CongestionControl::is_conventional`].
+    fn is_conventional(&self) -> bool {
+        false
+    }
 
     /// Reports named internal numbers.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}

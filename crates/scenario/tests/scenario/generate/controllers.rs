@@ -40,6 +40,9 @@ impl Draft {
         if suffix.is_empty() && self.one_in(4) {
             self.one_of("response", &["abe", "conventional"]);
         }
+        if suffix == "-mds" && self.one_in(3) {
+            self.some_number("fallback", 1, 20);
+        }
         let growths = ["per-srtt", "per-window", "linux", "per-ack", "per-ack-plus-eighth"];
         match base {
             "reno" | "aimd" if !self.ideal && self.one_in(3) => self.one_of("growth", &growths),

@@ -8,7 +8,7 @@ use windtunnel_cc::{
 };
 use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, Sender, TcpParams};
 use windtunnel_units::{Bytes, Seq, Time};
-use windtunnel_wire::{Ecn, FlowId, MdsCapability, Options, Packet, SackBlock, TcpFlags};
+use windtunnel_wire::{Dscp, Ecn, FlowId, MdsCapability, Options, Packet, SackBlock, TcpFlags};
 
 use super::harness::{MSS, at, endpoint};
 
@@ -16,6 +16,8 @@ use super::harness::{MSS, at, endpoint};
 struct Reports {
     agreed: Option<Feedback>,
     deliveries: Vec<Delivery>,
+    /// What the controller answers: it has given up its fine signals.
+    conventional: bool,
 }
 
 /// A window of ten, and what its sender reports.
@@ -36,6 +38,10 @@ impl CongestionControl for Listener {
 
     fn on_delivery(&mut self, delivery: &Delivery, _: &PathView) {
         self.reports.lock().expect("one thread").deliveries.push(*delivery);
+    }
+
+    fn is_conventional(&self) -> bool {
+        self.reports.lock().expect("one thread").conventional
     }
 
     fn on_ack(&mut self, _: &AckSample, _: &PathView) {}
@@ -113,6 +119,39 @@ fn agreed_feedback() {
         sender.on_ack(&answer, at(syns * 1000));
         let heard = reports.lock().expect("one thread").agreed;
         assert_eq!(heard, Some(agreed), "{scheme:?}, {syns} SYNs, {flags:?}, {mds:?}");
+    }
+}
+
+/// spec/mds section 9: once the controller has given up its fine signals, packets of a flow with MDS leave without the
+/// identifier, and still ECN-capable. The DSCP of another flow is no identifier, and stays.
+#[test]
+fn gives_up_the_identifier() {
+    for (scheme, feedback, left) in [
+        (FeedbackScheme::Mds, Feedback::Sce, Dscp::DEFAULT),
+        (FeedbackScheme::Esce, Feedback::PlainSce, Dscp::MDS),
+    ] {
+        let reports: Arc<Mutex<Reports>> = Arc::default();
+        let cc = Listener { feedback, reports: Arc::clone(&reports) };
+        let endpoint = Endpoint { ecn: Ecn::Ect0, feedback: scheme, dscp: Dscp::MDS, ..endpoint() };
+        let mut sender = Sender::new(endpoint, &Arc::new(TcpParams::default()), Box::new(cc));
+        sender.write(Bytes::MAX);
+        sender.poll_transmit(at(0)).expect("a SYN");
+        let mut accepts = syn_ack(TcpFlags::ECE, at(40));
+        let options = *accepts.options().expect("it permits SACK");
+        accepts.set_options(Options { mds_capable: Some(MdsCapability { log2_tau: 6 }), ..options });
+        sender.on_ack(&accepts, at(40));
+        let data = |sender: &mut Sender, now| {
+            let sent: Vec<Packet> = std::iter::from_fn(|| sender.poll_transmit(now)).collect();
+            let last = sent.last().expect("the window has room");
+            assert_eq!(last.ecn, Ecn::Ect0);
+            last.dscp
+        };
+        assert_eq!(data(&mut sender, at(40)), Dscp::MDS);
+        sender.on_ack(&answer(TcpFlags::NONE, 2, at(40), at(80)), at(80));
+        assert_eq!(data(&mut sender, at(80)), Dscp::MDS, "as long as the controller wants it");
+        reports.lock().expect("one thread").conventional = true;
+        sender.on_ack(&answer(TcpFlags::NONE, 4, at(40), at(81)), at(81));
+        assert_eq!(data(&mut sender, at(81)), left, "{scheme:?}");
     }
 }
 
