@@ -77,6 +77,27 @@ AFTER_A_FAST_LINK: Keys = {
     "flows": [{"cc": "cubic", "count": 2, "path": ["fast", "slow"], "reverse": ["back"]}],
 }
 
+
+def mds_path(
+    cc: Any = "reno-mds", behind: Any = (), back: Any = (), second: Any = None, window: int | None = None
+) -> dict[str, Any]:
+    """A flow and Reno over DelTiM of 20 Mbit/s: elements behind the queue and on the way of the ACKs; a second queue
+    and, over both, a VPN with an anti-replay window.
+    """
+    narrow = "15 Mbit/s" if second else "1 Gbit/s"
+    entry = ["tunnel-entry"] if window else []
+    ends = [{"kind": "tunnel-exit", "replay_window": window}] if window else []
+    links = [
+        {"name": "access", "from": "a", "to": "b", "rate": "1 Gbit/s", "impair": entry},
+        {"name": "first", "from": "b", "to": "c", "rate": "20 Mbit/s", "queue": "deltim", "impair": behind},
+        {"name": "second", "from": "c", "to": "d", "rate": narrow, "queue": second or ONE_MB, "impair": ends},
+        {"name": "back", "from": "d", "to": "a", "rate": "1 Gbit/s", "impair": back},
+    ]
+    way = {"path": ["access", "first", "second"], "reverse": ["back"], "rtt": "20 ms"}
+    flows = [{"cc": cc, **way}, {"cc": "reno", **way}]
+    return {"duration": "10 s", "nodes": [{"name": n} for n in "abcd"], "links": links, "flows": flows}
+
+
 #: Rules that look at the scenario alone.
 BEFORE: Mapping[str, Case] = {
     # 10 Mbit/s x 40 ms / 8 = 50 kB.
@@ -158,6 +179,18 @@ BEFORE: Mapping[str, Case] = {
         one({"cc": "prague", "rtt": "40 ms"}, {"kind": "codel", "ecn": True, "ecn_mode": "mds"}),
         one({"cc": "prague", "rtt": "40 ms"}, {"kind": "codel", "ecn": True}),
         words=("ECT(1)",),
+    ),
+    "mds-signal-lost": Case(
+        mds_path(behind=[{"kind": "ecn-bleacher", "from": ["ect1"]}]),
+        mds_path(behind=[{"kind": "ecn-bleacher", "from": ["ce"]}]),
+        words=("rewrites ECT(1) behind first", "fallback = 16"),
+    ),
+    # The window holds 64 packets; 15 Mbit/s send 125 of 1500 B in 100 ms.
+    "mds-overtakes-in-vpn": Case(
+        mds_path(second="dualpi2", window=32),
+        mds_path(second="dualpi2", window=125),
+        {"window": 32},
+        ("takes SCE for L4S", "32 packets", "1024"),
     ),
     # 65536 B x 8 / 40 ms = 13.1 Mbit/s, and the link has 100. A window of 600 kB allows 120.
     "receive-window-small": Case(
@@ -250,6 +283,12 @@ AFTER: Mapping[str, Case] = {
         one({"cc": "reno-mds", "rtt": "40 ms"}, "deltim"),
         {"ce": 0, "made": 0},
         ("(FIFO made none)",),
+    ),
+    "mds-beside-own-sce": Case(
+        two({"cc": "reno-mds", "rtt": "40 ms"}, RENO, "cobalt"),
+        two({"cc": "reno-mds", "rtt": "40 ms"}, RENO, {"kind": "codel-mds"}),
+        {"flows": 1},
+        ("own schedule", "reno-sce"),
     ),
     "dense-marks": Case(
         one({**RENO, "ecn": True}, {"kind": "nth", "n": 3}),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from windtunnel.notes import aqm, buffers, ecn, limits, losses, measuring, sharing, starting
+from windtunnel.notes import aqm, buffers, ecn, limits, losses, mds, measuring, sharing, starting
 from windtunnel.notes.note import Note, Rule
 from windtunnel.notes.subject import Subject
 
@@ -26,6 +26,7 @@ RULES: tuple[Rule, ...] = (
     *buffers.RULES,
     *aqm.RULES,
     *ecn.RULES,
+    *mds.RULES,
     *limits.RULES,
     *losses.RULES,
     *sharing.RULES,

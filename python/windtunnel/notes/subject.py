@@ -208,11 +208,10 @@ class Queue:
             return True
         if self.spec.get("ecn_mode") == "none":
             return False
-        aqms = [self.spec, *(self.spec.get(key) or {} for key in ("aqm", "classic", "low_latency"))]
-        aqms = [aqm for aqm in (*aqms, *_children(self.spec)) if aqm]
-        if any(aqm.get("ecn") or aqm.get("ce_threshold") or aqm.get("kind") in MARKERS for aqm in aqms):
+        parts = aqms(self.spec)
+        if any(aqm.get("ecn") or aqm.get("ce_threshold") or aqm.get("kind") in MARKERS for aqm in parts):
             return True
-        return False if all("ecn" in aqm or aqm.get("kind") in PASSIVE | HOLDERS for aqm in aqms) else None
+        return False if all("ecn" in aqm or aqm.get("kind") in PASSIVE | HOLDERS for aqm in parts) else None
 
     @property
     def signals(self) -> int:
@@ -228,6 +227,12 @@ class Queue:
         """A number of its sojourn times, in seconds; NaN without a packet."""
         times = self.measured.get("sojourn_ms") or {}
         return float(times.get(what, math.nan)) / 1e3
+
+
+def aqms(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A queue, its AQMs and the queues in it, each with its parameters."""
+    own = [spec, *(spec.get(key) or {} for key in ("aqm", "classic", "low_latency"))]
+    return [aqm for aqm in (*own, *_children(spec)) if aqm]
 
 
 def _children(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
