@@ -77,11 +77,12 @@ AFTER_A_FAST_LINK: Keys = {
     "flows": [{"cc": "cubic", "count": 2, "path": ["fast", "slow"], "reverse": ["back"]}],
 }
 
-def _mds_path(
+
+def mds_path(
     cc: Any = "reno-mds", behind: Any = (), back: Any = (), second: Any = None, window: int | None = None
 ) -> dict[str, Any]:
-    """A flow and Reno over DelTiM of 20 Mbit/s: elements behind the queue and on the way of the ACKs; a second queue and, over
-    both, a VPN with an anti-replay window.
+    """A flow and Reno over DelTiM of 20 Mbit/s: elements behind the queue and on the way of the ACKs; a second queue
+    and, over both, a VPN with an anti-replay window.
     """
     narrow = "15 Mbit/s" if second else "1 Gbit/s"
     entry = ["tunnel-entry"] if window else []
@@ -180,14 +181,14 @@ BEFORE: Mapping[str, Case] = {
         words=("ECT(1)",),
     ),
     "mds-signal-lost": Case(
-        _mds_path(behind=[{"kind": "ecn-bleacher", "from": ["ect1"]}]),
-        _mds_path(behind=[{"kind": "ecn-bleacher", "from": ["ce"]}]),
-        words=("rewrites ECT(1) behind first", "fallback = 8"),
+        mds_path(behind=[{"kind": "ecn-bleacher", "from": ["ect1"]}]),
+        mds_path(behind=[{"kind": "ecn-bleacher", "from": ["ce"]}]),
+        words=("rewrites ECT(1) behind first", "fallback = 16"),
     ),
     # The window holds 64 packets; 15 Mbit/s send 125 of 1500 B in 100 ms.
     "mds-overtakes-in-vpn": Case(
-        _mds_path(second="dualpi2", window=32),
-        _mds_path(second="dualpi2", window=125),
+        mds_path(second="dualpi2", window=32),
+        mds_path(second="dualpi2", window=125),
         {"window": 32},
         ("takes SCE for L4S", "32 packets", "1024"),
     ),

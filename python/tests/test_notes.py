@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Cli
-from notes_cases import AFTER, AFTER_A_FAST_LINK, BEFORE, CUBIC, RENO, UNLIMITED, Keys, one, two
+from notes_cases import AFTER, AFTER_A_FAST_LINK, BEFORE, CUBIC, RENO, UNLIMITED, Keys, mds_path, one, two
 
 import windtunnel as wt
 from windtunnel.notes import RULES, Subject, notes_after, notes_before
@@ -71,6 +71,28 @@ def test_after_the_run(rule: str) -> None:
     quiet = wt.Scenario(**case.quiet).run()
     assert not named(quiet.notes, rule), named(quiet.notes, rule)
     json.dumps(result.notes, allow_nan=False)
+
+
+def test_the_hazards_of_mds() -> None:
+    """The echo cleared on ACKs says the same as ECT(1) cleared. No note where nothing is cleared behind the queue that
+    marks, where the sender has a fallback, or where a VPN has one queue alone.
+    """
+    stripped = [{"kind": "option-stripper", "options": ["ae-flag"]}]
+    cleared = [{"kind": "ecn-bleacher", "from": ["ect1"]}]
+    (note,) = named(before(mds_path(back=stripped)), "mds-signal-lost")
+    assert "clears AE on its ACKs" in note["text"] and note["flow"] == "reno-mds"
+    fallback = {"kind": "reno-mds", "fallback": 8}
+    before_the_queue = mds_path()
+    before_the_queue["links"][0]["impair"] = cleared
+    for sane in (
+        mds_path(),
+        mds_path("reno", cleared),
+        mds_path(fallback, cleared),
+        before_the_queue,
+        mds_path(window=32),
+    ):
+        assert not [note for note in before(sane) if note["rule"].startswith("mds-")]
+        assert not [note for note in wt.Scenario(**sane).run().notes if note["rule"].startswith("mds-")]
 
 
 def test_numbers_are_those_of_the_summary() -> None:

@@ -9,7 +9,7 @@ from windtunnel.notes.note import Said, Sayings, rule
 from windtunnel.notes.subject import FAIR, Flow, Queue, Subject, aqms, impairments
 from windtunnel.notes.words import count, rate
 
-#: How long MDS packets may overtake others in a queue that takes their marks for L4S: the delay that its classic part has at
+#: How long MDS packets may overtake others in a queue that takes their marks for L4S: the delay of its classic part at
 #: the peaks, several times its target of 15 ms.
 _OVERTAKEN_S = 0.1
 
@@ -32,8 +32,8 @@ def mds_signal_lost(subject: Subject) -> Sayings:
             own = float(flow.measured.get("throughput_mbps") or 0.0)
             got = f" (here {rate(own * 1e6)}, and {rate(mean * 1e6)} each)"
         yield Said(
-            f"{flow.name}: {how}, so that {flow.label} does not learn of its SCE and takes the rate of conventional "
-            f"flows beside it{got}: fallback = 8 makes it one of them, or stop the rewriting",
+            f"{flow.name}: {how}. {flow.label} hears no SCE, and takes the rate of conventional flows next to "
+            f"it{got}: keep ECT(1) and AE as they are, or give the flow fallback = 16, so that it becomes conventional",
             flow=flow,
             numbers={"marked": marked} if subject.ran else {},
         )
@@ -41,9 +41,9 @@ def mds_signal_lost(subject: Subject) -> Sayings:
 
 @rule("mds-overtakes-in-vpn", level="warning", before=True, source="docs/packs/mds-hazards.md; RFC 4303 section 3.4.3")
 def mds_overtakes_in_vpn(subject: Subject) -> Sayings:
-    """A flow with MDS is in a VPN with an anti-replay window, over a queue that marks SCE and then one that takes ECT(1) for
-    L4S: marked packets overtake the others, of which the VPN's exit drops those that come too late. Silent where the window
-    holds 100 ms of packets.
+    """A flow with MDS is in a VPN with an anti-replay window, over a queue that marks SCE and then one that takes
+    ECT(1) for L4S: marked packets overtake the others, of which the VPN's exit drops those that come too late. Silent
+    where the window holds 100 ms of packets.
     """
     for flow in _mds_flows(subject):
         hazard = _overtaken(subject, flow)
@@ -55,9 +55,9 @@ def mds_overtakes_in_vpn(subject: Subject) -> Sayings:
             continue
         seen = f" (here {count(lost, 'packet')})" if subject.ran else ""
         yield Said(
-            f"{flow.name}: {queue.name} takes SCE for L4S, so that marked packets overtake the others of the VPN, whose exit "
-            f"drops what is more than {window} packets late{seen}: a window of 1024, a VPN for each class, or "
-            "mds = true in the second queue",
+            f"{flow.name}: {queue.name} takes SCE for L4S. Marked packets overtake the others of the VPN, whose exit "
+            f"drops what is more than {window} packets late{seen}: set replay_window = 1024, or mds = true in "
+            f"{queue.name}",
             flow=flow,
             numbers={"window": window, **({"lost": lost} if subject.ran else {})},
         )
@@ -65,8 +65,8 @@ def mds_overtakes_in_vpn(subject: Subject) -> Sayings:
 
 @rule("mds-beside-own-sce", level="warning", source="docs/packs/mds-hazards.md; docs/spec/mds.md section 1")
 def mds_beside_own_sce(subject: Subject) -> Sayings:
-    """A queue that flows share marked SCE by a schedule or ramp of its own, not tau for each CE, on a flow with MDS: the two
-    signals do not balance, and neither do the flows.
+    """A queue that flows share marked SCE by a schedule or ramp of its own, not tau for each CE, on a flow with MDS:
+    the two signals do not balance, and neither do the flows.
     """
     for queue in subject.data_queues:
         marked = int(queue.measured.get("sce") or 0)
@@ -76,15 +76,15 @@ def mds_beside_own_sce(subject: Subject) -> Sayings:
             continue
         yield Said(
             f"{queue.name}: {queue.label} marks SCE by its own schedule, not tau for each CE: {mds[0].name} and "
-            f"{others[0].name} do not share as MDS intends. Give the queue the relation (deltim, codel-mds), "
-            "or the flow the response to SCE that the queue was made for (reno-sce)",
+            f"{others[0].name} do not share as MDS intends. Use a queue that does (deltim, codel-mds), turn SCE off in "
+            "this one, or give the flow the response that it was made for (reno-sce)",
             queue=queue,
             numbers={"marked": marked, "flows": len(mds)},
         )
 
 
 def _mds_flows(subject: Subject) -> list[Flow]:
-    """The flows that answer SCE as MDS does and, as far as a run shows, were so understood."""
+    """The flows that answer SCE as MDS does."""
     return [flow for flow in subject.flows if flow.response == "mds"]
 
 
@@ -114,7 +114,7 @@ def _signals_mds(queue: Queue) -> bool:
         return bool(queue.measured.get("sce"))
     if queue.spec.get("ecn_mode") not in (None, "mds", "sce"):
         return False
-    return any(part.get("tau") and part.get("mds", True) or part.get("sce") for part in aqms(queue.spec))
+    return any((part.get("tau") and part.get("mds", True)) or part.get("sce") for part in aqms(queue.spec))
 
 
 def _path(subject: Subject, flow: Flow) -> list[Queue]:
