@@ -126,9 +126,9 @@ CASES = {
     "lost SYN": Case(path(transfer("100 kB"), impair=losses(1, affects="all")), {AGAIN, *FINISH}),
     # 70 segments.
     "tail loss": Case(path(transfer("100 kB"), impair=losses(70)), {AGAIN, *FINISH}),
-    # The retransmission of segment 30 is the 71st segment sent.
+    # The retransmission of segment 30 is the 69th segment sent.
     "lost retransmission": Case(
-        path(transfer("300 kB"), impair=losses(30, 71)), {*LOSS, AGAIN, EARLY, UPDATE, *FINISH}
+        path(transfer("300 kB"), impair=losses(30, 69)), {*LOSS, AGAIN, EARLY, UPDATE, *FINISH}
     ),
     "spurious RTO": Case(
         path(transfer("1 MB"), impair={"kind": "outage", "hold": True, "times": [{"from": "300 ms", "to": "900 ms"}]}),

@@ -188,6 +188,7 @@ BEFORE_PIE: Keys = {
         AHEAD,
         {
             **AHEAD,
+            "seed": 2,
             "bottleneck": {**AHEAD["bottleneck"], "impair": JITTER},
         },
         BEFORE_PIE,

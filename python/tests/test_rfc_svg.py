@@ -76,7 +76,7 @@ def faults(file: Path) -> list[str]:
 def figures() -> dict[str, Figure]:
     """Lines with ticks and thresholds, clouds of dots, log axes, ranges, strips of state, and two axes."""
     title = 'A <title> & "quotes", $formula$, 100 %'
-    flow = {"rtt": "20 ms", "count": 3}
+    flow = {"rtt": "20 ms", "count": 4}
     flows = [{"name": "a & b", "cc": "cubic", **flow}, {"name": "c", "cc": "reno", **flow}]
     link = {"rate": "20 Mbit/s", "queue": "fq_codel"}
     run = Scenario(title=title, duration="3 s", bottleneck=link, flows=flows).run()
@@ -112,7 +112,7 @@ def test_the_check_refuses_other_svg(figures: dict[str, Figure], tmp_path: Path)
 
 
 def test_lines_keep_their_dashes_and_stay_in_their_panels(figures: dict[str, Figure], tmp_path: Path) -> None:
-    """Six flows are told apart by markers and, where several, by dashes; no coordinate is off the page."""
+    """Eight flows are told apart by markers, and the last two by dashes as well; no coordinate is off the page."""
     file = tmp_path / "figure.svg"
     write_figure(figures["every"], file, "rfc-svg")
     root = ElementTree.parse(file).getroot()

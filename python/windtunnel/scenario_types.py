@@ -141,8 +141,7 @@ class Tcp(TypedDict, total=False):
 
     #: When a longer segment shows how much of the memory is data, the window that grows is adapted at once: at most
     #: the new largest window, and at least what has been offered if that became larger (`tcp_set_window_clamp` in
-    #: `tcp_measure_rcv_mss`, so in Linux 6.18). With `false`, as in Linux 6.12 and 7.3, it only goes on from where it
-    #: is.
+    #: `tcp_measure_rcv_mss`, so in Linux 6.18). With `false`, as in Linux 7.3, it only goes on from where it is.
     set_window_clamp: bool
 
     #: The buffer starts at a window of 64 KiB and follows twice what the application reads in a round trip (Linux's

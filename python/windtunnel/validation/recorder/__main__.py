@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.atomic import staged_file
+from windtunnel.validation.linux_bbr import FIRST_EIGHT
 from windtunnel.validation.linux_buffer import SCRIPTS as BUFFER_SCRIPTS
 from windtunnel.validation.linux_close import SCRIPTS as CLOSE_SCRIPTS
 from windtunnel.validation.linux_cubic import SCRIPTS as CUBIC_SCRIPTS
@@ -99,10 +100,13 @@ def text(recorded: Mapping[str, Any]) -> str:
 
 
 def selected(cc: str | None) -> list[LinuxScript]:
-    """All scripts; or CUBIC's with another controller."""
+    """All scripts; or CUBIC's with another controller, and for BBR the one that the reordering timer alone repairs."""
     if cc is None:
         return [*SCRIPTS, *CUBIC_SCRIPTS, *CLOSE_SCRIPTS, *BUFFER_SCRIPTS]
-    return [replace(script, name=script.name.replace("CUBIC", cc), cc=cc) for script in CUBIC_SCRIPTS]
+    scripts = [replace(script, name=script.name.replace("CUBIC", cc), cc=cc) for script in CUBIC_SCRIPTS]
+    if cc == FIRST_EIGHT.cc:
+        scripts.append(replace(FIRST_EIGHT, name=f"{FIRST_EIGHT.name}, {cc}"))
+    return scripts
 
 
 def session_of(script: LinuxScript) -> Session:
