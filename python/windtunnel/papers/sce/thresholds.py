@@ -76,8 +76,8 @@ def _draw(found: Mapping[str, Mapping[int, Sequence[float]]]) -> bytes:
         shares, delays = figure.subplots(1, 2)
         shares.axhspan(FAIR.low, FAIR.high, color="#eef3ee", lw=0, zorder=0)
         shares.annotate(
-            f"fair: {FAIR_TEXT}", (0, FAIR.high), (4, -3), xycoords=("axes fraction", "data"), textcoords="offset points",
-            va="top", color=SOFT, fontsize=8,
+            f"fair: {FAIR_TEXT}", (0, FAIR.high), (4, -3), xycoords=("axes fraction", "data"),
+            textcoords="offset points", va="top", color=SOFT, fontsize=8,
         )  # fmt: skip
         counts = list(found[SHARE.id])
         for axes, name, colour, marker, label in (
