@@ -10,10 +10,11 @@ from paper_suites import assert_complete, assert_nothing_confirmed, assert_valid
 from rich.console import Console
 
 from windtunnel.papers import reproduce, sce, select
+from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.sce import ramp_map
 from windtunnel.papers.sce.data_files import ROOT, toml
 from windtunnel.papers.sce.graphs import SHARE, USED
-from windtunnel.papers.sce.plan import RTT_MS, TWIN_STARTS_MS
+from windtunnel.papers.sce.plan import RTT_MS, TWIN_STARTS_MS, measured
 from windtunnel.papers.suite import Results, Suite
 
 
@@ -116,6 +117,21 @@ def test_the_maps_rows() -> None:
     assert rows["map/dctcp-sce/best"].measured == 2.0
     assert "from 0 to 1.25 ms" in rows["map/dctcp-sce/best"].note
     assert rows["map/cubic-sce/straddling/share"].measured == 0.5
+
+
+@pytest.mark.parametrize(("reno", "part"), [(0.375, 0.0), (0.39, 1.0), (0.61, 1.0), (0.625, 0.0)])
+def test_the_fair_part_of_the_map_has_the_bar_of_all_suites(reno: float, part: float) -> None:
+    """Fair is 38.5 to 61.5 % (papers/words.toml), for the map as for the claims."""
+    outcomes = []
+    for cell in (cell for name, cell in whole().cells.items() if name.startswith("map/")):
+        values = [1.0] * len(cell.measurements)
+        for each, rate in zip(SHARE.of, (reno, 1.0 - reno), strict=True):
+            values[cell.index(measured(*each))] = rate
+        outcomes.append(Outcome(cell.name, 0, tuple(values), {}, 0.1, 1, ""))
+    (group,) = (group for group in whole().groups if group.id == "map")
+    rows = {row.id: row for row in group.rows(Results(whole().cells, outcomes))}
+    assert rows["map/reno-sce/fair"].measured == part
+    assert "38.5 to 61.5 %" in rows["map/reno-sce/fair"].what
 
 
 # --- From end to end --------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from windtunnel.papers.rows import Row
 from windtunnel.papers.sce.data_files import toml
 from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED, Value
 from windtunnel.papers.sce.plan import SENDERS, TARGET_MS, add_cell, measured
-from windtunnel.papers.sce.thresholds import FAIR
+from windtunnel.papers.sce.thresholds import FAIR, FAIR_TEXT
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.trials import mean, trial_row
 
@@ -134,9 +134,9 @@ def _rows(results: Results, law: str, name: str, used: dict[Place, Cell]) -> lis
     shares = _values(results, used, SHARE)
     delays = _values(results, used, DELAY_P95)
     known = np.isfinite(shares)
-    fair = known & (shares >= FAIR[0]) & (shares <= FAIR[1])
+    fair = known & (shares >= FAIR.low) & (shares <= FAIR.high)
     part = float(fair.sum() / known.sum()) if known.any() else None
-    what = f"{name}: part of the map's ramps with which Reno has 35 to 65 % of the throughput"
+    what = f"{name}: part of the map's ramps with which Reno has {FAIR_TEXT} of the throughput"
     rows.append(Row(f"map/{law}/fair", "map", what, None, part, None, "", "info"))
     if fair.any():
         best = int(np.argmin(np.where(fair, delays, np.inf)))

@@ -19,6 +19,7 @@ from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED, number_rows
 from windtunnel.papers.sce.plan import SENDERS, Sender, add_cell, cake, measured, ramp_key, twins
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.trials import mean, mean_interval
+from windtunnel.papers.words import word
 
 #: Values of N. 20 is that of the mail's graph, 1 its basic ramp's, and infinity that of the ramp from the target on.
 COUNTS = (1, 2, 5, 8, 12, 20, 30, 50, 100, 1000)
@@ -26,8 +27,10 @@ QUICK_COUNTS = (8, 20, 50)
 FLOWS = ("reno", "reno-sce")
 VALUES = (SHARE, USED, DELAY_P95)
 
-#: The mail's "good fairness": no flow has more than 65 % of both throughputs.
-FAIR = (0.35, 0.65)
+#: The mail's "good fairness", with the bar that the word has in every suite: a share of both throughputs.
+FAIR = word("fair").limits("share")
+#: The same in a figure and in a row.
+FAIR_TEXT = f"{100 * FAIR.low:.3g} to {100 * FAIR.high:.3g} %"
 
 
 def thresholds_group(cells: dict[str, Cell], sender: Sender, *, quick: bool) -> Group:
@@ -71,10 +74,10 @@ def _draw(found: Mapping[str, Mapping[int, Sequence[float]]]) -> bytes:
     with mpl.rc_context(RC):
         figure = Figure(figsize=(8, 3.9), layout="constrained")
         shares, delays = figure.subplots(1, 2)
-        shares.axhspan(*FAIR, color="#eef3ee", lw=0, zorder=0)
+        shares.axhspan(FAIR.low, FAIR.high, color="#eef3ee", lw=0, zorder=0)
         shares.annotate(
-            "fair: 35 to 65 %", (0, FAIR[1]), (4, -3), xycoords=("axes fraction", "data"), textcoords="offset points",
-            va="top", color=SOFT, fontsize=8,
+            f"fair: {FAIR_TEXT}", (0, FAIR.high), (4, -3), xycoords=("axes fraction", "data"),
+            textcoords="offset points", va="top", color=SOFT, fontsize=8,
         )  # fmt: skip
         counts = list(found[SHARE.id])
         for axes, name, colour, marker, label in (
