@@ -104,6 +104,12 @@ impl Prague {
         !self.in_slow_start() && self.average.rounds >= self.params.prague_rtt_transition
     }
 
+    /// The fractional window is below the least cwnd, which the pace then leaves unused whatever the application sends. The
+    /// module shortens packets there (rule 8), so that two fill the window; segments of full size must grow without.
+    fn is_below_least_cwnd(&self) -> bool {
+        self.window < LEAST_CWND as f64
+    }
+
     fn is_rate_governed(&self) -> bool {
         self.by_rate && self.is_independent()
     }
@@ -147,7 +153,7 @@ impl Prague {
             // This ACK grows nothing, or slow start would undo it.
             return;
         }
-        if unmarked == 0 || self.in_loss || ack.window_unused {
+        if unmarked == 0 || self.in_loss || (ack.window_unused && !self.is_below_least_cwnd()) {
             return;
         }
         if self.in_slow_start() {

@@ -384,6 +384,27 @@ fn unused_windows_do_not_grow() {
     }
 }
 
+/// Rule 1, where the module would shorten packets (rule 8): a fractional window below two segments leaves cwnd, which is never
+/// less, unused by its pace. The flow grows nevertheless, up to two segments, or it would stay at the least rate for ever.
+#[test]
+fn a_window_below_two_segments_grows_unused() {
+    for mode in [PragueMode::Window, PragueMode::Rate] {
+        let params =
+            PragueParams { prague_cwnd_mode: mode, prague_rtt_transition: 0, ..PragueParams::default() };
+        let mut flow = prague(&params, 2, Duration::from_millis(30));
+        for _ in 0..40 {
+            flow.ack(Duration::from_millis(30), 1, CE);
+        }
+        assert!(number(&flow, "window_segments") < 2.0, "{mode:?}");
+        flow.unused = true;
+        for _ in 0..400 {
+            flow.ack(Duration::from_millis(30), 1, CLEAN);
+        }
+        let window = number(&flow, "window_segments");
+        assert!((2.0..3.1).contains(&window), "{mode:?}: {window}");
+    }
+}
+
 /// Section 3.20: Prague is scalable, paced and counts marks, and without counts it is Reno with Linux's pace: 2 in
 /// slow start and 1.2 later. After a SYN that was lost, cwnd and window are one segment.
 #[test]
