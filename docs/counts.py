@@ -35,7 +35,7 @@ Counts: TypeAlias = dict[str, dict[str, Any]]
 
 #: What is written here, in a document.
 BLOCK = re.compile(r"( *)<!-- counts: (\w+) -->\n.*?<!-- end of counts -->", re.DOTALL)
-_VALIDATION = re.compile(r"^(\d+ lines agree, \d+ differ, \d+ are for information)\.$", re.MULTILINE)
+_VALIDATION = re.compile(r"^(\d+) lines agree, (\d+) differ, (\d+) for information\.$", re.MULTILINE)
 
 
 def kept(file: Path = FILE) -> Counts:
@@ -119,7 +119,8 @@ def validation(_: Counts) -> str:
     """The counts of ``windtunnel validate``, from its page."""
     found = _VALIDATION.search((DOCS / "validation.md").read_text(encoding="utf-8"))
     assert found is not None
-    return f"Of its lines {found[1].replace(' lines', '')} ([validation](validation.md))."
+    agree, differ, info = found.groups()
+    return f"Of its lines {agree} agree, {differ} differ, {info} are for information ([validation](validation.md))."
 
 
 BLOCKS: dict[str, Callable[[Counts], str]] = {"table": table, "sentence": sentence, "validation": validation}
