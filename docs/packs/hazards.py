@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 TEMPLATE, NUMBERS, PAGE = (HERE / f"mds-hazards.{kind}" for kind in ("txt", "csv", "md"))
 CAMPAIGNS = HERE.parents[1] / "scenarios" / "campaigns"
 NAMES = ("mds-sce-lost", "mds-in-vpn", "mds-own-sce", "mds-fallback")
-#: A fallback of so many round trips never comes.
+#: A fallback after this number of round trips never comes.
 NEVER = "1000000"
 
 

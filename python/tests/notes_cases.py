@@ -284,7 +284,7 @@ AFTER: Mapping[str, Case] = {
         {"ce": 0, "made": 0},
         ("(FIFO made none)",),
     ),
-    "mds-beside-own-sce": Case(
+    "mds-own-sce": Case(
         two({"cc": "reno-mds", "rtt": "40 ms"}, RENO, "cobalt"),
         two({"cc": "reno-mds", "rtt": "40 ms"}, RENO, {"kind": "codel-mds"}),
         {"flows": 1},

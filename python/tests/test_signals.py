@@ -113,7 +113,7 @@ def command():
 end_cleanly()
 leave(exit_code_of(command))
 """
-#: A library has registered a function that waits for ever.
+#: A library has registered a function that never returns.
 STUCK_AT_THE_END = """\
 import atexit
 atexit.register(threading.Event().wait)

@@ -63,8 +63,8 @@ def mds_overtakes_in_vpn(subject: Subject) -> Sayings:
         )
 
 
-@rule("mds-beside-own-sce", level="warning", source="docs/packs/mds-hazards.md; docs/spec/mds.md section 1")
-def mds_beside_own_sce(subject: Subject) -> Sayings:
+@rule("mds-own-sce", level="warning", source="docs/packs/mds-hazards.md; docs/spec/mds.md section 1")
+def mds_own_sce(subject: Subject) -> Sayings:
     """A queue that flows share marked SCE by a schedule or ramp of its own, not tau for each CE, on a flow with MDS:
     the two signals do not balance, and neither do the flows.
     """
@@ -173,4 +173,4 @@ def _lost_at_exits(subject: Subject) -> int:
     return sum(int(each.get("lost") or 0) for each in placed if each.get("kind") == "tunnel-exit")
 
 
-RULES = (mds_signal_lost, mds_overtakes_in_vpn, mds_beside_own_sce)
+RULES = (mds_signal_lost, mds_overtakes_in_vpn, mds_own_sce)

@@ -385,7 +385,7 @@ fn unused_windows_do_not_grow() {
 }
 
 /// Rule 1, where the module would shorten packets (rule 8): a fractional window below two segments leaves cwnd, which is never
-/// less, unused by its pace. The flow grows nevertheless, up to two segments, or it would stay at the least rate for ever.
+/// less, unused by its pace. The flow grows nevertheless, up to two segments, or it would stay at the least rate.
 #[test]
 fn a_window_below_two_segments_grows_unused() {
     for mode in [PragueMode::Window, PragueMode::Rate] {

@@ -37,7 +37,7 @@ impl Bdp {
         Bdp { product: rate * crossing.longest_rtt, flows: crossing.flows }
     }
 
-    /// So many times the product, shared or not.
+    /// A multiple of the product, shared or not.
     fn times(self, number: f64, shared: bool) -> Bytes {
         // A scenario without flows is refused later, where it is the fault of a flow's key.
         let flows = if shared { self.flows.max(1) } else { 1 };
