@@ -73,7 +73,11 @@ fn delay(scenario: &Scenario) -> Option<Duration> {
     let since_start = text.contains("kind = \"delti");
     // A hash that is changed from time to time starts with the run.
     let perturbed = text.contains("hash = \"jenkins\"") && !text.contains("perturb = \"0 s\"");
-    (whole <= age && !outages && !traces && !since_start && !perturbed).then(|| Duration::from_nanos(whole))
+    // Skips are drawn from the time at which their connection starts.
+    let mut mechanisms = scenario.flows.iter().filter_map(|group| group.transport.mechanisms());
+    let skips = mechanisms.any(|tcp| tcp.skip_probability.get() > 0.0);
+    (whole <= age && !outages && !traces && !since_start && !perturbed && !skips)
+        .then(|| Duration::from_nanos(whole))
 }
 
 fn least_common_multiple(a: u64, b: u64) -> u64 {
