@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -107,12 +108,29 @@ def _folder(step: Any) -> str:
     return ""
 
 
+def _files(step: Any) -> list[str]:
+    """The files that a command writes and does not replace: pages and exports, by the options that name them."""
+    program, *words = step.words
+    if program != "windtunnel" or step.reason or step.general or "--force" in words:
+        return []
+    named = pairwise(words)
+    return [
+        value
+        for option, value in named
+        if option in {"--page", "--pcapng", "--ss", "--flent", "--tc"} and Path(value).suffix
+    ]
+
+
 @pytest.mark.parametrize("family", TOOL.families())
 def test_no_command_finds_its_folder_taken(family: str) -> None:
-    """A reader who follows a family from its first command to its last is never refused."""
+    """A reader who follows a family from its first command to its last is never refused: neither a folder nor a file is
+    claimed twice.
+    """
     steps = [step for page in TOOL.families()[family] for step in TOOL.steps(page) if step.kind == "command"]
-    folders = Counter(filter(None, map(_folder, steps)))
-    assert [folder for folder, count in folders.items() if count > 1] == []
+    claimed = Counter(filter(None, map(_folder, steps)))
+    for step in steps:
+        claimed.update(_files(step))
+    assert [name for name, count in claimed.items() if count > 1] == []
 
 
 def test_what_is_not_run_is_listed_and_says_why() -> None:
