@@ -53,8 +53,9 @@ lint: install
 test-rust:
 	cargo test --workspace --quiet
 
+# Two processes, each with whole files of tests.
 test-python: install
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n 2 --dist loadfile
 
 # Tests that take minutes: every command that the documents print, their pictures, and commands interrupted at many moments.
 test-long: install
