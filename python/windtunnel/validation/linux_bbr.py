@@ -29,6 +29,10 @@ of each, three with losses; ours are eight: four seeds, because the first phase 
 trip of the network and with one that is shorter by a packet's transmission time, which Linux's bucket of one packet
 does not need while it idles. The verdict is that of the section on queue disciplines: the ranges overlap, or the
 middles differ by at most 1 % of goodput or 3 % of a round trip or window. Retransmissions are for information.
+
+Reno next to BBR has 4.45 Mbit/s and a mean cwnd of 60.9 in the run of Linux that is compared; it has 4.15 and 56.5 when
+it starts 6 ms earlier. One run is not the range of the kernel. Ours have 4.55 to 4.76, and in half of the seeds 4.30 to
+4.59 without PSH, 4.34 to 4.64 with a send buffer.
 """
 
 from __future__ import annotations

@@ -10,6 +10,10 @@ Linux's bottleneck is a bucket of one packet, which lets a packet pass at once w
 the packet's transmission time, 0.3 ms at 40 Mbit/s. Where flows share FQ-CoDel, whose queues are often empty, each
 start offset is therefore run with the round trip of the network and with one that is shorter by this time: a bucket is
 the second while it idles and the first while it is busy. Those agree, too, if the ranges overlap.
+
+Senders here have no send buffer, and push at the end of each write of 128 KiB; Linux's push where their buffer is full.
+Reno next to CUBIC over FQ-CoDel with ECN has 17.51 to 17.86 Mbit/s, and Linux's 18.04 to 18.19. With a send buffer it
+has 17.48 to 18.07, without PSH 17.51 to 18.10, and with the recorded kernel's shaper and receive buffer 17.58 to 18.16.
 """
 
 from __future__ import annotations
