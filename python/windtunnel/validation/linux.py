@@ -8,8 +8,8 @@ Where two flows compete, which segments carry PSH decides which of them share an
 Linux's senders push where their send buffer is full; those of these runs have none, and push at the end of each write
 of 128 KiB. That gives Reno against Reno a share of 0.509 to 0.629, with a send buffer of 64 MiB 0.435 to 0.676, and
 without PSH 0.432 to 0.676; Linux 6.12 has 0.474 in one run, Linux 7.3 0.507 in one of 90 s. Scalable has 0.952 to
-0.969, 0.923 to 0.969 and 0.916 to 0.968; Linux 0.945 and 0.961. Both lines that differ compare one run with a range
-that varies less than the testbed.
+0.969, 0.923 to 0.969 and 0.916 to 0.968; Linux 0.945 and 0.961. The lines of Reno and of Scalable compare one run
+with a range that varies less than the testbed.
 
 So does CUBIC over CoDel. The five runs of Linux in the section on other disciplines have 14.5 to 18.6 Mbit/s of CUBIC:
 16.31 in three of them. The run of this section, 14.42, lies at the lower end. Ours have 14.5 to 17.6, with a send

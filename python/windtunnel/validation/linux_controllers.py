@@ -33,9 +33,10 @@ apart have a mean round trip of 115 to 125 ms here and of 114 to 115 ms in Linux
 not 0.78. Without PSH (`tcp.write_size = "0 B"`) the run with 5000 ms has 114.0 ms and 0.785. Hybla alone at 100 Mbit/s
 retransmits 182 segments without a send buffer and 187 or 188 with one, 165 without PSH, and 170 in Linux.
 `tcp.set_window_clamp` changes none of these. A guest of Linux 7.3 without tunnels, whose send buffer starts with 16 KiB
-and has 2304 bytes for each segment of twice cwnd, as ours has, retransmits 163: neither the start of the buffer nor its
-size is the whole cause, and where that kernel's senders push was not recorded. The recorded kernel, with tunnels, has
-4352 by its source (`tcp_sndbuf_expand`: 1460, 320 and 320, up to a power of two, and 256), which is not here.
+and has 2304 bytes for each segment of twice cwnd, as ours has, retransmits 163: by this one run,
+neither the start of the buffer nor its size is the whole cause, and where that kernel's senders push was not recorded.
+The recorded kernel, with tunnels, has 4352 by its source (`tcp_sndbuf_expand`: 1460, 320 and 320, up to a power of two,
+and 256), which is not here.
 
 CDG backs off at random: its scripts agree where no coin falls, and its ranges are over seeds too.
 TCP-LP is not here. Linux's nearly never sees early congestion, because its smoothed delay overflows 32 bits: it equals

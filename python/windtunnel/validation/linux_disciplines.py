@@ -7,8 +7,9 @@ where two flows compete, the ranges over the start offsets overlap. Marks are co
 are not shown by tc 6.1.
 
 Reno over SFQ with ECN has one run of Linux on the page, 30.43 Mbit/s; three more seeds give 30.25 to 30.43. Ours have
-29.17 to 30.19 on a link, with a send buffer 29.45 to 30.14, without PSH 29.48 to 30.15, and 29.40 to 30.42 with the
-recorded kernel's shaper and receive buffer. The link adds a packet's time to the round trip, 41.06 ms and not 40.81.
+29.17 to 30.19 on a link, with a send buffer 29.45 to 30.14, without PSH 29.48 to 30.15, and 29.40 to 30.42 (four of
+eight seeds) with the recorded kernel's shaper and receive buffer. The link adds a packet's time to the round trip,
+41.06 ms and not 40.81.
 """
 
 from __future__ import annotations
