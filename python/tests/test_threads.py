@@ -87,6 +87,23 @@ def test_ctrl_c_ends_a_program_whose_run_is_in_a_thread(tmp_path: Path) -> None:
     assert process.returncode == -signal.SIGINT
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
+def test_ctrl_c_during_a_function_that_the_core_has_called(tmp_path: Path) -> None:
+    """The interpreter does not end while a run's thread is in such a function, which aborted the process up to Python
+    3.12 (docs/decisions/0046).
+    """
+    busy = PROGRAM.replace("flush=True) or True)", "flush=True) or sum(range(2_000_000)) > 0)")
+    assert busy != PROGRAM
+    command = [sys.executable, "-c", busy, ENDLESS.format(count=1), "wait"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "runs\n"
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+
+
 def test_a_run_outlives_the_main_thread(tmp_path: Path) -> None:
     """A main thread that has come to its end does not stop the runs of other threads."""
     with program(SHORT, "end", tmp_path) as process:

@@ -15,6 +15,7 @@ from typing import Any, SupportsIndex, TypeAlias
 import tomli_w
 
 from windtunnel import _core
+from windtunnel.active_runs import counted
 from windtunnel.errors import InputError
 from windtunnel.memory import limit as memory_limit
 from windtunnel.provenance import build, host, plugins
@@ -193,7 +194,8 @@ class Scenario:
         limit = memory_limit(memory)
         # Of this thread: other threads may be running other scenarios.
         before = time.thread_time()
-        raw = _core.run(self._text, self._file, self._overrides, progress, self._allow_read, limit, self._built)
+        with counted():
+            raw = _core.run(self._text, self._file, self._overrides, progress, self._allow_read, limit, self._built)
         cpu_seconds = time.thread_time() - before
         summary, resolved = json.loads(raw.summary), json.loads(raw.resolved)
         meta = {

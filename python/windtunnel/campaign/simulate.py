@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel import _core
+from windtunnel.active_runs import counted
 from windtunnel.campaign.metrics import Expression, MetricError
 from windtunnel.campaign.scales import Scale
 from windtunnel.engine.cache import core, key_of
@@ -145,7 +146,8 @@ def simulate(run: Run, go_on: GoOn) -> Record:
     overrides = (*run.overrides, *run.recording)
     memory = limit(None) if run.memory is None else run.memory
     before = time.thread_time()
-    raw = _core.run(run.text, run.file, overrides, lambda _: go_on(), run.allow_read, memory, run.built)
+    with counted():
+        raw = _core.run(run.text, run.file, overrides, lambda _: go_on(), run.allow_read, memory, run.built)
     seconds = time.thread_time() - before
     summary = json.loads(raw.summary)
     result = RunResult(summary, raw.tables if tables else {}, {})
