@@ -1,7 +1,7 @@
 """The commands that take long, interrupted at random moments: each ends soon, says so by its exit code, shows no
 traceback and leaves nothing half-written; and the same command, given again, goes on to its end.
 
-How soon is not a matter of the machine. From the signal on, the attack computes beside the command, a fixed piece of
+How soon is not a matter of the machine. From the signal on, the attack computes next to the command, a fixed piece of
 work over and over (``crates/calibration``), and counts how often. That is its clock: it stands still as the command
 does where other processes have the processors, and goes at the speed of the machine.
 """

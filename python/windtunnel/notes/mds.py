@@ -42,7 +42,7 @@ def mds_signal_lost(subject: Subject) -> Sayings:
 @rule("mds-overtakes-in-vpn", level="warning", before=True, source="docs/packs/mds-hazards.md; RFC 4303 section 3.4.3")
 def mds_overtakes_in_vpn(subject: Subject) -> Sayings:
     """A flow with MDS is in a VPN with an anti-replay window, over a queue that marks SCE and then one that takes
-    ECT(1) for L4S: marked packets overtake the others, of which the VPN's exit drops those that come too late. Silent
+    ECT(1) for L4S: marked packets overtake the others, and the VPN's exit drops what then comes too late. Silent
     where the window holds 100 ms of packets.
     """
     for flow in _mds_flows(subject):
@@ -102,7 +102,7 @@ def _others(subject: Subject, flow: Flow) -> list[Flow]:
 
 
 def _keeps_tau(queue: Queue) -> bool:
-    """It marks SCE by the relation of MDS: tau for each CE, with no schedule or ramp of SCE beside it."""
+    """It marks SCE by the relation of MDS: tau for each CE, with no other schedule or ramp of SCE."""
     parts = list(aqms(queue.spec))
     own = any(part.get("sce") for part in parts)
     return not own and any(part.get("tau") for part in parts)

@@ -68,7 +68,7 @@ class Law:
         return round(1 / self.p)
 
     def seconds(self, losses: int) -> float:
-        """How long it takes until so many losses have happened at the expected window."""
+        """How long this number of losses takes at the expected window."""
         return max(losses / (self.p * self.bernoulli) * self.rtt_s, 20.0)
 
 
@@ -143,7 +143,7 @@ def lines(law: Law, values: Mapping[str, Values]) -> list[Line]:
 
 
 def lines_of_starts(law: Law, values: Mapping[str, Values]) -> list[Line]:
-    """Where each start ended beside the windows that come back, and all starts beside the kernel's."""
+    """Each start's last window against those that come back, and all starts against the kernel's."""
     back, (one, _) = fixed_points(law.every, law.rtt_s), real_fixed_point(law.every, law.rtt_s)
     found = []
     for name, measured in values.items():

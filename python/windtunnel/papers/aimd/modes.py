@@ -39,7 +39,7 @@ def friendly_period(rate_mbps: float, base_rtt_s: float, queue_s: float) -> tupl
 
 
 def mode(rate_mbps: float, base_rtt_s: float, queue_s: float) -> Mode:
-    """The mode of CUBIC beside one Reno flow."""
+    """The mode of CUBIC next to one Reno flow."""
     period, concave = friendly_period(rate_mbps, base_rtt_s, queue_s)
     if period <= concave / 3.0:
         return "Reno-friendly"
@@ -49,7 +49,7 @@ def mode(rate_mbps: float, base_rtt_s: float, queue_s: float) -> Mode:
 def switch_rtts(rate_mbps: float) -> tuple[float, float]:
     """The equation's RTTs in seconds: up to the first CUBIC is Reno-friendly throughout, from the second on never.
 
-    Beside one Reno flow of the same mean rate it has 15/32 of all packets at the peak (the report's equation 8).
+    Next to one Reno flow of the same mean rate it has 15/32 of all packets at the peak (the report's equation 8).
     """
     rate = float(models.hit_probability(CUBIC_BETA)) * rate_mbps * 1e6 / FRAME_BITS
     shared, whole = (float(models.cubic_switch_rtt(rate, share)) for share in (1.0 / 3.0, 1.0))
@@ -57,7 +57,7 @@ def switch_rtts(rate_mbps: float) -> tuple[float, float]:
 
 
 def mode_by_equation(rate_mbps: float, base_rtt_s: float, queue_s: float) -> Mode:
-    """The mode of CUBIC beside one Reno flow, by the equation's RTTs and the RTT at the peak."""
+    """The mode of CUBIC next to one Reno flow, by the equation's RTTs and the RTT at the peak."""
     friendly, cubic = switch_rtts(rate_mbps)
     peak = base_rtt_s + queue_s
     if peak <= friendly:
