@@ -10,7 +10,7 @@ from windtunnel.result import RunResult
 from windtunnel.scenario import Scenario
 from windtunnel.validation import linux_controllers
 from windtunnel.validation.check import DATA
-from windtunnel.validation.linux import FRAME, MSS, bucket, largest_window, path
+from windtunnel.validation.linux import FRAME, MSS, WIRE, bucket, largest_window, path
 from windtunnel.validation.linux_controllers import CONTROLLERS, PATHS, USUAL, Controller, Path, lossy
 from windtunnel.validation.suite import execute
 
@@ -57,10 +57,14 @@ def recorded_cwnd(run: str) -> list[int]:
     return [cwnd for name, cwnd in zip(rows["run"], rows["cwnd"], strict=True) if name == run]
 
 
-def alone(cc: str, on: Path, as_built: bool) -> RunResult:
-    """One flow for 60 s, with the recorded kernel's shaper and buffers or without."""
+def alone(cc: str, on: Path, *, link: bool = False, windows: bool = True) -> RunResult:
+    """One flow for 60 s; with a link of its rate in place of the shaper, or with a receive window that is no limit."""
     queue = f'{{ kind = "fifo", limit = "{on.queue // FRAME} packets" }}'
-    toml = path(queue, 60, on.rtt_ms, [f'cc = "{cc}"'], rate_mbps=on.rate_mbps, as_built=as_built)
+    toml = path(queue, 60, on.rtt_ms, [f'cc = "{cc}"'], rate_mbps=on.rate_mbps)
+    if link:
+        toml = toml.replace(bucket(queue, on.rate_mbps), queue).replace(f'"{WIRE}"', f'"{on.rate_mbps:g} Mbit/s"')
+    if not windows:
+        toml = toml.replace(f'"{largest_window("sender")} B"', '"1 GiB"')
     return Scenario.from_toml(toml, file=f"{cc}.toml").run()
 
 
@@ -77,11 +81,11 @@ def test_hybla_overshoots_as_in_linux() -> None:
     """
     linux = recorded_cwnd(f"alone_hybla_{USUAL.name}")[:12]
     assert linux == [4, 64, 559, 559, 949, 2269, 3589, 1512, 850, 895, 1225, 1087]
-    result = alone("hybla", USUAL, as_built=True)
+    result = alone("hybla", USUAL)
     # Linux's samples begin at the end of its handshake, which takes 100 ms.
     assert cwnd_of(result)[1:13] == linux
     assert result.flows[0]["retransmits"] == 2707
-    assert cwnd_of(alone("hybla", USUAL, as_built=False))[1:13] != linux
+    assert cwnd_of(alone("hybla", USUAL, windows=False))[1:13] != linux
 
 
 def test_vegas_rests_where_linux_rests() -> None:
@@ -91,7 +95,7 @@ def test_vegas_rests_where_linux_rests() -> None:
     """
     on = PATHS[1]
     assert recorded_cwnd(f"alone_vegas_{on.name}")[-1] == 37
-    assert [cwnd_of(alone("vegas", on, as_built))[-1] for as_built in (True, False)] == [37, 38]
+    assert [cwnd_of(alone("vegas", on, link=link))[-1] for link in (False, True)] == [37, 38]
 
 
 @pytest.mark.parametrize(("base_ms", "rests"), [(59.94, 54), (60.0, 55)])
@@ -104,15 +108,15 @@ def test_vegas_rests_by_whole_packets(base_ms: float, rests: int) -> None:
     least_ms = 54 * FRAME * 8e-3 / 10
     assert (int(55 * (least_ms - base_ms) / base_ms) > 4) == (rests == 54)
     queue = f'{{ kind = "fifo", limit = "{75_000 // FRAME} packets" }}'
-    toml = path(queue, 20, base_ms, ['cc = "vegas"'], rate_mbps=10, as_built=True)
+    toml = path(queue, 20, base_ms, ['cc = "vegas"'], rate_mbps=10)
     assert cwnd_of(Scenario.from_toml(toml, file="vegas.toml").run())[-1] == rests
 
 
 def test_the_discipline_is_inside_the_shaper() -> None:
     """tbf(8) as the guests have it, with a bucket of one packet."""
-    inside = '{ kind = "tbf", rate = "40 Mbit/s", burst = "1600 B", child = "pie" }'
+    inside = '{ kind = "tbf", rate = "40 Mbit/s", burst = "1600 B", age = "1 s", child = "pie" }'
     assert bucket('"pie"', 40) == inside
-    assert inside in path('"pie"', 1, 20, ['cc = "reno"'], as_built=True)
+    assert inside in path('"pie"', 1, 20, ['cc = "reno"'])
 
 
 def test_westwood_survives_random_loss() -> None:

@@ -56,6 +56,39 @@ def command():
 end_cleanly()
 leave(exit_code_of(command))
 """
+SWALLOWED = """\
+def library(found=0):
+    try:
+        kill()
+    except:
+        # It goes on for a while, and has its own exceptions.
+        for _ in range(10):
+            time.sleep(0.01)
+    return found
+def command():
+    library()
+    time.sleep(60)
+end_cleanly()
+leave(exit_code_of(command))
+"""
+SLOW_TO_CLEAN_UP = """\
+import contextlib, pathlib
+@contextlib.contextmanager
+def folder():
+    try:
+        yield
+    finally:
+        for _ in range(10):
+            with contextlib.suppress(OSError):
+                os.unlink("missing")
+            time.sleep(0.03)
+        print("cleaned up")
+def command():
+    with folder():
+        kill()
+end_cleanly()
+leave(exit_code_of(command))
+"""
 FAILS = """\
 def command():
     try:
@@ -173,17 +206,24 @@ def started(program: str, folder: Path) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize(
     "program",
-    [LOST, FAILS, FAILS_IN_A_THREAD, AFTERWARDS, STARTING_A_WORKER, IN_THE_CORE],
-    ids=["lost", "fails", "fails in a thread", "afterwards", "starting a worker", "in the core"],
+    [LOST, SWALLOWED, FAILS, FAILS_IN_A_THREAD, AFTERWARDS, STARTING_A_WORKER, IN_THE_CORE],
+    ids=["lost", "swallowed", "fails", "fails in a thread", "afterwards", "starting a worker", "in the core"],
 )
 def test_a_signal_at_a_bad_moment(program: str, tmp_path: Path) -> None:
-    """In a destructor, where Python drops exceptions; where the clean-up fails because of it; after all is done; while
-    a process starts, which would miss what its parent removes; while a thread computes. The exit code says which signal
-    it was, and nothing else is said.
+    """In a destructor, where Python drops exceptions; in a library that goes on after any; where the clean-up fails
+    because of it; after all is done; while a process starts, which would miss what its parent removes; while a thread
+    computes. The exit code says which signal it was, and nothing else is said.
     """
     with started(program, tmp_path) as process:
         _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (128 + signal.SIGTERM, "")
+
+
+def test_a_slow_clean_up_is_left_alone(tmp_path: Path) -> None:
+    """The exception is not raised again while it, or one that came of it, is handled."""
+    with started(SLOW_TO_CLEAN_UP, tmp_path) as process:
+        said = process.communicate(timeout=60)
+    assert (process.returncode, *said) == (128 + signal.SIGTERM, "cleaned up\n", "")
 
 
 def test_what_is_registered_for_the_end_is_bounded(tmp_path: Path) -> None:

@@ -157,8 +157,12 @@ class Tcp(TypedDict, total=False):
     #: the application can write ahead. If left out, it never limits the sender.
     send_buffer: str | None
 
-    #: The send buffer starts with room for two initial windows and follows twice cwnd, or as many windows as the
-    #: controller asks for, up to `send_buffer`; with `false` all of it is there from the start (`SO_SNDBUF`).
+    #: The send buffer at first, in the same memory (Linux `tcp_wmem[1]`). It has room for two initial windows at
+    #: least.
+    initial_send_buffer: str
+
+    #: The send buffer grows: it follows twice cwnd, or as many windows as the controller asks for, up to
+    #: `send_buffer`; with `false` all of it is there from the start (`SO_SNDBUF`).
     send_autotuning: bool
 
     #: The receiver's network card merges segments that arrive within this time into one (GRO); without it none are

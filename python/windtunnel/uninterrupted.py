@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_ENDS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+#: Those that end a command, and the clock that raises again what was lost of them (``cli/signals.py``).
+_RAISE = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM") if hasattr(signal, name)]
 
 
 @contextmanager
@@ -22,7 +23,7 @@ def uninterrupted() -> Iterator[None]:
     came: list[int] = []
     before: dict[int, Any] = {}
     try:
-        for number in _ENDS:
+        for number in _RAISE:
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
                 before[number] = signal.signal(number, lambda number, _: came.append(number))
         yield

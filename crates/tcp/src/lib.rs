@@ -20,6 +20,7 @@ mod paws;
 mod receiver;
 mod scheme;
 mod sender;
+mod timestamp_clock;
 
 pub use ack_policy::{AckParams, AckPolicy};
 pub use ack_report::AckReport;

@@ -70,15 +70,23 @@ impl Blocks {
         }
     }
 
-    /// What decides whether the window grows after a segment in order. The block of a sender's headers does not count: it is
-    /// freed when the payload joins the segment before it in the queue.
+    /// What a packet occupies once it has joined the one before it in a queue (Linux `skb_try_coalesce`): the block of a sender's
+    /// headers is freed, a driver's packets stay apart.
     pub(crate) fn queued(self, memory: u64) -> u64 {
         match self.truesize {
             Truesize::Driver => memory,
             Truesize::Sender => memory - self.beside_payload().get(),
         }
     }
+
+    /// So many packets share a buffer if they follow each other in a queue.
+    pub(crate) fn share(self, packets: u64) -> bool {
+        packets <= 1 || (self.truesize == Truesize::Sender && packets <= MOST_SHARING)
+    }
 }
+
+/// Packets that share a buffer of the queue at most (Linux `MAX_SKB_FRAGS`).
+const MOST_SHARING: u64 = 17;
 
 /// The share of memory that is offered as a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -138,8 +138,10 @@ pub struct TcpParams {
     /// The largest send buffer, in the kernel's memory (Linux `tcp_wmem[2]`; 2280 bytes for a segment of 1448): how far the
     /// application can write ahead. If left out, it never limits the sender.
     pub send_buffer: Option<Bytes>,
-    /// The send buffer starts with room for two initial windows and follows twice cwnd, or as many windows as the
-    /// controller asks for, up to `send_buffer`; with `false` all of it is there from the start (`SO_SNDBUF`).
+    /// The send buffer at first, in the same memory (Linux `tcp_wmem[1]`). It has room for two initial windows at least.
+    pub initial_send_buffer: Bytes,
+    /// The send buffer grows: it follows twice cwnd, or as many windows as the controller asks for, up to `send_buffer`; with
+    /// `false` all of it is there from the start (`SO_SNDBUF`).
     pub send_autotuning: bool,
     /// The receiver's network card merges segments that arrive within this time into one (GRO); without it none are
     /// merged.
@@ -266,6 +268,7 @@ impl Default for TcpParams {
             autotuning: true,
             write_size: Bytes::new(128 << 10),
             send_buffer: None,
+            initial_send_buffer: Bytes::new(16 << 10),
             send_autotuning: true,
             gro: None,
         }
@@ -338,10 +341,13 @@ impl TcpParams {
         if self.header_block < Bytes::new(1) || self.header_block > LARGEST_HEADER_BLOCK {
             return Err(OutOfRange::new("header_block", self.header_block, "1 byte to 4096 bytes"));
         }
-        if let Some(size) = self.send_buffer
-            && (size < LEAST_SEND_BUFFER || size > Bytes::new(1 << 30))
-        {
-            return Err(OutOfRange::new("send_buffer", size, "4608 bytes (Linux's least) to 1 GiB"));
+        for (name, size) in [
+            ("send_buffer", self.send_buffer.unwrap_or(LEAST_SEND_BUFFER)),
+            ("initial_send_buffer", self.initial_send_buffer),
+        ] {
+            if size < LEAST_SEND_BUFFER || size > Bytes::new(1 << 30) {
+                return Err(OutOfRange::new(name, size, "4608 bytes (Linux's least) to 1 GiB"));
+            }
         }
         Ok(())
     }

@@ -8,8 +8,8 @@
 
 use windtunnel_units::Time;
 
-/// The tick of the timestamp clock in nanoseconds: 1 ms (Linux; RFC 7323 section 5.4 allows 1 ms to 1 s).
-const TICK: u64 = 1_000_000;
+use crate::timestamp_clock::ticks;
+
 /// How many ticks a timestamp may be before `TS.Recent`.
 const WINDOW: u64 = 1;
 
@@ -17,9 +17,4 @@ const WINDOW: u64 = 1;
 #[inline]
 pub(crate) fn rejects(ts_val: Time, recent: Time) -> bool {
     ts_val < recent && ticks(ts_val) + WINDOW < ticks(recent)
-}
-
-/// The value that the option would carry.
-pub(crate) fn ticks(timestamp: Time) -> u64 {
-    timestamp.as_nanos() / TICK
 }

@@ -2,8 +2,10 @@
 plus the signal's number.
 
 A signal becomes an exception, wherever the program is. On its way out, libraries may fail because of it, in this thread
-and in others; that is a consequence, no defect, and nobody is shown a traceback. An exception that is lost, because
-Python was in a function that cannot raise (``__del__``, a callback), is raised again.
+and in others; that is a consequence, no defect, and nobody is shown a traceback. An exception can be lost: where Python
+is in a function that cannot raise (``__del__``, a callback), and where a library goes on whatever went wrong
+(``except:``, in C ``PyErr_Clear``). So a clock asks again and again whether the program is still on its way out, and
+raises the exception once more if it is not.
 
 After a signal the process leaves without the interpreter's own end. That end waits for other threads; but up to Python
 3.12, an exception that comes out of ``Thread.join`` makes Python take a thread for ended that still runs. A thread that
@@ -29,8 +31,8 @@ from typing import Any, NoReturn
 _ENDS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if sys.platform != "win32" else [])]
 #: A terminal that closes may send several signals, and an impatient user too: within this time they count as one.
 _BURST_S = 1.0
-#: How long after it was lost an exception is raised again.
-_AGAIN_S = 0.01
+#: How often it is looked whether the exception was lost.
+_LOOK_S = 0.02
 #: After a signal, functions that libraries have registered for the end may take this long.
 _LEAVES_S = 1.0
 
@@ -49,6 +51,10 @@ class _CtrlC(KeyboardInterrupt):
     """
 
 
+class _Exit(SystemExit):
+    """That of a signal, and of no other cause."""
+
+
 def received() -> int | None:
     """The signal that ends this command, or None."""
     return _Signals.first
@@ -61,10 +67,8 @@ def end_cleanly() -> None:
     for number in _ENDS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
-    if hasattr(signal, "SIGALRM"):
-        signal.signal(signal.SIGALRM, _again)
     shown, shown_of_thread = sys.unraisablehook, threading.excepthook
-    sys.unraisablehook = lambda lost: _lost(lost.exc_value) if received() else shown(lost)
+    sys.unraisablehook = lambda lost: None if received() else shown(lost)
     threading.excepthook = lambda lost: None if received() else shown_of_thread(lost)
 
 
@@ -89,6 +93,7 @@ def leave(code: int) -> NoReturn:
     if received() is None:
         sys.exit(code)
     if hasattr(signal, "SIGALRM"):
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, lambda *_: os._exit(code))
         signal.setitimer(signal.ITIMER_REAL, _LEAVES_S)
     # Folders and semaphores of libraries are removed here.
@@ -111,20 +116,28 @@ def _end(number: int, _: FrameType | None) -> None:
     if received() is None:
         _Signals.first = number
     _Signals.since = now
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, _look)
+        signal.setitimer(signal.ITIMER_REAL, _LOOK_S, _LOOK_S)
     _raise()
 
 
-def _again(number: int, _: FrameType | None) -> None:
-    if not _Signals.over:
+def _look(number: int, _: FrameType | None) -> None:
+    if not _Signals.over and not _on_its_way_out():
         _raise()
+
+
+def _on_its_way_out() -> bool:
+    """The code under way handles the exception, or one that came of it: an ``except``, a ``finally`` or the end of a
+    ``with``.
+    """
+    error = sys.exception()
+    while error is not None and not isinstance(error, (_CtrlC, _Exit)):
+        error = error.__context__
+    return error is not None
 
 
 def _raise() -> NoReturn:
     if received() == signal.SIGINT:
         raise _CtrlC
-    sys.exit(128 + (received() or 0))
-
-
-def _lost(error: BaseException | None) -> None:
-    if isinstance(error, (KeyboardInterrupt, SystemExit)) and hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+    raise _Exit(128 + (received() or 0))

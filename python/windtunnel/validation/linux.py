@@ -3,17 +3,6 @@
 Tolerances are those that the measurements' own description gives (``data/linux/README.md``): 1 % for steady goodput on
 a clean path, 3 % for mean window and round trip after slow start; with random losses two standard errors of the
 difference of the means; where two flows compete, the range of our runs over start offsets.
-
-Where two flows compete, which segments carry PSH decides which of them share an ACK, and so which flow loses packets.
-Linux's senders push where their send buffer is full; those of these runs have none, and push at the end of each write
-of 128 KiB. That gives Reno against Reno a share of 0.509 to 0.629, with a send buffer of 64 MiB 0.435 to 0.676, and
-without PSH 0.432 to 0.676; Linux 6.12 has 0.474 in one run, Linux 7.3 0.507 in one of 90 s. Scalable has 0.952 to
-0.969, 0.923 to 0.969 and 0.916 to 0.968; Linux 0.945 and 0.961. The lines of Reno and of Scalable compare one run
-with a range that varies less than the testbed.
-
-So does CUBIC over CoDel. The five runs of Linux in the section on other disciplines have 14.5 to 18.6 Mbit/s of CUBIC:
-16.31 in three of them. The run of this section, 14.42, lies at the lower end. Ours have 14.5 to 17.6, with a send
-buffer 13.6 to 14.3, and with the shaper and the receive buffer as well 13.7 to 17.3.
 """
 
 from __future__ import annotations
@@ -46,6 +35,9 @@ NEAREST_612 = "driver"
 #: The largest receive buffer of the recorded kernels, in memory (``tcp_rmem[2]``).
 RECEIVE_BUFFER = 64 << 20
 
+#: The send buffers of the recorded kernels: how large they start, and become (``tcp_wmem``).
+SEND_BUFFERS = 'tcp.initial_send_buffer = "64 KiB"\ntcp.send_buffer = "64 MiB"'
+
 #: The memory of a full segment in it, by ``tcp.truesize``.
 SEGMENT_MEMORY = {"driver": 2304, "sender": MSS + HEADER_BLOCK + 256}
 
@@ -74,8 +66,11 @@ def largest_window(truesize: str) -> int:
 
 
 def bucket(queue: str, rate_mbps: float) -> str:
-    """The shaper of the recorded kernels, for a link that is much faster: a packet that finds it idle does not wait."""
-    return f'{{ kind = "tbf", rate = "{rate_mbps:g} Mbit/s", burst = "1600 B", child = {queue} }}'
+    """The shaper of the recorded kernels, for a link that is much faster: a packet that finds it idle does not wait.
+
+    It exists for half a second or more before the first SYN, and its discipline with it.
+    """
+    return f'{{ kind = "tbf", rate = "{rate_mbps:g} Mbit/s", burst = "1600 B", age = "1 s", child = {queue} }}'
 
 
 def path(
@@ -86,29 +81,26 @@ def path(
     impair: str = "",
     rate_mbps: float = RATE_MBPS,
     truesize: str = "sender",
-    as_built: bool = False,
 ) -> str:
-    """The testbed: tail drop or an AQM behind one packet in service, the delay behind it, Linux's delayed ACKs.
+    """The testbed as it was built: tail drop or an AQM inside the shaper, the delay behind it, Linux's delayed ACKs.
 
-    Its hosts are network namespaces, whose packets arrive in the memory that their senders allocated. ``as_built`` has
-    the shaper and the receive buffers of the recorded kernels; otherwise a link of the shaper's rate stands for it, on
-    which each packet takes its time, and windows have no limit.
+    Its hosts are network namespaces, whose packets arrive in the memory that their senders allocated. Send and receive
+    buffers are those of the recorded kernels: they decide which segments carry PSH, and how far windows open.
     """
     impairment = f"impair = {{ {impair} }}" if impair else ""
-    rate, host = f"{rate_mbps:g} Mbit/s", f'tcp.truesize = "{truesize}"\ntcp.header_block = "{HEADER_BLOCK} B"'
-    if truesize == "sender":  # The runs of 7.3.
-        host += "\ntcp.set_window_clamp = false"
-    if as_built:
-        rate, queue = WIRE, bucket(queue, rate_mbps)
-        host += f'\ntcp.receive_window = "{largest_window(truesize)} B"'
+    host = f"""tcp.truesize = "{truesize}"
+tcp.header_block = "{HEADER_BLOCK} B"
+tcp.set_window_clamp = {"false" if truesize == "sender" else "true"} # false in 7.3
+tcp.receive_window = "{largest_window(truesize)} B"
+{SEND_BUFFERS}"""
     tables = "".join(f'[[flow]]\nrtt = "{rtt_ms:g} ms"\n{host}\n{flow}\n' for flow in flows)
     return f"""
 duration = "{duration_s:g} s"
 endpoints = "linux"
 [bottleneck]
-rate = "{rate}"
+rate = "{WIRE}"
 overhead = "{FRAME - 1500} B"
-queue = {queue}
+queue = {bucket(queue, rate_mbps)}
 {impairment}
 {tables}
 [record]

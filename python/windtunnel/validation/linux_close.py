@@ -28,12 +28,12 @@ SCRIPTS = (
     LinuxScript("Closed with the initial window", 10, close=True, why="cwnd is full: the FIN waits for an ACK."),
     LinuxScript("Closed with one segment left", 11, close=True),
     LinuxScript("Closed with four rounds left", 70, close=True),
-    # The first packet is the SYN.
-    LinuxScript("A lost FIN", 4, lost_of_all(6), close=True, why="The loss probe repeats it."),
-    LinuxScript("A lost FIN, without a loss probe", 4, lost_of_all(6), close=True, off=(WITHOUT_TLP,)),
-    LinuxScript("A FIN lost twice", 4, lost_of_all(6, 7), close=True),
-    LinuxScript("The last segment before the FIN", 4, lost_of_all(5), close=True, why="Only the FIN shows it."),
-    LinuxScript("The first of four segments and a FIN", 4, lost_of_all(2), close=True),
+    # The first packets are those of the handshake.
+    LinuxScript("A lost FIN", 4, lost_of_all(7), close=True, why="The loss probe repeats it."),
+    LinuxScript("A lost FIN, without a loss probe", 4, lost_of_all(7), close=True, off=(WITHOUT_TLP,)),
+    LinuxScript("A FIN lost twice", 4, lost_of_all(7, 8), close=True),
+    LinuxScript("The last segment before the FIN", 4, lost_of_all(6), close=True, why="Only the FIN shows it."),
+    LinuxScript("The first of four segments and a FIN", 4, lost_of_all(3), close=True),
     LinuxScript("A lost segment with FIN", 12, lost(12), close=True),
     LinuxScript("A lost segment with FIN, without SACK", 12, lost(12), close=True, off=(WITHOUT_SACK,)),
     LinuxScript("A lost segment with FIN, without timestamps", 12, lost(12), close=True, off=(WITHOUT_TIMESTAMPS,)),

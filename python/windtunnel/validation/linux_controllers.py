@@ -81,9 +81,6 @@ GAPS_MS: Mapping[str, Sequence[float]] = {
 #: Of these, the ones that Linux has in the draws around its usual gap.
 NEAR_GAPS_MS: Mapping[str, Sequence[float]] = {"common": (0.7, 1.3), "displaced": (4997, 5003)}
 
-#: Our send buffers, on either side of the guests'.
-SEND_BUFFERS = {"no send buffer": "", "send buffer": 'tcp.send_buffer = "64 MiB"'}
-
 #: The length of a run of five flows.
 FIVE_S = 90.0
 
@@ -101,14 +98,9 @@ class Path:
         """The path in a run's name."""
         return f"{self.rate_mbps:g}mbit_{self.rtt_ms:g}ms"
 
-    @property
-    def packet_ms(self) -> float:
-        """The time that a packet takes on a link, which Linux's bucket does not need when nothing waits."""
-        return FRAME * 8e-3 / self.rate_mbps
-
     def packets(self, duration_s: float) -> float:
         """What the bottleneck forwards at most."""
-        return duration_s * 1e3 / self.packet_ms
+        return duration_s * self.rate_mbps * 1e6 / (8 * FRAME)
 
 
 #: The paths of the runs alone. All the others use the first.
@@ -188,25 +180,23 @@ def followed(controller: Controller, script: LinuxScript) -> Check:
 
 
 def draws(controller: Controller, on: Path, duration_s: float, flows: Sequence[str], name: str = "") -> list[Run]:
-    """What a run depends on in detail: a place in the queue, how the send buffer starts; the seed where it decides."""
+    """What a run depends on in detail: a place in the queue; the seed where it decides."""
     return [
         Run(
-            f"{name}{more} more, {title}" + (f", seed {seed}" if controller.random else ""),
+            f"{name}{more} more" + (f", seed {seed}" if controller.random else ""),
             f"seed = {seed}"
             + path(
                 f'{{ kind = "fifo", limit = "{on.queue // FRAME + more} packets" }}',
                 duration_s,
                 on.rtt_ms,
-                [f"{buffer}\n{flow}" for flow in flows],
+                flows,
                 rate_mbps=on.rate_mbps,
-                as_built=True,
             ),
             reduce,
             on.packets(duration_s),
         )
         for seed in (range(1, 5) if controller.random else (1,))
         for more in (0, 1)
-        for title, buffer in SEND_BUFFERS.items()
     ]
 
 
@@ -250,7 +240,7 @@ def lossy(controller: Controller) -> Check:
     runs = [
         Run(
             f"seed {seed}",
-            f"seed = {seed}" + path(TAIL_DROP, 60, USUAL.rtt_ms, [flow], loss, as_built=True),
+            f"seed = {seed}" + path(TAIL_DROP, 60, USUAL.rtt_ms, [flow], loss),
             reduce,
             2e4,
         )

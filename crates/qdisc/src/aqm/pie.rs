@@ -16,7 +16,7 @@
 //! The RFC and Linux differ in details, see [`PieVariant`].
 
 use windtunnel_algorithm::RandomStream;
-use windtunnel_units::{Bytes, Duration, Probability, Time};
+use windtunnel_units::{Bytes, Duration, Time};
 
 use super::likelihood::take_due;
 use super::pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
@@ -42,8 +42,8 @@ fn divisor(p: f64) -> u16 {
 pub struct Pie {
     params: PieParams,
     random: RandomStream,
-    /// The drop probability.
-    p: Probability,
+    /// The drop probability; Linux's can exceed 1.
+    p: f64,
     /// The sum of probabilities since the last signal.
     accu: f64,
     /// The queueing delay now, and at the last update.
@@ -64,6 +64,8 @@ impl Pie {
     /// The cap of an increase of p, from p = 0.1 on (RFC 8033 section 5.5), and Linux's increase at long delays.
     const STEP: f64 = 0.02;
     const LONG_DELAY: Duration = Duration::from_millis(250);
+    /// p has 56 of 64 bits behind the point (`MAX_PROB`).
+    const OVERFLOW: f64 = 256.0;
 
     /// PIE with its own random stream. Idle time leaves nothing in its variables but the phase of its timer.
     pub fn new(params: PieParams, init: &AqmInit) -> Pie {
@@ -73,7 +75,7 @@ impl Pie {
         };
         Pie {
             random: RandomStream::new(init.seed),
-            p: Probability::ZERO,
+            p: 0.0,
             accu: 0.0,
             qdelay: Duration::ZERO,
             qdelay_old: Duration::ZERO,
@@ -92,23 +94,21 @@ impl Pie {
             PieVariant::Linux => (self.qdelay, queue.bytes < self.params.mtu * 2),
             PieVariant::Rfc => (self.qdelay_old, queue.bytes <= self.params.mtu * 2),
         };
-        !self.burst.is_zero() || short || (qdelay < self.params.target / 2 && self.p.get() < 0.2)
+        !self.burst.is_zero() || short || (qdelay < self.params.target / 2 && self.p < 0.2)
     }
 
     /// The probability for a packet of `size`.
     #[inline]
     pub(super) fn probability(&self, size: Bytes) -> f64 {
-        if self.params.bytemode && size <= self.params.mtu {
-            self.p.get() * (size.as_f64() / self.params.mtu.as_f64())
-        } else {
-            self.p.get()
-        }
+        let short = self.params.bytemode && size <= self.params.mtu;
+        let share = if short { size.as_f64() / self.params.mtu.as_f64() } else { 1.0 };
+        (self.p * share).min(1.0)
     }
 
     /// The verdict on a packet that is signalled: above `ecn_prob`, or without `ecn`, a drop.
     #[inline]
     pub(super) fn ce(&self) -> Verdict {
-        if self.params.ecn && self.p <= self.params.ecn_prob {
+        if self.params.ecn && self.p <= self.params.ecn_prob.get() {
             Verdict::Mark(Signal::Ce)
         } else {
             Verdict::Drop
@@ -117,7 +117,7 @@ impl Pie {
 
     /// The numbers of the control law; delays in seconds.
     pub(super) fn probe_law(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("p", self.p.get());
+        out("p", self.p);
         out("qdelay_s", self.qdelay.as_secs_f64());
         out("burst_s", self.burst.as_secs_f64());
     }
@@ -143,7 +143,7 @@ impl Pie {
     fn change(&self) -> f64 {
         let PieParams { alpha, beta, target, .. } = self.params;
         let [qdelay, old, target] = [self.qdelay, self.qdelay_old, target].map(Duration::as_secs_f64);
-        let p = self.p.get();
+        let p = self.p;
         let mut change = (alpha * (qdelay - target) + beta * (qdelay - old)) / 16.0 / f64::from(divisor(p));
         if p >= 0.1 {
             change = change.min(Pie::STEP);
@@ -152,6 +152,17 @@ impl Pie {
             change += Pie::STEP;
         }
         change
+    }
+
+    /// RFC 8033 bounds p by 0 and 1. Linux (`pie_calculate_probability`) bounds it by 0 and puts it back to 1 when it would
+    /// overflow 64 bits, which is at 256: after a long overload p takes time to come down to 1, and everything is dropped
+    /// until then. tc shows only what p has above a whole number.
+    fn bounded(&self, p: f64) -> f64 {
+        match self.params.variant {
+            PieVariant::Linux if p >= Pie::OVERFLOW => 1.0,
+            PieVariant::Linux => p.max(0.0),
+            PieVariant::Rfc => p.clamp(0.0, 1.0),
+        }
     }
 
     /// Returns the factor of p that is kept when both delays were zero. Linux does not decay p while there is a
@@ -169,7 +180,7 @@ impl Pie {
     /// continues.
     fn is_over(&self) -> bool {
         let half = self.params.target / 2;
-        self.p == Probability::ZERO
+        self.p == 0.0
             && self.qdelay < half
             && self.qdelay_old < half
             && self.estimator.as_ref().is_none_or(DepartureRate::known)
@@ -222,8 +233,7 @@ impl Aqm for Pie {
         if let Some(estimator) = &self.estimator {
             self.qdelay = estimator.delay(queue.bytes);
         }
-        let p = Probability::clamped(self.p.get() + self.change());
-        self.p = Probability::clamped(p.get() * self.kept(queue));
+        self.p = self.bounded(self.p + self.change()) * self.kept(queue);
         if self.params.burst_mode == PieBurstMode::Rfc {
             self.burst = self.burst.saturating_sub(self.params.tupdate);
         }
@@ -325,6 +335,23 @@ mod tests {
         }
     }
 
+    /// A kernel 7.3.4 (Reno at 20 Mbit/s and 20 ms, 300 to 400 ms of delay for 0.2 s) has prob 0.946 and 100 ms later 0.186 by
+    /// tc, and drops everything. By the law p rises by 0.04 every 15 ms above 250 ms, and falls by no more than 1.25 times the
+    /// change of the delay. The RFC's p ends at 1.
+    #[test]
+    fn above_one() {
+        for (variant, p) in [(PieVariant::Linux, 0.946 + 6.0 * 0.04), (PieVariant::Rfc, 1.0)] {
+            let qdelay = Duration::from_millis(362);
+            let params = PieParams { variant, max_burst: Duration::ZERO, ..PieParams::default() };
+            let mut pie = Pie { p: 0.946, qdelay, qdelay_old: qdelay, ..Pie::new(params, &init()) };
+            for _ in 0..6 {
+                pie.on_timer(&long_queue());
+            }
+            assert!((pie.p - p).abs() < 1e-9, "{variant:?} {}", pie.p);
+            assert_eq!(pie.probability(Bytes::new(1500)), 1.0);
+        }
+    }
+
     /// A packet is spared where the delay is below half of the target and p below 0.2, and neither at it (RFC 8033
     /// section 4.1); the delay is that of the last update in the RFC, and of the last departure in Linux.
     #[test]
@@ -340,7 +367,6 @@ mod tests {
             (PieVariant::Rfc, half, below, 0.2, false),
         ] {
             let params = PieParams { variant, max_burst: Duration::ZERO, ..PieParams::default() };
-            let p = Probability::clamped(p);
             let pie = Pie { p, qdelay, qdelay_old, ..Pie::new(params, &init()) };
             assert_eq!(pie.spares(&long_queue()), spared, "{variant:?} {qdelay} {qdelay_old} {p}");
         }
@@ -357,7 +383,7 @@ mod tests {
         ] {
             let params =
                 PieParams { ecn: true, linux_exact: true, max_burst: Duration::ZERO, ..PieParams::default() };
-            let (p, qdelay) = (Probability::clamped(p), params.target);
+            let qdelay = params.target;
             let mut pie = Pie { p, qdelay, accu: 8.5, ..Pie::new(params, &init()) };
             let packet = PacketView {
                 size: Bytes::new(1_500),
@@ -369,7 +395,7 @@ mod tests {
                 replaces: false,
             };
             assert_ne!(pie.on_enqueue(&packet, &long_queue()), Verdict::Pass);
-            assert_eq!(pie.accu, if kept { 8.5 + p.get() } else { 0.0 }, "{p} {class:?}");
+            assert_eq!(pie.accu, if kept { 8.5 + p } else { 0.0 }, "{p} {class:?}");
         }
     }
 }

@@ -107,15 +107,15 @@ fn auto_tuning() {
         [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0), (2.0, 1.0)];
     let mut seen = 0;
     let mut p = 0.0_f64;
-    for n in 0..1_000 {
+    for n in 0..800 {
         let row = rows.iter().position(|&(below, _)| p < below).unwrap();
         seen |= 1 << row;
-        p = (p + 0.00125 / rows[row].1).min(1.0);
+        p += 0.00125 / rows[row].1;
         bench.run_timers((500 + 15 * n) * MS);
         near(probed(&bench, "p"), p);
     }
     // The first update leads from 0 to 6.1e-7, the second out of the first row; all rows are seen.
-    assert_eq!((seen, p), (0b111_1111, 1.0));
+    assert_eq!(seen, 0b111_1111);
 }
 
 /// From p = 0.1 on p rises by at most 0.02 per update; above 250 ms Linux adds 0.02 to that, the RFC does not.
@@ -278,12 +278,12 @@ fn short_queue_gate() {
         (PieVariant::Rfc, 3_000, false),
         (PieVariant::Rfc, 3_001, true),
     ] {
-        // p = 1 in both variants.
+        // p = 1 or, in Linux, more.
         let params = PieParams { variant, alpha: 32.0, beta: 0.0, max_burst: Duration::ZERO, ..linux() };
         let mut bench = bench(params);
         delay(&mut bench, 600, 240);
         bench.run_timers(1_500 * MS);
-        near(probed(&bench, "p"), 1.0);
+        assert!(probed(&bench, "p") >= 1.0);
         let filler = bench.packet(0, backlog - 1_500, Kind::NotEct);
         bench.enqueue(1_500 * MS, filler);
         assert_eq!(bench.backlog().bytes, Bytes::new(backlog));
@@ -335,9 +335,9 @@ fn tail_drop_resets_accu() {
         near(probed(&bench, "accu"), 0.0);
         assert_eq!((bench.stats().drops_full, bench.stats().drops_aqm, bench.drops().len()), (1, 0, 1));
         assert_eq!(bench.stats().lost, u64::from(!deliver_drops));
-        // At p = 1 too.
+        // At p >= 1 too.
         bench.run_timers(1_500 * MS);
-        near(probed(&bench, "p"), 1.0);
+        near(probed(&bench, "p"), 67.0 * 0.02);
         bench.arrive(1_500 * MS, Kind::NotEct);
         assert_eq!((bench.stats().drops_full, bench.stats().drops_aqm, bench.drops().len()), (2, 0, 2));
         near(probed(&bench, "accu"), 0.0);

@@ -118,7 +118,12 @@ impl Straight {
         if !self.rfc && self.qdelay > 0.250 {
             d += 0.02;
         }
-        self.p = (self.p + d).clamp(0.0, 1.0);
+        self.p = (self.p + d).max(0.0);
+        if self.rfc {
+            self.p = self.p.min(1.0);
+        } else if self.p >= 256.0 {
+            self.p = 1.0;
+        }
         if self.qdelay == 0.0 && self.qdelay_old == 0.0 {
             if self.rfc {
                 self.p *= 0.98;

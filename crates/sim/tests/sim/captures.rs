@@ -105,7 +105,11 @@ fn each_packet_has_its_way() {
     let wire = sum(|flow| flow.drops.wire + flow.corrupted);
     // No medium loses a copy before it is seen: the medium that makes copies is the last one.
     assert!(drops[3] == wire && wire > 10, "{drops:?} {wire}");
-    assert_eq!(copies, result.summary.elements.iter().map(|i| i.duplicated).sum::<u64>());
+    let made = result.summary.elements.iter().map(|i| i.duplicated).sum::<u64>();
+    assert!(
+        (copies..=copies + 1).contains(&made),
+        "{made} copies, {copies} seen: one may be under way at the end"
+    );
     assert!(copies > 10);
 }
 

@@ -127,10 +127,12 @@ impl Receiver {
         }
         self.sack.on_delivered(self.rcv_nxt);
         let connection = connection(&self.segment_size, &self.window, &self.handshake);
-        self.delayed_ack.on_urgent(arrival, &connection, now);
+        let unacked = self.rcv_nxt - self.timestamps.last_ack_sent();
+        let gap = (!self.reassembly.is_empty()).then_some(self.rcv_nxt);
+        self.delayed_ack.on_gap_filled(arrival, unacked, gap, &connection, now);
         self.acknowledge();
         if !self.close_if_at_end(now) {
-            self.read(now);
+            self.read_from(segment.end, now);
         }
         SegmentReport { delivered, duplicate: below + found.duplicate, out_of_order: false }
     }
@@ -146,7 +148,7 @@ impl Receiver {
         }
         self.note_fin(segment);
         let found = self.reassembly.insert(segment.seq, segment.end);
-        let arrival = self.buffer_above_gap(arrival, segment, &found);
+        let arrival = self.buffer_above_gap(arrival, segment, &found, now);
         let leave = self.on_block(arrival, &found, segment, now);
         self.acknowledge_if(leave);
         SegmentReport { delivered: Bytes::ZERO, duplicate: found.duplicate, out_of_order: true }
@@ -160,12 +162,18 @@ impl Receiver {
         segment: &Segment,
         now: Time,
     ) -> Leave {
-        let displaces = found.first_duplicate.is_some() || self.sack.overflows_with(found.block);
-        if self.delayed_ack.held() > 0 && displaces {
+        let displaces = found.first_duplicate.is_some() || self.sack.displaces_with(found.block);
+        let released = self.delayed_ack.held() > 0 && displaces;
+        if released {
             self.acknowledge(); // else a block that was held back might never be reported
         }
         self.sack.on_block(found.block);
         if found.first_duplicate.is_none() && self.sack.is_enabled() {
+            if released && !arrival.news.is_urgent() {
+                // The ACK that has left took the request of this segment's with it.
+                self.delayed_ack.on_arrival(arrival);
+                return Leave::Later;
+            }
             let connection = connection(&self.segment_size, &self.window, &self.handshake);
             return self.delayed_ack.on_out_of_order(arrival, self.rcv_nxt, &connection, now);
         }

@@ -164,7 +164,7 @@ impl Receiver {
             return false;
         }
         if let Some(buffer) = &mut self.buffer {
-            buffer.on_read(self.rcv_nxt, now);
+            buffer.on_read(self.rcv_nxt, self.rcv_nxt, Bytes::ZERO, now);
         }
         self.answer(Seq::FIRST_DATA, TcpFlags::FIN);
         let probes = self.probes_losses && self.sack.is_enabled();

@@ -3,7 +3,9 @@
 //! spec/congestion-control section 1.16; Linux, `net.ipv4.tcp_comp_sack_*`. All these ACKs carry the same cumulative
 //! ACK, and the SACK blocks of each repeat those of the one before. The first three leave at once, because a sender
 //! may count duplicate ACKs up to three; then one ACK waits for further segments, for 5 % of a round trip or at most
-//! 1 ms, and stands for at most 44 others. This needs SACK: without it the number of duplicate ACKs is information.
+//! 1 ms, and stands for at most 44 others. It leaves before a block that it reports is displaced from the first two
+//! (`sack`); the segment that does so has no ACK of its own, and waits for the next one (`tcp_sack_compress_send_ack` clears
+//! what `inet_csk_schedule_ack` had asked for). This needs SACK: without it the number of duplicate ACKs is information.
 
 use windtunnel_units::{Duration, Seq};
 
@@ -24,12 +26,8 @@ impl Compression {
     /// An out-of-order segment arrived while `gap` is awaited. Returns how long its ACK may wait; `None` if it may
     /// not.
     pub(super) fn hold(&mut self, gap: Seq, rtt: Option<Duration>) -> Option<Duration> {
-        if self.gap != gap {
-            self.gap = gap;
-            self.immediate = 0;
-        }
-        if self.immediate < IMMEDIATE {
-            self.immediate += 1;
+        if self.gap != gap || self.immediate < IMMEDIATE {
+            self.on_reported(gap);
             return None;
         }
         let delay = (rtt? / ROUND_TRIP_SHARE).min(DELAY_MAX);
@@ -38,6 +36,12 @@ impl Compression {
         }
         self.held += 1;
         Some(delay)
+    }
+
+    /// An ACK that reports `gap` leaves at once.
+    pub(super) fn on_reported(&mut self, gap: Seq) {
+        self.immediate = if self.gap == gap { self.immediate + 1 } else { 1 };
+        self.gap = gap;
     }
 
     /// ACKs that wait.

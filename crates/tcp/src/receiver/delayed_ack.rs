@@ -222,10 +222,24 @@ impl DelayedAck {
         }
     }
 
-    /// A segment arrived that has to be acknowledged at once: it filled a gap, or not all of it was new.
-    pub(super) fn on_urgent(&mut self, arrival: Arrival, connection: &Connection<'_>, now: Time) {
+    /// A segment in order filled a gap, or a part of it, and is acknowledged at once; `unacked` bytes wait for an ACK. If
+    /// another `gap` follows, its ACK is the first that reports it (Linux `__tcp_ack_snd_check`).
+    pub(super) fn on_gap_filled(
+        &mut self,
+        arrival: Arrival,
+        unacked: Bytes,
+        gap: Option<Seq>,
+        connection: &Connection<'_>,
+        now: Time,
+    ) {
         self.quickack.on_data(connection.handshake.rto(), connection.window, connection.mss, now);
         self.on_arrival(arrival);
+        let urgent = unacked > connection.mss || arrival.news.is_urgent() || self.quickack.is_on();
+        if let Some(gap) = gap
+            && !urgent
+        {
+            self.compression.on_reported(gap);
+        }
     }
 
     /// A segment arrived that holds old data, or lies beyond the window.

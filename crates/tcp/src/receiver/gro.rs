@@ -17,7 +17,7 @@ use super::Receiver;
 use super::segment::Segment;
 use super::stats::SegmentReport;
 use crate::params::TcpParams;
-use crate::paws;
+use crate::timestamp_clock;
 
 /// The length field of the IP header has 16 bits.
 const MAX_IP_PACKET: Bytes = Bytes::new(65_535);
@@ -52,8 +52,9 @@ impl Gro {
             self.poll_at = now + self.period;
         }
         let next = Segment::of(packet);
-        let same_time =
-            |last: &Segment| !self.timestamps || paws::ticks(last.ts_val) == paws::ticks(next.ts_val);
+        let same_time = |last: &Segment| {
+            !self.timestamps || timestamp_clock::ticks(last.ts_val) == timestamp_clock::ticks(next.ts_val)
+        };
         let apart = self.nonces && next.ecn == Ecn::Ect1;
         let joins = |last: &Segment| !apart && merges(last, &next, self.most) && same_time(last);
         match self.held.back_mut().filter(|last| joins(last)) {

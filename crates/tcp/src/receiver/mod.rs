@@ -335,22 +335,27 @@ impl Receiver {
     fn buffer_in_order(&mut self, arrival: Arrival, segment: &Segment, now: Time) -> Arrival {
         let measured = self.segment_size.on_segment(segment);
         let offered = self.window.size();
-        let grew = self
-            .buffer
-            .as_mut()
-            .is_some_and(|buffer| buffer.on_data(segment, measured, &self.segment_size, offered, now));
+        let grew = self.buffer.as_mut().is_some_and(|buffer| {
+            buffer.on_echo(segment, &self.segment_size, now);
+            buffer.on_data(segment, measured, &self.segment_size, offered, now)
+        });
         Arrival { grew, pushed: measured.pushed, ..arrival }
     }
 
     /// The new part of a segment above a gap is in the buffer.
-    fn buffer_above_gap(&mut self, arrival: Arrival, segment: &Segment, found: &Insertion) -> Arrival {
-        let measured = self.segment_size.on_segment(segment);
+    fn buffer_above_gap(
+        &mut self,
+        arrival: Arrival,
+        segment: &Segment,
+        found: &Insertion,
+        now: Time,
+    ) -> Arrival {
+        let (measured, extent) = (self.segment_size.on_segment(segment), self.extent());
         let Some(buffer) = &mut self.buffer else { return arrival };
+        buffer.on_echo(segment, &self.segment_size, now);
         if found.duplicate == segment.len() {
             return arrival;
         }
-        let highest = self.reassembly.ranges().next_back().map_or(self.rcv_nxt, |range| range.end);
-        let extent = highest - self.rcv_nxt;
         let offered = self.window.size();
         let selective = self.sack.is_enabled();
         let grew = buffer.on_out_of_order(segment, measured, &self.segment_size, offered, extent, selective);
@@ -370,11 +375,30 @@ impl Receiver {
     #[inline]
     fn read(&mut self, now: Time) {
         if let Some(buffer) = &mut self.buffer {
-            buffer.on_read(self.rcv_nxt, now);
+            buffer.on_read(self.rcv_nxt, self.rcv_nxt, Bytes::ZERO, now);
         }
+        self.release_by_reading();
+    }
+
+    /// The application reads a segment that filled a gap and ends at `end`, and what had waited for it.
+    fn read_from(&mut self, end: Seq, now: Time) {
+        let extent = self.extent();
+        if let Some(buffer) = &mut self.buffer {
+            buffer.on_read(buffer.first_read(end, self.rcv_nxt), self.rcv_nxt, extent, now);
+        }
+        self.release_by_reading();
+    }
+
+    #[inline]
+    fn release_by_reading(&mut self) {
         if (self.delayed_ack.leaves_when_read() && self.reassembly.is_empty()) || self.has_reopened() {
             self.acknowledge();
         }
+    }
+
+    /// How far above the next byte expected data have arrived.
+    fn extent(&self) -> Bytes {
+        self.reassembly.ranges().next_back().map_or(Bytes::ZERO, |range| range.end - self.rcv_nxt)
     }
 
     /// Reading has at least doubled a window that was small (Linux `tcp_cleanup_rbuf`): the sender may wait for it.

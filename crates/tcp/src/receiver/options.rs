@@ -25,7 +25,7 @@ impl Receiver {
     /// The options of the ACK that leaves next.
     #[inline]
     pub(super) fn extras(&mut self) -> Option<Box<Extras>> {
-        let has_blocks = self.sack.has_blocks(&self.reassembly);
+        let has_blocks = self.sack.has_blocks();
         let counts = matches!(self.feedback, Feedback::AccEcn(_) | Feedback::Quic(_));
         if has_blocks || counts { self.fill(has_blocks) } else { None }
     }
@@ -39,7 +39,7 @@ impl Receiver {
     fn fill(&mut self, has_blocks: bool) -> Option<Box<Extras>> {
         let mut sack = SackBlocks::default();
         if has_blocks {
-            sack = self.sack.blocks(&self.reassembly);
+            sack = self.sack.blocks();
         }
         let space = self.option_space();
         let wanted = self.feedback.wanted();

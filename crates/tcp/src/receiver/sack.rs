@@ -2,22 +2,24 @@
 //!
 //! RFC 2018 section 4: the block of the segment that triggered the ACK comes first, then those reported most
 //! recently. RFC 2883: if that segment held bytes that had arrived before, the first such stretch precedes all other
-//! blocks (D-SACK), once. The option has room for four blocks, for three beside timestamps
-//! (spec/queues-and-signalling section 18.1).
+//! blocks (D-SACK), once. The option has room for four blocks, for three next to timestamps
+//! (spec/queues-and-signalling section 18.1). As in Linux (`selective_acks`), the four most recent blocks are kept, and a
+//! block that newer ones have displaced is not reported again unless it grows.
 
 use windtunnel_units::{Bytes, Seq};
 use windtunnel_wire::{SackBlock, SackBlocks};
 
-use super::reassembly::Reassembly;
-
+/// Blocks that are kept (Linux `TCP_NUM_SACKS`), and that fit into an option without timestamps.
 const MOST_BLOCKS: usize = 4;
+/// Blocks that an ACK can be expected to bring across (Linux `TCP_SACK_BLOCKS_EXPECTED`): the ACKs around it may be lost.
+const EXPECTED_BLOCKS: usize = 2;
 
 /// The blocks reported most recently, and the duplicate that the next ACK reports.
 #[derive(Debug)]
 pub(super) struct Sack {
     /// Blocks that fit into an ACK; zero without SACK.
     room: usize,
-    /// Most recent first, as many as fit into an ACK. Each is a whole range of the reassembly.
+    /// Most recent first. Each is a whole range of the reassembly.
     recent: Vec<SackBlock>,
     duplicate: Option<SackBlock>,
 }
@@ -41,16 +43,17 @@ impl Sack {
         self.room > 0
     }
 
-    /// Reporting `block` would drop another from the report.
-    pub(super) fn overflows_with(&self, block: SackBlock) -> bool {
-        self.recent.iter().filter(|known| known.start < block.start || known.end > block.end).count()
-            >= self.room
+    /// With `block` at the head, one of the blocks reported before is no longer among the first two (Linux
+    /// `tcp_sack_new_ofo_skb`).
+    pub(super) fn displaces_with(&self, block: SackBlock) -> bool {
+        let grown = self.recent.iter().position(|known| is_within(*known, block));
+        grown.unwrap_or(self.recent.len()) >= EXPECTED_BLOCKS
     }
 
     /// A segment made or enlarged `block`.
     pub(super) fn on_block(&mut self, block: SackBlock) {
-        self.recent.retain(|known| known.start < block.start || known.end > block.end);
-        self.recent.truncate(self.room.saturating_sub(1));
+        self.recent.retain(|known| !is_within(*known, block));
+        self.recent.truncate(MOST_BLOCKS - 1);
         if self.is_enabled() {
             self.recent.insert(0, block);
         }
@@ -75,8 +78,8 @@ impl Sack {
 
     /// The next ACK has blocks to report.
     #[inline]
-    pub(super) fn has_blocks(&self, reassembly: &Reassembly) -> bool {
-        self.duplicate.is_some() || (!reassembly.is_empty() && self.is_enabled())
+    pub(super) fn has_blocks(&self) -> bool {
+        self.duplicate.is_some() || !self.recent.is_empty()
     }
 
     /// The size of the option with these blocks: two NOPs, kind, length, and two edges for each.
@@ -93,17 +96,13 @@ impl Sack {
     }
 
     /// The blocks of the next ACK, if it has any.
-    pub(super) fn blocks(&mut self, reassembly: &Reassembly) -> SackBlocks {
+    pub(super) fn blocks(&mut self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let ranges = self.room - usize::from(self.duplicate.is_some());
         if let Some(duplicate) = self.duplicate.take() {
             blocks.push(duplicate);
         }
-        let recent = &self.recent;
-        // Blocks that older reports dropped for want of room come back when there is room: the highest first, because
-        // it arrived last.
-        let others = reassembly.ranges().rev().filter(|range| !recent.contains(range));
-        for block in recent.iter().chain(others).take(ranges) {
+        for block in self.recent.iter().take(ranges) {
             blocks.push(*block);
         }
         blocks
@@ -115,6 +114,10 @@ impl Sack {
     }
 }
 
+fn is_within(known: SackBlock, block: SackBlock) -> bool {
+    known.start >= block.start && known.end <= block.end
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,25 +126,45 @@ mod tests {
         SackBlock { start: Seq::new(start), end: Seq::new(end) }
     }
 
-    /// With room for three blocks, a fourth one drops another from the report wherever it lies; one that takes the
-    /// place of a block that it contains does not, at whichever end it has grown (RFC 2018 section 4).
+    /// Linux `tcp_sack_new_ofo_skb`: a new block displaces one from the first two once there are two, and so does one that
+    /// grows if it is the third or fourth; one that joins two counts as the first of them that the list has.
     #[test]
-    fn what_drops_a_block() {
+    fn what_displaces_a_block() {
         let mut sack = Sack::new(true, true);
-        for (start, end) in [(30, 40), (50, 60), (70, 80)] {
-            assert!(!sack.overflows_with(block(start, end)), "the room is not used up");
+        for (start, end, displaces) in [(30, 40, false), (50, 60, false), (70, 80, true)] {
+            assert_eq!(sack.displaces_with(block(start, end)), displaces, "{start} to {end} is new");
             sack.on_block(block(start, end));
         }
-        for (start, end, drops) in [
+        for (start, end, displaces) in [
             (10, 20, true),
             (44, 46, true),
-            (90, 95, true),
+            (70, 85, false),
             (50, 65, false),
-            (45, 60, false),
-            (45, 65, false),
+            (30, 42, true),
             (30, 60, false),
+            (30, 80, false),
         ] {
-            assert_eq!(sack.overflows_with(block(start, end)), drops, "{start} to {end}");
+            assert_eq!(sack.displaces_with(block(start, end)), displaces, "{start} to {end}");
         }
+    }
+
+    /// An ACK reports the three most recent blocks next to timestamps, or a duplicate and two. The fourth comes back when
+    /// others are delivered; an older one does not.
+    #[test]
+    fn reported() {
+        let mut sack = Sack::new(true, true);
+        for start in [10, 20, 30, 40, 50] {
+            sack.on_block(block(start, start + 5));
+        }
+        let starts =
+            |sack: &mut Sack| sack.blocks().as_slice().iter().map(|b| b.start.get()).collect::<Vec<_>>();
+        assert_eq!(starts(&mut sack), [50, 40, 30]);
+        sack.on_duplicate(block(1, 5));
+        assert_eq!(starts(&mut sack), [1, 50, 40]);
+        sack.on_block(block(40, 55));
+        assert_eq!(starts(&mut sack), [40, 30, 20]);
+        assert!(sack.has_blocks());
+        sack.on_delivered(Seq::new(55));
+        assert!(!sack.has_blocks(), "10 to 15 was forgotten before");
     }
 }

@@ -7,8 +7,9 @@
 //! sent. SACK frees memory too: adjacent SACKed segments are merged into one packet buffer (`tcp_shift_skb_data`), so that
 //! the application can wake before a loss is repaired.
 //!
-//! While it sleeps the buffer grows with cwnd: to two windows of the least efficient buffers, or as many as the controller
-//! asks for, so that new data are there when a recovery has made room for them; up to `tcp_wmem[2]`. It never shrinks.
+//! It starts with `tcp_wmem[1]`. While the application sleeps it grows with cwnd: to two windows of the least efficient
+//! buffers, or as many as the controller asks for, so that new data are there when a recovery has made room for them; up to
+//! `tcp_wmem[2]`. It never shrinks.
 //!
 //! Left out: memory pressure, and SACKed segments that stay apart (a run that grows downwards, or has more than 17 page
 //! fragments). With GSO a packet buffer is taken to hold one full burst; Linux fills it further (decision 0017).
@@ -21,14 +22,14 @@ use crate::config::Endpoint;
 use crate::memory::Blocks;
 use crate::params::TcpParams;
 
-/// `net.ipv4.tcp_wmem[1]`.
-const INITIAL: u64 = 16_384;
 /// Segments that the buffer holds at least (`TCP_INIT_CWND`).
 const LEAST_SEGMENTS: u64 = 10;
-/// What the buffer of a lone segment needs beside its data: room for headers (`MAX_TCP_HEADER`), the record of fragments,
-/// and, outside of the block, the record of the packet. Measured on 6.18: the block doubles above 1536 bytes of data.
-const HEADERS_ROOM: u64 = 192;
-const FRAGMENTS: u64 = 320;
+/// By how much the block of a packet's headers is longer than the longest headers (`MAX_TCP_HEADER`) and the record of
+/// fragments, which a lone segment needs next to its data: it has headroom for what is received, too (`NET_SKB_PAD`).
+/// Measured on 6.18, whose block has 576 bytes: what a segment needs doubles above 1536 bytes of data. It is 4096 bytes for
+/// any full segment where the block has 704.
+const HEADROOM: u64 = 64;
+/// The record of the packet, outside of the block.
 const RECORD: u64 = 256;
 /// Headers without options: the segment size that the other end announces does not know of timestamps.
 const PLAIN_HEADERS: Bytes = Bytes::new(40);
@@ -52,9 +53,13 @@ impl SendBuffer {
     /// The buffer of an established connection; none if it has no limit.
     pub(crate) fn new(params: &TcpParams, endpoint: &Endpoint, windows: u32) -> Option<Box<SendBuffer>> {
         let largest = params.send_buffer?.get();
-        let block = (endpoint.mtu - PLAIN_HEADERS).get() + HEADERS_ROOM + FRAGMENTS;
+        let block = (endpoint.mtu - PLAIN_HEADERS).get() + params.header_block.get().saturating_sub(HEADROOM);
         let mut buffer = SendBuffer {
-            size: if params.send_autotuning { INITIAL } else { largest },
+            size: if params.send_autotuning {
+                params.initial_send_buffer.get().min(largest)
+            } else {
+                largest
+            },
             largest,
             autotuned: params.send_autotuning,
             windows: u64::from(windows),

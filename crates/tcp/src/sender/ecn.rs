@@ -189,11 +189,6 @@ impl EcnSender {
         }
     }
 
-    /// True if the SYN/ACK is to be answered by a pure ACK that says how it arrived (RFC 9768 section 3.2.2.1).
-    pub(crate) fn answers_syn_ack(&self) -> bool {
-        matches!(self.scheme, Scheme::AccEcn(_))
-    }
-
     /// A SYN/ACK came again.
     pub(crate) fn on_another_syn_ack(&mut self, ecn: Ecn) {
         if let Scheme::AccEcn(accecn) = &mut self.scheme {
@@ -201,7 +196,7 @@ impl EcnSender {
         }
     }
 
-    /// Flags and option of the ACK of the SYN/ACK.
+    /// Flags and option of the ACK of the SYN/ACK, where it says how that arrived (RFC 9768 section 3.2.2.1).
     pub(crate) fn third_ack(&self) -> Option<(TcpFlags, AccEcnOption)> {
         match &self.scheme {
             Scheme::AccEcn(accecn) => Some(accecn.third_ack()),

@@ -2,7 +2,7 @@
 //! and the pacing rate that follows from its answer.
 
 use windtunnel_cc::{AckSample, Delivery, Pacing, PathView};
-use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
 
 use super::Sender;
@@ -10,21 +10,13 @@ use super::ack::Ack;
 use super::ecn;
 use super::pacing::Load;
 use super::rate_sample::Sample;
+use crate::timestamp_clock;
 
 /// What an ACK counts for.
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     acked: Bytes,
     delivered: Bytes,
-}
-
-/// The clock of timestamps: Linux counts milliseconds (`TCP_TS_HZ`).
-const TIMESTAMP_CLOCK: Duration = Duration::from_millis(1);
-
-/// Returns the round trip that an echoed timestamp shows, at least a tick of its clock.
-fn by_timestamps(echo: Time, now: Time) -> Duration {
-    let ticks = |time: Time| time.since_start() / TIMESTAMP_CLOCK.as_nanos();
-    (ticks(now).saturating_sub(ticks(echo)) * TIMESTAMP_CLOCK.as_nanos()).max(TIMESTAMP_CLOCK)
 }
 
 impl Sender {
@@ -96,7 +88,7 @@ impl Sender {
         let ecn = self.ecn.foretold_counts(ack.ece, ack.esce, news);
         let path = self.path(ack.now);
         let echo = ack.echo.filter(|_| ack.rtt_by_echo);
-        let rtt = echo.map_or(ack.rtt, |echo| Some(by_timestamps(echo, ack.now)));
+        let rtt = echo.map_or(ack.rtt, |echo| Some(timestamp_clock::round_trip_of_sender(echo, ack.now)));
         let acked = ack.acked.bytes;
         let delivery = Delivery { acked, rtt, delivered: ecn::all(news), ecn, slow_path };
         self.cc.on_delivery(&delivery, &path);

@@ -187,9 +187,7 @@ impl Sender {
         }
         let (asked, sack) = (self.handshake.asked_ecn, self.params.sack);
         self.ecn.on_syn_ack(&self.endpoint, asked, sack, &self.needs, packet);
-        if self.ecn.answers_syn_ack() {
-            self.forced = Some(Forced::HandshakeAck);
-        }
+        self.forced = Some(Forced::HandshakeAck);
         self.update_send_window(packet);
         self.push.on_established(Seq::FIRST_DATA, self.largest_window);
         self.ts_recent = packet.ts_val;
@@ -216,24 +214,25 @@ impl Sender {
         AckReport { rtt, ..AckReport::default() }
     }
 
-    /// A SYN/ACK came again: its ACK was lost, and with AccECN the ACK carries information.
+    /// A SYN/ACK came again: its ACK was lost.
     fn on_another_syn_ack(&mut self, packet: &Packet) {
         self.ecn.on_another_syn_ack(packet.ecn);
-        if self.ecn.answers_syn_ack() && self.forced.is_none() {
+        if self.forced.is_none() {
             self.forced = Some(Forced::HandshakeAck);
         }
     }
 
-    /// The ACK of the SYN/ACK, where it says more than the first data.
-    pub(super) fn handshake_ack(&mut self, now: Time) -> Option<Packet> {
-        let (flags, option) = self.ecn.third_ack()?;
+    /// The ACK of the SYN/ACK, before any data (Linux `tcp_rcv_synsent_state_process`: the application that has data
+    /// to write hears of the connection later).
+    pub(super) fn handshake_ack(&mut self, now: Time) -> Packet {
+        let Some((flags, option)) = self.ecn.third_ack() else { return self.pure_ack(now) };
         let headers = self.endpoint.headers + option_size(&option);
         let mut packet = self.packet(headers, Bytes::ZERO, now);
         packet.seq = Seq::FIRST_DATA;
         packet.flags = flags;
         self.ecn.stamp_handshake_ack(&mut packet);
         packet.set_options(Options { accecn: Some(option), ..Options::default() });
-        Some(packet)
+        packet
     }
 
     /// The receiver permits no SACK (RFC 2018 section 2): losses are found by duplicate ACKs (RFC 6582), and there

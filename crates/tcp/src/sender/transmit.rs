@@ -215,7 +215,10 @@ impl Sender {
             Forced::LossProbe => self.send_loss_probe(now),
             Forced::Withheld => self.send_withheld(now),
             Forced::WindowProbe => self.send_window_probe(now),
-            Forced::HandshakeAck => self.handshake_ack(now).inspect(|_| self.ack_enters_host()),
+            Forced::HandshakeAck => {
+                self.ack_enters_host();
+                Some(self.handshake_ack(now))
+            }
             Forced::PureAck => {
                 self.ack_enters_host();
                 Some(self.pure_ack(now))

@@ -47,6 +47,8 @@ fn ranges_of_tcp() {
         (window(1), None),
         (window(gib), None),
         (window(gib + 1), Some("receive_window")),
+        (TcpParams { initial_send_buffer: Bytes::new(4607), ..ok() }, Some("initial_send_buffer")),
+        (TcpParams { initial_send_buffer: Bytes::new(4608), ..ok() }, None),
         (buffer(0), Some("send_buffer")),
         (buffer(4607), Some("send_buffer")),
         (buffer(4608), None),

@@ -79,6 +79,7 @@ impl Lab {
         answer.flags = TcpFlags::SYN | TcpFlags::ACK | TcpFlags::ECE;
         answer.set_options(Options { sack_permitted: true, ..Options::default() });
         lab.give(&answer);
+        assert_eq!(lab.flight.remove(0), Ecn::NotEct, "the ACK of the answer");
         assert_eq!(lab.flight, [ecn; 10]);
         lab
     }

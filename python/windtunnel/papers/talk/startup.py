@@ -31,7 +31,7 @@ FAULTS = (
     Fault("tiny", "extra-low queue", "the same, 10 packets of buffer", 40.0, ('bottleneck.queue.limit="10 packets"',)),
     Fault("spike", "spike in queueing delay", "the same, 4 BDP of buffer", 40.0, ('bottleneck.queue.limit="4 bdp"',)),
     Fault("luck", "bad luck", "the same, the 20th packet is lost", 40.0,
-          ('bottleneck.impair={ kind="scripted-loss", packets=[20] }',)),
+          ('bottleneck.impair={ kind="scripted-loss", packets=[20], affects="data" }',)),
 )  # fmt: skip
 
 #: The ways to start that are compared: what a build must have for them, and what the flow's ``cc`` is.

@@ -189,8 +189,6 @@ class Session:
     def _on_sent(self, segment: Segment) -> None:
         if self._began is None:
             self._began = time.monotonic_ns()
-        if segment.flags == ACK and not segment.payload and not self._highest:
-            return  # the ACK of the handshake, which a simulated sender does not send: the first data say the same
         now = self._now()
         if segment.flags & SYN:
             self._initial = segment.seq

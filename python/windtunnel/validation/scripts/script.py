@@ -50,7 +50,7 @@ def lost(*packets: int) -> str:
 
 
 def lost_of_all(*packets: int) -> str:
-    """The same, but the packets of the handshake count too: the first is the SYN."""
+    """The same, but the packets of the handshake count too: the first are the SYN and the ACK of its answer."""
     return f'{{ kind = "scripted-loss", packets = {list(packets)} }}'
 
 

@@ -106,10 +106,10 @@ SCRIPTS = (
     Script(
         "A lost SYN, by RFC 5681 and 6298",
         3,
-        lost_of_all(1, 3),
+        lost_of_all(1, 4),
         "1 | 1r | 2-3",
         "One lost SYN reduces the initial window to one segment (RFC 5681 section 3.1). Its answer is no sample, so "
-        "data have a timeout of 3 s (RFC 6298 section 5.7): 1, the third packet, is lost.",
+        "data have a timeout of 3 s (RFC 6298 section 5.7): 1, the fourth packet, is lost.",
         retransmits=1,
         rtos=1,
         begins=(1.1, 4.1, 4.2),

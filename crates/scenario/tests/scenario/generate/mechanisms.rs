@@ -98,6 +98,7 @@ impl Draft {
         }
         if self.one_in(4) {
             self.some_size("send_buffer", 4608, 1 << 24);
+            self.some_size("initial_send_buffer", 4608, 1 << 18);
             self.some_switch("send_autotuning");
         }
         if self.one_in(8) {

@@ -15,8 +15,8 @@ use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{ACE_MODULUS, AccEcnOption, AccEcnOrder, COUNTER_MODULUS, Ecn, Packet, TcpFlags};
 
 use super::{Progress, bytes_of};
-use crate::paws;
 use crate::receiver::{INITIAL_CEP, INITIAL_E0B, INITIAL_E1B, handshake_code, handshake_ecn};
+use crate::timestamp_clock;
 
 /// The code of a SYN/ACK that is reserved: a client treats it as AccECN with a SYN that arrived unchanged (section 3.1.3).
 const RESERVED: u8 = 0b101;
@@ -190,7 +190,7 @@ impl AccEcn {
         if progress.advanced {
             return false;
         }
-        match paws::ticks(ts_val).cmp(&paws::ticks(progress.ts_recent)) {
+        match timestamp_clock::ticks(ts_val).cmp(&timestamp_clock::ticks(progress.ts_recent)) {
             Ordering::Less => true,
             Ordering::Greater => false,
             Ordering::Equal if progress.delivered.is_zero() => true,

@@ -24,7 +24,7 @@ fn syns() {
     }
 }
 
-/// Table 2, the client's side: the mode that each code of a SYN/ACK leads to. In AccECN mode a pure ACK answers, and
+/// Table 2, the client's side: the mode that each code of a SYN/ACK leads to. A pure ACK answers. In AccECN mode
 /// data carry an ACE field of 5 and ECT; in RFC 3168's data carry ECT and no flags; else they are Not-ECT. The code 101
 /// counts as AccECN (section 3.1.3); 111 is the answer of a server that reflects flags.
 #[test]
@@ -44,8 +44,8 @@ fn modes_of_the_client() {
         let data = sent.last().expect("data");
         match (sent.len(), ace(data), data.ecn) {
             (4, 5, Ecn::Ect0) => Mode::AccEcn,
-            (3, 0, Ecn::Ect0) => Mode::Classic,
-            (3, 0, Ecn::NotEct) => Mode::NotEcn,
+            (4, 0, Ecn::Ect0) => Mode::Classic,
+            (4, 0, Ecn::NotEct) => Mode::NotEcn,
             other => panic!("{code:03b}: {other:?}"),
         }
     };

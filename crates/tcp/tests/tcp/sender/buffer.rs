@@ -57,6 +57,37 @@ fn writes_as_linux() {
     assert_eq!(writes(&mut lab, 300)[..linux.len()], linux);
 }
 
+/// `tcp_sndbuf_expand`: what counts for a segment of 1448 bytes follows the longest headers that the kernel was built for
+/// (`MAX_TCP_HEADER`, 192, 256 and 320 bytes; 384 less than the block of headers): 1460 bytes with 192 or 256, and 320 for
+/// fragments, fit into 2048 bytes, with 320 not. So 20 segments of the initial window are 46,080 or 87,040 bytes, and the
+/// application writes until that, or `tcp_wmem[1]`, is reached with 1448 bytes, the block and 256 each.
+#[test]
+fn starts_by_the_kernels_build() {
+    for (header_block, initial, segments) in [
+        (576, 16 << 10, 21), // 46,080 / 2280
+        (640, 16 << 10, 20), // 46,080 / 2344
+        (704, 16 << 10, 37), // 87,040 / 2408
+        (576, 64 << 10, 29), // 65,536 / 2280
+        (640, 64 << 10, 28), // 65,536 / 2344
+        (704, 64 << 10, 37),
+    ] {
+        let params = TcpParams {
+            send_buffer: Some(Bytes::new(64 << 20)),
+            initial_send_buffer: Bytes::new(initial),
+            header_block: Bytes::new(header_block),
+            ..crate::fixed_window()
+        };
+        let mut lab = Lab::new(Setup { params, ..Setup::default() }, Script::default());
+        lab.write_endless();
+        lab.run_exactly_until(at(0));
+        assert_eq!(
+            lab.sender.written() / MSS,
+            segments,
+            "{header_block} bytes for headers, {initial} at first"
+        );
+    }
+}
+
 /// 64 KiB hold 29 segments of 2280 bytes, and the application always writes ten at a time; cwnd stops at twice what is
 /// used (the growth gate), and the buffer is the limit.
 #[test]

@@ -62,6 +62,27 @@ fn lost_syns() {
     }
 }
 
+/// RFC 9293 section 3.5, figure 6: a packet of its own acknowledges the SYN/ACK, before any data, and again if the SYN/ACK comes
+/// again (its ACK was lost).
+#[test]
+fn acknowledges_the_answer() {
+    let mut lab = Lab::new(Setup::default(), Script::default());
+    lab.sender.write(MSS);
+    let syn = lab.sender.poll_transmit(at(0)).expect("a SYN");
+    let mut answer = windtunnel_wire::Packet::new(syn.flow, HEADERS, Bytes::ZERO);
+    (answer.flags, answer.ack) = (TcpFlags::SYN | TcpFlags::ACK, windtunnel_units::Seq::FIRST_DATA);
+    (answer.window, answer.ts_val) = (u16::MAX, at(40));
+    let mut answered = |ms| {
+        lab.sender.on_ack(&answer, at(ms));
+        std::iter::from_fn(|| lab.sender.poll_transmit(at(ms)))
+            .map(|packet| (packet.flags, packet.seq.get(), packet.payload()))
+            .collect::<Vec<_>>()
+    };
+    let data = (TcpFlags::ACK | TcpFlags::PSH, 1, MSS);
+    assert_eq!(answered(40), [(TcpFlags::ACK, 1, Bytes::ZERO), data]);
+    assert_eq!(answered(1040), [(TcpFlags::ACK, 1 + MSS.get(), Bytes::ZERO)]);
+}
+
 /// Karn: without timestamps the answer to a second SYN is not a sample, and data start with a timeout of 3 s (RFC 6298
 /// section 5.7; Linux `TCP_TIMEOUT_FALLBACK`).
 #[test]
@@ -141,8 +162,10 @@ fn tau() {
         let mds_capable = accepted.map(capability);
         answer.set_options(windtunnel_wire::Options { mds_capable, ..Default::default() });
         lab.sender.on_ack(&answer, at(20));
+        let third = lab.sender.poll_transmit(at(20)).expect("the ACK of the SYN/ACK");
         let data = lab.sender.poll_transmit(at(20)).expect("data");
         let dscp = if agreed { Dscp::MDS } else { Dscp::DEFAULT };
+        assert_eq!((third.dscp, third.ecn), (dscp, Ecn::NotEct), "{accepted:?}");
         assert_eq!((data.dscp, data.ecn), (dscp, Ecn::Ect0), "{accepted:?}");
     }
 }
@@ -205,7 +228,7 @@ fn sack_refused() {
     (answer.flags, answer.ack) = (TcpFlags::SYN | TcpFlags::ACK, windtunnel_units::Seq::FIRST_DATA);
     (answer.window, answer.ts_val) = (u16::MAX, at(40));
     lab.sender.on_ack(&answer, at(40));
-    assert_eq!(drain(&mut lab, 40).len(), 10);
+    assert_eq!(drain(&mut lab, 40).len(), 1 + 10, "the ACK of the SYN/ACK, and data");
     answer.flags = TcpFlags::ACK;
     for state in [CaState::Disorder, CaState::Disorder, CaState::Recovery] {
         lab.sender.on_ack(&answer, at(80));

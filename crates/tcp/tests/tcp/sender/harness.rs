@@ -314,7 +314,7 @@ impl Lab {
                     self.script.syns_lost -= 1;
                     continue;
                 }
-            } else {
+            } else if packet.payload() > Bytes::ZERO || packet.flags.contains(TcpFlags::FIN) {
                 let segment = (packet.seq.get() - 1) / MSS.get() + 1;
                 let again = self.sent.iter().any(|sent| sent.segment == segment);
                 self.sent.push(Sent {

@@ -41,6 +41,9 @@ impl PlainReceiver {
             return Some(answer);
         }
         let fin = u64::from(packet.flags.contains(TcpFlags::FIN));
+        if packet.payload() == Bytes::ZERO && fin == 0 {
+            return None;
+        }
         let (start, end) = (packet.seq.get(), packet.seq.get() + packet.payload().get() + fin);
         if packet.flags.contains(TcpFlags::CWR) {
             self.ece = false;

@@ -12,12 +12,14 @@ fn params() -> TcpParams {
     TcpParams { small_queues: true, ..crate::fixed_window() }
 }
 
-/// An endless flow with a fixed window, after its SYN has left the host and was answered at 40 ms.
+/// An endless flow with a fixed window, after its SYN has left the host and was answered at 40 ms, and the ACK of the
+/// answer has left.
 fn established(cwnd: u64, params: TcpParams, script: Script) -> Lab {
     let mut lab = Lab::new(Setup { params, cwnd, fixed: true, ..Setup::default() }, script);
     lab.write_endless();
     leave(&mut lab, 1);
     lab.run_until(at(40));
+    leave(&mut lab, 1);
     lab
 }
 
@@ -83,6 +85,7 @@ fn a_millisecond_at_the_pacing_rate() {
     lab.write_endless();
     leave(&mut lab, 1);
     lab.run_until(at(4));
+    leave(&mut lab, 1);
     assert_eq!(lab.sent.len(), 70_703 / 2280 + 1);
 }
 
@@ -105,14 +108,14 @@ fn retransmissions_have_twice_the_limit() {
     let mut lab = established(10, params(), lost([0, 1, 2]));
     leave(&mut lab, 8);
     assert_eq!((lab.sent.len(), lab.sender.in_host()), (10, Bytes::new(4560)));
-    lab.run_until(at(82));
+    lab.run_until(at(83));
     assert_eq!(segments(&lab)[10..], [1, 2]);
     assert_eq!((lab.sender.in_host(), lab.sender.limited_by()), (Bytes::new(9120), Limited::Host));
     leave(&mut lab, 1);
     assert_eq!(segments(&lab)[10..], [1, 2, 3]);
 }
 
-/// Pacing comes on top: the first ten segments leave when the host permits it, every 0.4 ms; those after them are paced,
+/// Pacing comes on top: the first ten segments leave when the host permits it, every 0.4 ms after the ACK of the SYN/ACK; those after them are paced,
 /// 40 ms / (2 * 20) apart, although the host has room (the tenth was late, so that half of its interval is forgiven).
 #[test]
 fn with_pacing() {
@@ -122,18 +125,19 @@ fn with_pacing() {
     lab.write_endless();
     leave(&mut lab, 1);
     lab.run_until(at(40));
+    leave(&mut lab, 1);
     while lab.sent.len() < 20 {
         leave(&mut lab, 1);
     }
     let gaps: Vec<u64> =
         lab.sent.windows(2).map(|pair| pair[1].time.since(pair[0].time).as_nanos() / 1000).collect();
-    assert_eq!(gaps[..9], [0, 400, 400, 400, 400, 400, 400, 400, 400]);
+    assert_eq!(gaps[..9], [0, 800, 400, 400, 400, 400, 400, 400, 400]);
     assert_eq!(gaps[9], 500);
     assert!(gaps[10..].iter().all(|gap| (999..=1001).contains(gap)), "{gaps:?}");
 }
 
 /// A SYN occupies the record of a packet, 832 bytes, and an ACK without data 2 bytes (Linux `skb_set_tcp_pure_ack`):
-/// the one that answers the peer's FIN.
+/// that of the SYN/ACK, and the one that answers the peer's FIN.
 #[test]
 fn packets_without_data() {
     let mut lab = Lab::new(Setup { params: params(), ..Setup::default() }, Script::default());
@@ -141,7 +145,8 @@ fn packets_without_data() {
     assert_eq!(lab.sender.in_host(), Bytes::new(832));
     leave(&mut lab, 1);
     lab.run_until(at(60));
-    leave(&mut lab, 1);
+    assert_eq!((lab.sent.len(), lab.sender.in_host()), (1, Bytes::new(2 + 2280)));
+    leave(&mut lab, 2);
     assert_eq!((lab.sent.len(), lab.sender.in_host()), (1, Bytes::ZERO));
     let mut fin = Packet::new(FlowId::new(0), HEADERS, Bytes::ZERO);
     (fin.flags, fin.seq, fin.ack) = (TcpFlags::ACK | TcpFlags::FIN, Seq::FIRST_DATA, Seq::FIRST_DATA);
@@ -160,5 +165,6 @@ fn two_bursts_per_window() {
     lab.write_endless();
     leave(&mut lab, 1);
     lab.run_until(at(1));
+    leave(&mut lab, 1);
     assert_eq!((lab.sent.len(), lab.sender.in_host()), (10, Bytes::new(2 * (5 * 1448 + 832))));
 }
