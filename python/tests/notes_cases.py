@@ -315,9 +315,10 @@ AFTER: Mapping[str, Case] = {
     "way-back-congested": Case(
         {**one(RENO), "reverse": {"rate": "100 kbit/s"}}, {**one(RENO), "reverse": {"rate": "1 Mbit/s"}}
     ),
-    # Flows of different round trips that start apart, on an AQM that drops at random, lose apart; PSH parts them, too.
+    # Flows of different round trips that start apart, on an AQM that drops at random, lose apart. Delayed ACKs part
+    # flows, too.
     "synchronised-losses": Case(
-        one({**RENO, "count": 2, "tcp": {"write_size": "0 B"}}, duration="30 s"),
+        one({**RENO, "count": 2, "ack": "immediate"}, duration="30 s"),
         two(RENO, {"cc": "reno", "rtt": "37 ms", "start": "3 s"}, "pie", duration="60 s"),
         words=("the two flows lost in the same events (synchronised)",),
     ),

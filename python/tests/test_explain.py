@@ -152,10 +152,10 @@ def test_random_losses_are_no_overflows() -> None:
 
 
 def test_flows_that_lose_together() -> None:
-    """Two equal flows that start together over a short queue lose in the same overflows if no PSH moves the phases of
-    their ACKs; at random they do not.
+    """Two equal flows that start together over a short queue lose in the same overflows if each segment has an ACK; at
+    random they do not.
     """
-    flow = {"cc": "reno", "rtt": "40 ms", "tcp": {"write_size": "0 B"}}
+    flow = {"cc": "reno", "rtt": "40 ms", "ack": "immediate"}
     together = explained(simulated([{"name": "one", **flow}, {"name": "two", **flow}]))
     found = together.document["together"]["synchronisation"]
     assert found["index"] > 0.5

@@ -67,6 +67,9 @@ def end_cleanly() -> None:
     for number in _ENDS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _look)
+        atexit.register(_rest)
     shown, shown_of_thread = sys.unraisablehook, threading.excepthook
     sys.unraisablehook = lambda lost: None if received() else shown(lost)
     threading.excepthook = lambda lost: None if received() else shown_of_thread(lost)
@@ -92,7 +95,7 @@ def leave(code: int) -> NoReturn:
     """End the process, with what is left in the buffers of its output. After a signal no thread is waited for."""
     if received() is None:
         sys.exit(code)
-    if hasattr(signal, "SIGALRM"):
+    if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, lambda *_: os._exit(code))
         signal.setitimer(signal.ITIMER_REAL, _LEAVES_S)
@@ -116,8 +119,7 @@ def _end(number: int, _: FrameType | None) -> None:
     if received() is None:
         _Signals.first = number
     _Signals.since = now
-    if hasattr(signal, "SIGALRM"):
-        signal.signal(signal.SIGALRM, _look)
+    if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, _LOOK_S, _LOOK_S)
     _raise()
 
@@ -125,6 +127,12 @@ def _end(number: int, _: FrameType | None) -> None:
 def _look(number: int, _: FrameType | None) -> None:
     if not _Signals.over and not _on_its_way_out():
         _raise()
+
+
+def _rest() -> None:
+    """The interpreter's end takes the handler back: the clock would then kill a process that `leave` does not end."""
+    if not _Signals.over:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _on_its_way_out() -> bool:

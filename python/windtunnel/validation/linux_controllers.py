@@ -11,13 +11,12 @@ controllers:
 - *With Reno*, which starts 37 ms later, 90 s, and *five flows* of one controller, 1 ms or 5 s apart, 90 s.
 
 Where flows compete, Linux has five draws with Reno and three of five flows, which start a little earlier or later, and
-so have we. Alone, Linux has one run. Ours have the recorded kernel's shaper and receive buffers, each run also with a
-place more in the queue, and each with a send buffer that starts with 16 KiB and with one that never limits: that of the
-guests starts with 64 KiB, and where it is full decides which segments carry PSH. The ranges of both sides must overlap,
-or their middles differ by not more than 1 % of goodput, 3 % of a round trip or 0.03 of Jain's index. Alone,
+so have we. Alone, Linux has one run; ours is also run with a place more in the queue. The ranges of both sides must
+overlap, or their middles differ by not more than 1 % of goodput, 3 % of a round trip or 0.03 of Jain's index. Alone,
 retransmissions may differ by 1 % or by one segment in each of Linux's loss episodes: which of the last packets of a
 burst a full queue loses is decided by the phase of the clocks, and where flows compete, it decides which flow loses
-them. Means with random loss may differ by two standard errors of their difference.
+them. The phase alone, by which a flow starts within a millisecond, gives Reno at 10 Mbit/s and 40 ms 83 or 86
+retransmissions, and the kernel has 84. Means with random loss may differ by two standard errors of their difference.
 
 Two properties of the testbed decide what a slow start overshoots and where Vegas settles (decision 0041). Its shaper
 lets a packet pass that finds a full bucket, so that the least round trip is the network's alone; on a link it has the
@@ -28,15 +27,10 @@ cwnd of 3004 and not 3964, and retransmits 1604 segments and not 2707. The same 
 
 Vegas, Illinois, YeAH and NV measure single microseconds of the path, which is not Linux's to that digit. In six scripts
 Illinois's beta is one 64th less here; two of them become Linux's with a mean round trip that is a microsecond longer.
-Which segments carry PSH, and so which of them share an ACK, shows in two checks. Five flows of Vegas that start 5 s
-apart have a mean round trip of 115 to 125 ms here and of 114 to 115 ms in Linux, and Jain's index is 0.61 to 0.77 and
-not 0.78. Without PSH (`tcp.write_size = "0 B"`) the run with 5000 ms has 114.0 ms and 0.785. Hybla alone at 100 Mbit/s
-retransmits 182 segments without a send buffer and 187 or 188 with one, 165 without PSH, and 170 in Linux.
-`tcp.set_window_clamp` changes none of these. A guest of Linux 7.3 without tunnels, whose send buffer starts with 16 KiB
-and has 2304 bytes for each segment of twice cwnd, as ours has, retransmits 163: by this one run,
-neither the start of the buffer nor its size is the whole cause, and where that kernel's senders push was not recorded.
-The recorded kernel, with tunnels, has 4352 by its source (`tcp_sndbuf_expand`: 1460, 320 and 320, up to a power of two,
-and 256), which is not here.
+Which segments carry PSH decides which of them share an ACK. Linux pushes where its send buffer is full: the guests'
+starts with 64 KiB and takes 4352 bytes for each segment of twice cwnd (decision 0047). With it, Hybla alone at 100
+Mbit/s retransmits 164 segments in 11 episodes, and Linux 170 in 11; with a buffer that never limits it is 182. Jain's
+index of five flows of Vegas that start 5 s apart is 0.67 to 0.78, where Linux has 0.78 in three draws.
 
 CDG backs off at random: its scripts agree where no coin falls, and its ranges are over seeds too.
 TCP-LP is not here. Linux's nearly never sees early congestion, because its smoothed delay overflows 32 bits: it equals
@@ -179,7 +173,9 @@ def followed(controller: Controller, script: LinuxScript) -> Check:
     return Check(script.name, [run], partial(lines, script, recorded=recorded))
 
 
-def draws(controller: Controller, on: Path, duration_s: float, flows: Sequence[str], name: str = "") -> list[Run]:
+def draws(
+    controller: Controller, on: Path, duration_s: float, flows: Sequence[str], name: str = "", seeds: int = 4
+) -> list[Run]:
     """What a run depends on in detail: a place in the queue; the seed where it decides."""
     return [
         Run(
@@ -195,7 +191,7 @@ def draws(controller: Controller, on: Path, duration_s: float, flows: Sequence[s
             reduce,
             on.packets(duration_s),
         )
-        for seed in (range(1, 5) if controller.random else (1,))
+        for seed in (range(1, seeds + 1) if controller.random else (1,))
         for more in (0, 1)
     ]
 
@@ -215,7 +211,8 @@ def alone(controller: Controller, on: Path) -> Check:
             _info("timeouts", column(linux, "rto_timeouts", 1), measured(values, "1.rtos"), ""),
         ]
 
-    runs = draws(controller, on, 60, [f'cc = "{controller.name}"'])
+    # Linux has one draw: the range of ours has to show what others there may be.
+    runs = draws(controller, on, 60, [f'cc = "{controller.name}"'], seeds=16)
     return Check(f"{controller.title} alone, {on.rate_mbps:g} Mbit/s, {on.rtt_ms:g} ms", runs, compare)
 
 

@@ -12,7 +12,7 @@ from windtunnel.validation.recorder import kernel
 from windtunnel.validation.recorder.kernel import Info
 from windtunnel.validation.recorder.path import MS, Agenda, Bottleneck, Medium
 from windtunnel.validation.recorder.receiver import Receiver
-from windtunnel.validation.recorder.wire import ACK, FIN, MODULUS, SYN, Segment, build, parse
+from windtunnel.validation.recorder.wire import FIN, MODULUS, SYN, Segment, build, parse
 
 #: Longest IP packet.
 PACKET = 65_536
