@@ -12,8 +12,8 @@ use windtunnel_units::{Duration, Probability, Time};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blue {
     p_drop: Probability,
-    /// When the probability changed last.
-    changed: Time,
+    /// When the probability changed last. In Linux 0, which is long before any packet.
+    changed: Option<Time>,
 }
 
 impl Blue {
@@ -25,7 +25,7 @@ impl Blue {
 
     /// BLUE at rest.
     pub(crate) const fn new() -> Blue {
-        Blue { p_drop: Probability::ZERO, changed: Time::ZERO }
+        Blue { p_drop: Probability::ZERO, changed: None }
     }
 
     /// The probability of a drop.
@@ -59,9 +59,9 @@ impl Blue {
     }
 
     fn change(&mut self, by: f64, now: Time, target: Duration) {
-        if now.since(self.changed) > target {
+        if self.changed.is_none_or(|changed| now.since(changed) > target) {
             self.p_drop = Probability::clamped(self.p_drop.get() + by);
-            self.changed = now;
+            self.changed = Some(now);
         }
     }
 }

@@ -99,6 +99,8 @@ struct Penalty {
     burst: u32,
     tokens: u32,
     filled: Time,
+    /// How long before the run the queue was filled first.
+    before: Duration,
 }
 
 impl Penalty {
@@ -110,7 +112,7 @@ impl Penalty {
             return true;
         }
         if self.tokens == 0 {
-            let age = now.since(self.filled).min(Penalty::LONGEST);
+            let age = (now.since(self.filled) + std::mem::take(&mut self.before)).min(Penalty::LONGEST);
             let tokens = u128::from(age.as_nanos()) * u128::from(self.rate) / 1_000_000_000;
             self.tokens = tokens.min(u128::from(self.burst)) as u32;
             self.filled = now;
@@ -147,6 +149,7 @@ impl Law {
                 burst: params.penalty_burst,
                 tokens: params.penalty_burst,
                 filled: Time::ZERO,
+                before: init.age,
             },
             counts: Counts::default(),
         }

@@ -16,6 +16,8 @@ use crate::params::TcpParams;
 /// The number of segments of a connection that leave without a wait: as many as the initial window (Linux
 /// `tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
+/// How long before the run the pacer's clock began.
+const CLOCK_BEGAN_NS: u64 = 1 << 42;
 
 /// When the next burst may leave.
 #[derive(Clone, Debug)]
@@ -27,6 +29,7 @@ pub(crate) struct Pacer {
     most: Option<Rate>,
     /// Zero while there is no round-trip sample: no pacing.
     rate: Rate,
+    /// On the pacer's own clock; zero before anything was paced.
     next_send: Time,
     /// How many of the segments without a wait have not left yet; the first burst that leaves none is paced.
     unpaced: u64,
@@ -104,7 +107,8 @@ impl Pacer {
             Some(most) if rate == Rate::ZERO || rate > most => most,
             _ => rate,
         };
-        if self.repaces && self.rate != before && self.rate != Rate::ZERO {
+        let waits = self.repaces && self.next_send > Time::ZERO;
+        if waits && self.rate != before && self.rate != Rate::ZERO {
             self.repace(before);
         }
         self.rate
@@ -112,26 +116,27 @@ impl Pacer {
 
     /// What is left of the wait since the last departure changes in the ratio of the rates.
     fn repace(&mut self, before: Rate) {
-        let wait = self.next_send.since(self.last_sent);
+        let last_sent = clock(self.last_sent);
+        let wait = self.next_send.since(last_sent);
         let ratio = before.bits_per_sec() as f64 / self.rate.bits_per_sec() as f64;
-        self.next_send = self.last_sent + wait.scale(ratio);
+        self.next_send = last_sent + wait.scale(ratio);
     }
 
     /// True if a burst may leave now.
     #[inline]
     pub(crate) fn ready(&self, now: Time) -> bool {
-        !self.on || now >= self.next_send
+        !self.on || clock(now) >= self.next_send
     }
 
     /// When the wait ends.
     #[inline]
     pub(crate) fn release(&self, now: Time) -> Option<Time> {
-        (self.on && self.next_send > now).then_some(self.next_send)
+        (self.on && self.next_send > clock(now)).then_some(self.scheduled())
     }
 
     /// The end of the last burst's interval.
-    pub(crate) const fn scheduled(&self) -> Time {
-        self.next_send
+    pub(crate) fn scheduled(&self) -> Time {
+        Time::ZERO + self.next_send.since(clock(Time::ZERO))
     }
 
     /// A segment left, the first one of a `burst` of this many segments, or within one.
@@ -150,6 +155,7 @@ impl Pacer {
             return;
         }
         let interval = self.rate.transfer_time(payload);
+        let now = clock(now);
         let late = now.since(self.next_send);
         if segments > 0 {
             // Nothing was paced before the first burst. It is as late as can be, whenever the run began; but RFC 5348 knows no credit
@@ -167,6 +173,11 @@ impl Pacer {
         }
         self.next_send += interval;
     }
+}
+
+/// Time on a clock that began long before the run, so that the credit of a first burst can reach back.
+const fn clock(time: Time) -> Time {
+    Time::from_nanos(time.as_nanos() + CLOCK_BEGAN_NS)
 }
 
 #[cfg(test)]
@@ -236,10 +247,13 @@ mod tests {
     #[test]
     fn the_first_burst_does_not_know_the_time() {
         for start in [Duration::from_nanos(1), Duration::from_micros(100), Duration::SECOND] {
-            let mut pacer = pacer().pacing_the_first(true);
-            let now = Time::ZERO + start;
-            pacer.sent(MSS, now, Some(1));
-            assert_eq!(pacer.release(now), Some(now + Duration::from_nanos(416_667)), "{start}");
+            for (segments, wait) in [(1, 416_667), (20, 8_333_330)] {
+                let mut pacer = pacer().pacing_the_first(true);
+                let now = Time::ZERO + start;
+                pacer.sent(MSS, now, Some(segments));
+                (1..segments).for_each(|_| pacer.sent(MSS, now, None));
+                assert_eq!(pacer.release(now), Some(now + Duration::from_nanos(wait)), "{start} {segments}");
+            }
         }
     }
 

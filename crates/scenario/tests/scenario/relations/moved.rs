@@ -68,15 +68,15 @@ fn delay(scenario: &Scenario) -> Option<Duration> {
     let timed = ["outage", "linear-delay", "burst-delay"];
     let outages = scenario.links.iter().flat_map(|link| &link.elements).any(|e| timed.contains(&e.name()));
     let traces = scenario.links.iter().any(|link| matches!(link.rate, Some(LinkRate::Trace { .. })));
-    // The queues of the MDS document take the start of the run for their last dequeue.
+    // The queues of the MDS document, one of which is the AQM of `lfq`, take the start of the run for their last dequeue.
     let text = scenario.to_toml();
-    let since_start = text.contains("kind = \"delti");
+    let since_start = text.contains("kind = \"delti") || text.contains("kind = \"lfq\"");
     // A hash that is changed from time to time starts with the run.
     let perturbed = text.contains("hash = \"jenkins\"") && !text.contains("perturb = \"0 s\"");
-    // Skips are drawn from the time at which their connection starts.
+    // Skips and nonces are drawn from the time at which their connection starts.
     let mut mechanisms = scenario.flows.iter().filter_map(|group| group.transport.mechanisms());
-    let skips = mechanisms.any(|tcp| tcp.skip_probability.get() > 0.0);
-    (whole <= age && !outages && !traces && !since_start && !perturbed && !skips)
+    let drawn = mechanisms.any(|tcp| tcp.skip_probability.get() > 0.0 || tcp.ecn_nonce);
+    (whole <= age && !outages && !traces && !since_start && !perturbed && !drawn)
         .then(|| Duration::from_nanos(whole))
 }
 
@@ -92,8 +92,9 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
 /// same nanosecond may change their order, so flows start apart; queues by flow number the flows.
 pub(super) fn reversed(case: &Case) -> bool {
     let text = case.scenario.to_toml();
-    let by_flow =
-        ["kind = \"fq", "kind = \"sfq"].iter().any(|kind| text.contains(kind)) || text.contains("flows = [");
+    let by_flow = ["kind = \"fq", "kind = \"sfq", "hash = \"jenkins\"", "flows = ["]
+        .iter()
+        .any(|word| text.contains(word));
     if case.scenario.flows.len() < 2 || by_flow {
         return false;
     }
