@@ -25,6 +25,8 @@ const FRAGMENTS: u64 = 320;
 const RECORD: u64 = 256;
 /// The least block.
 const SHORT_BLOCK: u64 = 576;
+/// Packets that share a buffer of the queue at most (Linux `MAX_SKB_FRAGS`).
+const MOST_SHARING: u64 = 17;
 /// The denominator of ratios.
 const RATIO_SHIFT: u32 = 8;
 /// The ratio before the first segment.
@@ -79,14 +81,11 @@ impl Blocks {
         }
     }
 
-    /// So many packets share a buffer if they follow each other in a queue.
+    /// Whether this many packets that follow each other in a queue occupy one buffer.
     pub(crate) fn share(self, packets: u64) -> bool {
         packets <= 1 || (self.truesize == Truesize::Sender && packets <= MOST_SHARING)
     }
 }
-
-/// Packets that share a buffer of the queue at most (Linux `MAX_SKB_FRAGS`).
-const MOST_SHARING: u64 = 17;
 
 /// The share of memory that is offered as a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

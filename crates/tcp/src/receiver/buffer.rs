@@ -198,8 +198,8 @@ impl Buffer {
         if self.blocks.share(1 + above) { rcv_nxt } else { end }
     }
 
-    /// The application has read everything below `rcv_nxt`, the first buffer of which ended at `first`; data lie up to
-    /// `extent` above a gap.
+    /// The application has read everything below `rcv_nxt`. The first buffer that it read ended at `first`. Data above a gap
+    /// reach up to `extent` beyond `rcv_nxt`.
     #[inline]
     pub(super) fn on_read(&mut self, first: Seq, rcv_nxt: Seq, extent: Bytes, now: Time) {
         self.unread = 0;

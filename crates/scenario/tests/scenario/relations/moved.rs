@@ -68,7 +68,7 @@ fn delay(scenario: &Scenario) -> Option<Duration> {
     let timed = ["outage", "linear-delay", "burst-delay"];
     let outages = scenario.links.iter().flat_map(|link| &link.elements).any(|e| timed.contains(&e.name()));
     let traces = scenario.links.iter().any(|link| matches!(link.rate, Some(LinkRate::Trace { .. })));
-    // The queues of the MDS document, one of which is the AQM of `lfq`, take the start of the run for their last dequeue.
+    // The queues of the MDS document take the start of the run for their last dequeue. `lfq` has one of them as its AQM.
     let text = scenario.to_toml();
     let since_start = text.contains("kind = \"delti") || text.contains("kind = \"lfq\"");
     // A hash that is changed from time to time starts with the run.

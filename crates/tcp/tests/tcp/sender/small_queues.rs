@@ -115,7 +115,8 @@ fn retransmissions_have_twice_the_limit() {
     assert_eq!(segments(&lab)[10..], [1, 2, 3]);
 }
 
-/// Pacing comes on top: the first ten segments leave when the host permits it, every 0.4 ms after the ACK of the SYN/ACK; those after them are paced,
+/// Pacing comes on top: the first ten segments leave when the host permits it, every 0.4 ms, after the ACK of the
+/// SYN/ACK; those after them are paced,
 /// 40 ms / (2 * 20) apart, although the host has room (the tenth was late, so that half of its interval is forgiven).
 #[test]
 fn with_pacing() {
