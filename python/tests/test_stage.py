@@ -8,7 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from conftest import environment
@@ -81,6 +84,68 @@ def test_nohup(tmp_path: Path) -> None:
         time.sleep(0.3)
         assert process.poll() is None
         process.terminate()
+
+
+def replace_folder(place: Path) -> None:
+    """What a command does with ``--force``."""
+    with staged(place, force=True, ours=lambda _: True) as stage:
+        (stage / "new").touch()
+
+
+def test_a_signal_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever a signal raises its exception while a folder is replaced, the old or the new one is in its place, and
+    nothing else is left once the functions of the interpreter's end have run.
+    """
+    signalled = {sys.modules[name].__file__ for name in ("windtunnel.stage", "windtunnel.atomic", "contextlib")}
+    at_end: list[Callable[[], object]] = []
+    monkeypatch.setattr("windtunnel.stage.atexit.register", at_end.append)
+    monkeypatch.setattr("windtunnel.stage.atexit.unregister", lambda end: end in at_end and at_end.remove(end))
+
+    def ends(_number: int, _frame: FrameType | None) -> None:
+        raise SystemExit
+
+    def replace_until(step: int) -> bool:
+        """Whether the folder was replaced in fewer steps."""
+        left = step
+
+        def trace(frame: FrameType, event: str, _arg: object) -> Any:
+            nonlocal left
+            if frame.f_code.co_filename not in signalled:
+                return None
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                left -= 1
+                if left == 0:
+                    sys.settrace(None)
+                    signal.raise_signal(signal.SIGTERM)
+            return trace
+
+        before = sys.gettrace()
+        try:
+            sys.settrace(trace)
+            replace_folder(tmp_path / "o")
+        except SystemExit:
+            return False
+        finally:
+            sys.settrace(before)
+            for end in reversed(at_end):
+                end()
+            at_end.clear()
+        return left > 0
+
+    before = signal.signal(signal.SIGTERM, ends)
+    try:
+        step, over = 0, False
+        while not over:
+            (tmp_path / "o").mkdir(exist_ok=True)
+            (tmp_path / "o" / "old").touch()
+            over = replace_until(step := step + 1)
+            assert names(tmp_path) == ["o"], step
+            assert names(tmp_path / "o") in (["old"], ["new"]), step
+            (tmp_path / "o" / "new").unlink(missing_ok=True)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert step > 500
 
 
 def forgotten(place: Path, /, **owner: str) -> Path:

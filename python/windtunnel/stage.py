@@ -10,6 +10,7 @@ machine may be invisible here, so the stages of other machines are left alone.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import platform
@@ -18,7 +19,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,21 +66,29 @@ class Stage:
 def stage_for(place: Path) -> Iterator[Stage]:
     """A stage for ``place``, with nothing at its path. It is removed at the end. Raises OSError."""
     reserve = bytearray(_RESERVE)
-    own: tuple[Stage, int] | None = None
+    stage: Stage | None = None
+    end = ExitStack()
     try:
         with uninterrupted():
-            own = _locked(place)
-        yield own[0]
+            stage, lock = _locked(place)
+            end.callback(_give_back, stage, lock)
+            # A signal may raise its exception between any two steps, also on the way to the end of this block.
+            atexit.register(end.close)
+        yield stage
     finally:
         # Removing needs a little memory, which may be what has run out.
         reserve.clear()
-        if own is not None:
-            stage, lock = own
-            # A stage that cannot be removed now keeps its lock file, so that a later process can remove it.
-            with uninterrupted(), suppress(OSError):
-                stage.remove()
-                stage.lock.unlink()
-            os.close(lock)
+        with uninterrupted():
+            end.close()
+            atexit.unregister(end.close)
+
+
+def _give_back(stage: Stage, lock: int) -> None:
+    """Remove the stage; one that cannot be removed now keeps its lock file, so that a later process can remove it."""
+    with suppress(OSError):
+        stage.remove()
+        stage.lock.unlink()
+    os.close(lock)
 
 
 def _locked(place: Path) -> tuple[Stage, int]:
@@ -105,10 +114,10 @@ def _locked(place: Path) -> tuple[Stage, int]:
 def sweep(folder: Path) -> None:
     """Remove the stages in ``folder`` whose owner is gone. Stages that cannot be removed stay."""
     with suppress(OSError):
-        for entry in list(os.scandir(folder)):
-            if _LOCK.fullmatch(entry.name):
+        for file in list(folder.iterdir()):
+            if _LOCK.fullmatch(file.name):
                 with suppress(OSError):
-                    _remove_if_forgotten(Path(entry.path))
+                    _remove_if_forgotten(file)
 
 
 def _remove_if_forgotten(file: Path) -> None:
