@@ -18,8 +18,8 @@ use crate::params::{AqmInit, BuildAqm};
 #[serde(rename_all = "kebab-case")]
 pub enum PieVariant {
     /// Linux: the delay of the last departure is compared with half of the target, a queue of fewer than 2 MTU is too
-    /// short to drop from, p rises by 0.02 per update above 250 ms and is not bounded by 1, p decays by 1/64 in idle time, and the first update
-    /// is after 500 ms.
+    /// short to drop from, p rises by 0.02 per update above 250 ms and is not bounded by 1, p decays by 1/64 in idle
+    /// time, and the first update is after 500 ms.
     #[default]
     Linux,
     /// RFC 8033: the delay at the last update is compared, a queue of 2 MTU is too short too, p does not rise faster

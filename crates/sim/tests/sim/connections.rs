@@ -29,8 +29,8 @@ fn reno_fills_a_link() {
 }
 
 /// A transfer of 10 segments (one initial window) over 20 ms: one round trip for the handshake and one for the data; 10
-/// segments of 1500 B take 12 ms at 10 Mbit/s, the SYN's 60 B 48 us and the 52 B of the handshake's ACK 41.6 us. The receiver acknowledges the last one at once
-/// (an even number, or quickack mode).
+/// segments of 1500 B take 12 ms at 10 Mbit/s, the SYN's 60 B 48 us and the 52 B of the handshake's ACK 41.6 us. The
+/// receiver acknowledges the last one at once (an even number, or quickack mode).
 #[test]
 fn flow_completion_time_of_an_initial_window() {
     let transfer = TransferParams { size: Bytes::new(10 * 1448), ..TransferParams::default() };
