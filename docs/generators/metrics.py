@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from generators.markdown import code, table
-from windtunnel.campaign.metrics.names import FLOW, QUEUE, Name, unit
+from windtunnel.experiment.measures.names import FLOW, QUEUE, Name, unit
 
 HEAD = """# Names of metrics
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from windtunnel.campaign import scales as sc
-from windtunnel.campaign import statistics as st
+from windtunnel.experiment import scales as sc
+from windtunnel.experiment import statistics as st
 
 #: The numbers of runs that are in use.
 RUNS = (5, 10, 30)

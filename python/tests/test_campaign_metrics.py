@@ -7,7 +7,7 @@ import pytest
 from campaigns import BASE
 
 from windtunnel import RunResult, Scenario
-from windtunnel.campaign.metrics import Condition, Expression, MetricError, names
+from windtunnel.experiment.measures import Condition, Expression, MetricError, names
 
 WINDOW = '\n[[window]]\nname = "late"\nfrom = "0.5 s"\nto = "1 s"\n'
 

@@ -10,13 +10,13 @@ import pytest
 from campaigns import BASE, FILE, base, campaign
 
 from windtunnel import Campaign, InputError, grid, zipped
-from windtunnel.campaign.axes import Axis, inline
 from windtunnel.campaign.conduct import check_cells
 from windtunnel.campaign.file import parse
 from windtunnel.campaign.forecast import forecast
 from windtunnel.campaign.places import Lines
 from windtunnel.campaign.plan import Plan, Replica
-from windtunnel.campaign.ranges import expand
+from windtunnel.experiment.axes import Axis, inline
+from windtunnel.experiment.ranges import expand
 from windtunnel.start_offsets import starts
 
 

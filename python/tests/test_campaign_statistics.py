@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from interval_coverage import RUNS, SYNTHETIC, known_mean
 
-from windtunnel.campaign import scales as sc
-from windtunnel.campaign import statistics as st
+from windtunnel.experiment import scales as sc
+from windtunnel.experiment import statistics as st
 
 #: The 97.5 % quantiles of Student's t distribution, as tables print them, for 1 to 30 degrees of freedom.
 T_975 = (

@@ -12,10 +12,10 @@ from campaigns import BASE, FILE, campaign
 from conftest import Cli, refused
 
 from windtunnel import InputError, Scenario, ScenarioError, load
-from windtunnel.campaign.metrics import Condition, Expression
-from windtunnel.campaign.simulate import key_of_run
 from windtunnel.claims.decide import judge, of_values
 from windtunnel.claims.model import Claim
+from windtunnel.experiment.measures import Condition, Expression
+from windtunnel.experiment.runs import key_of_run
 
 CLAIMS = """
 [[claim]]

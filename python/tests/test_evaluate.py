@@ -18,7 +18,6 @@ from conftest import Cli
 from headless import drive
 
 from windtunnel import InputError, Scenario, _core
-from windtunnel.campaign.metrics import Expression
 from windtunnel.evaluate.document import finding
 from windtunnel.evaluate.fill import cells, scenario
 from windtunnel.evaluate.judge import decide, decide_absolute, overall
@@ -28,6 +27,7 @@ from windtunnel.evaluate.results import Measured, Row, _margin
 from windtunnel.evaluate.runs import SUBJECT, plan
 from windtunnel.evaluate.subject import subject
 from windtunnel.evaluate.terminal import measured, needs
+from windtunnel.experiment.measures import Expression
 from windtunnel.report.text import with_code
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -17,13 +17,13 @@ from campaigns import BASE, FILE, base, campaign
 from conftest import PROGRAM, Cli, environment
 
 from windtunnel import Campaign, InputError, Scenario, grid
-from windtunnel.campaign.metrics import Expression
 from windtunnel.campaign.results import load
-from windtunnel.campaign.simulate import Record
 from windtunnel.campaign.sweep import journal_of, sweep
 from windtunnel.engine.cache import Store
 from windtunnel.engine.processes import Processes
 from windtunnel.engine.threads import Threads
+from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.runs import Record
 
 NAMES = ("runs.parquet", "flows.parquet", "cells.parquet", "cells.csv", "campaign.json")
 
@@ -291,7 +291,7 @@ def test_memory_is_constant(tmp_path: Path) -> None:
 
 def test_recording_less_changes_nothing() -> None:
     """What runs of campaigns do not record is not missed: digest and summary are those of a full run."""
-    from windtunnel.campaign.recording import settings
+    from windtunnel.experiment.recording import settings
 
     full, least = base().run(), base().override(*settings(frozenset(), "1 s")).run()
     assert full.digest == least.digest

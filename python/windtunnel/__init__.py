@@ -42,9 +42,9 @@ if TYPE_CHECKING:
         SentSegment,
         __version__,
     )
-    from windtunnel.campaign.axes import grid, zipped
     from windtunnel.campaign.model import Campaign
     from windtunnel.errors import InputError
+    from windtunnel.experiment.axes import grid, zipped
     from windtunnel.folder import load
     from windtunnel.plugins import Controller, load_plugin, quantity, register_controller
     from windtunnel.result import RunResult
@@ -110,12 +110,12 @@ _HOME = {
     "Table": "windtunnel.table",
     "Window": "windtunnel.scenario",
     "__version__": "windtunnel._core",
-    "grid": "windtunnel.campaign.axes",
+    "grid": "windtunnel.experiment.axes",
     "load": "windtunnel.folder",
     "load_plugin": "windtunnel.plugins",
     "quantity": "windtunnel.plugins",
     "register_controller": "windtunnel.plugins",
-    "zipped": "windtunnel.campaign.axes",
+    "zipped": "windtunnel.experiment.axes",
 }
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from windtunnel import Campaign, Scenario, _core, grid
 from windtunnel.campaign.conduct import Conductor
 from windtunnel.campaign.plan import Plan
-from windtunnel.campaign.simulate import Run
 from windtunnel.campaign.sweep import sweep
 from windtunnel.engine.cache import Store
 from windtunnel.engine.progress import Count
 from windtunnel.engine.threads import Threads
+from windtunnel.experiment.runs import Run
 
 _SCENARIO = """\
 duration = "10 s"

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from windtunnel.campaign.axes import Value
 from windtunnel.campaign.model import SCENARIO
 from windtunnel.campaign.plan import Cell, Plan
+from windtunnel.experiment.axes import Value
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -20,18 +20,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from windtunnel._core import ScenarioError
-from windtunnel.campaign import statistics
 from windtunnel.campaign.columns import where
 from windtunnel.campaign.model import Campaign, CampaignError
 from windtunnel.campaign.plan import Cell, Plan, Replica, scenario_of
-from windtunnel.campaign.recording import settings as recording
-from windtunnel.campaign.scales import PLAIN, Scale
-from windtunnel.campaign.simulate import Outcome, Record, Run, Simulate, failure, key_of_run
 from windtunnel.engine.cache import Store, key_of
-from windtunnel.engine.loop import outcomes
 from windtunnel.engine.progress import Count
 from windtunnel.engine.work import Place, always
 from windtunnel.errors import RunFailedError
+from windtunnel.experiment import statistics
+from windtunnel.experiment.known import Runs
+from windtunnel.experiment.runs import Outcome, Record, Run, Simulate
+from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.memory import limit
 
 #: Units of a cell before which no interval is believed to be narrow: of two values it may be by chance.
@@ -61,12 +60,10 @@ class Conductor:
 
     def __init__(self, plan: Plan, journal: Store, shared: Store | None, memory: int | None) -> None:
         self.plan, self.campaign = plan, plan.campaign
-        self._journal, self._shared = journal, shared
+        self._journal = journal
         self._metrics = [metric for _, metric in self.campaign.metrics]
-        read = [*self._metrics, *(claim.condition.quantity for claim in self.campaign.claims)]
-        self._by_table = tuple(metric.text for metric in read if metric.tables)
-        self._tables = frozenset[str]().union(*(metric.tables for metric in read))
-        self._memory = memory
+        read = (*self._metrics, *(claim.condition.quantity for claim in self.campaign.claims))
+        self._runs = Runs(read, journal, shared, memory)
         self.keys: dict[int, bytearray] = {}
         self._open: dict[int, _Open] = {}
         self._queue: deque[tuple[Cell, int, Replica]] = deque()
@@ -77,29 +74,10 @@ class Conductor:
 
     def run(self, place: Place, moved: Callable[[], None]) -> None:
         """Do all runs; ``moved`` is called after each. Raises InputError for a metric that runs do not have."""
-        with closing(outcomes(Simulate(), self._take, place)) as done:
+        with closing(self._runs.done(self._take, place)) as done:
             for run, outcome in done:
-                self._journal.put(run.key, outcome.data)
-                # Code that is not windtunnel's own may change without a trace.
-                if not outcome.error and not outcome.foreign:
-                    self._share(run.key, outcome.data)
                 self._settle(run.cell, run.place, outcome)
                 moved()
-
-    def _share(self, key: bytes, data: bytes) -> None:
-        """Keep a run for other campaigns. A cache that is full or broken costs only time: it is left alone then."""
-        if self._shared is not None:
-            try:
-                self._shared.put(key, data)
-            except OSError:
-                self._shared = None
-
-    def _shared_value(self, key: bytes) -> bytes | None:
-        try:
-            return self._shared.get(key) if self._shared is not None else None
-        except OSError:
-            self._shared = None
-            return None
 
     def _take(self) -> Run | None:
         """The next run that is not known; known ones are settled on the way."""
@@ -114,9 +92,9 @@ class Conductor:
             if isinstance(made, Outcome):
                 self._journal.put(key, made.data)
                 self._settle(cell.number, place, made)
-            elif (known := self._known(key)) is not None:
+            elif (known := self._runs.known(made)) is not None:
                 self.count.known += 1
-                self._settle(cell.number, place, Outcome(known))
+                self._settle(cell.number, place, known)
             else:
                 return made
         return None
@@ -142,33 +120,7 @@ class Conductor:
 
     def make(self, cell: Cell, place: int, replica: Replica) -> Run | Outcome:
         """The run; or its outcome, where there can be none."""
-        try:
-            scenario = scenario_of(cell, replica)
-            text, file, overrides, allow_read, built = scenario.arguments
-            resolved = scenario.resolve_text()
-            key = key_of_run(resolved, file)
-        except (ScenarioError, OSError) as error:
-            return failure(error)
-        reduced = recording(self._tables, str(json.loads(resolved)["duration"]))
-        return Run(
-            cell.number, place, text, file, overrides, allow_read, built, reduced, self._by_table, self._memory, key
-        )
-
-    def _known(self, key: bytes) -> bytes | None:
-        """What is known of a run: from this campaign, when it was interrupted, or from any other one."""
-        data = self._journal.get(key)
-        if data is not None and self._is_enough(data):
-            return data
-        data = self._shared_value(key)
-        if data is not None and self._is_enough(data):
-            self._journal.put(key, data)
-            return data
-        return None
-
-    def _is_enough(self, data: bytes) -> bool:
-        """Whether a known run has what the metrics need, and is not of code that may have changed."""
-        record = Record.decode(data)
-        return record.answers(self._by_table) and not record.foreign
+        return self._runs.make(lambda: scenario_of(cell, replica), cell.number, place)
 
     def _settle(self, cell: int, place: int, outcome: Outcome) -> None:
         """A run of a cell is done."""

@@ -28,10 +28,10 @@ from windtunnel.atomic import staged
 from windtunnel.campaign.columns import OF_FLOW, AxisColumns, known, number_at
 from windtunnel.campaign.conduct import Conductor
 from windtunnel.campaign.plan import Cell, Plan, Replica
-from windtunnel.campaign.simulate import Record
 from windtunnel.campaign.summarise import CELL_COLUMNS, Findings, summarise
 from windtunnel.claims.decide import Decided
 from windtunnel.escape import csv_cell
+from windtunnel.experiment.runs import Record
 from windtunnel.input_file import document_of
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel._core import ScenarioError
-from windtunnel.campaign.axes import Axis, Block
 from windtunnel.campaign.model import Campaign, CampaignError
 from windtunnel.campaign.places import Lines, line_of_error
 from windtunnel.errors import InputError, did_you_mean
+from windtunnel.experiment.axes import Axis, Block
 from windtunnel.scenario import Scenario, checked
 from windtunnel.scenario_file import STDIN, folder_of, named_file, read_text
 

@@ -10,22 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
-from windtunnel.campaign.axes import Axis, Block, axes_of, inline
-from windtunnel.campaign.metrics import Expression, MetricError
-from windtunnel.campaign.scales import KINDS
 from windtunnel.claims.model import Claim, ClaimError, claims_of
 from windtunnel.errors import InputError, cut, did_you_mean
+from windtunnel.experiment.axes import Axis, Block, axes_of, inline
+from windtunnel.experiment.measures import Expression, MetricError
+from windtunnel.experiment.scales import KINDS
+from windtunnel.experiment.statistics import Correction, Interval
 from windtunnel.scenario import Scenario
 
 if TYPE_CHECKING:
     from windtunnel.campaign.file import Source
     from windtunnel.campaign.results import CampaignResult
     from windtunnel.engine.work import Place
-
-Interval: TypeAlias = Literal["t", "bootstrap"]
-Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 
 #: The most runs of one cell where nobody has set `max`.
 MOST_RUNS = 100

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from windtunnel.campaign.axes import Axis, Block, Value
 from windtunnel.campaign.model import SCENARIO, Base, Campaign
 from windtunnel.errors import InputError, did_you_mean
+from windtunnel.experiment.axes import Axis, Block, Value
 from windtunnel.scenario import Scenario
 from windtunnel.start_offsets import starts
 

@@ -129,7 +129,7 @@ def _check(file: Path, document: Mapping[str, Any]) -> None:
     if not sound:
         raise InputError(f"{file}: is damaged: its axes, metrics or statistics are none")
     for name, kind in document.get("kinds", {}).items():
-        from windtunnel.campaign.scales import KINDS
+        from windtunnel.experiment.scales import KINDS
 
         if kind not in KINDS:
             raise InputError(f"{file}: is damaged: the metric `{name}` is of the kind {kind!r}")

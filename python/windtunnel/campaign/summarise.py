@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from windtunnel.campaign import statistics
 from windtunnel.campaign.columns import where
 from windtunnel.campaign.conduct import Conductor, of_units
 from windtunnel.campaign.plan import Cell
-from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.claims.cells import decide
 from windtunnel.claims.decide import Decided
+from windtunnel.experiment import statistics
+from windtunnel.experiment.scales import PLAIN, Scale
 
 #: Columns of a row, beyond its cell, and their types. ``runs`` of the cell are ``failed`` or have one of ``distinct``
 #: digests; ``count`` independent values have ``mean`` ... ``max``; ``method`` says what mean and interval are.

@@ -33,7 +33,7 @@ def default_place(jobs: int | None) -> Place:
     """
     workers = jobs or os.cpu_count() or 1
     if any(registrations()) and all_travel():
-        return Processes(workers, ("windtunnel.campaign.simulate",))
+        return Processes(workers, ("windtunnel.experiment.runs",))
     return Threads(workers)
 
 

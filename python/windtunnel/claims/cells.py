@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windtunnel.campaign.conduct import of_units
-from windtunnel.campaign.scales import PLAIN
 from windtunnel.claims.decide import Decided, Decision, of_values
 from windtunnel.claims.model import Claim
+from windtunnel.experiment.scales import PLAIN
 
 if TYPE_CHECKING:
     from windtunnel.campaign.conduct import Conductor

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from windtunnel.campaign.metrics import MetricError
-from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.claims.model import Claim, condition_of, default_name
+from windtunnel.experiment.measures import MetricError
+from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.verdicts import Statement
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ def of_values(
     scale: Scale = PLAIN,
 ) -> Decision:
     """The decision by independent values; one that is not a number counts for nothing."""
-    from windtunnel.campaign.statistics import mean as mean_of
-    from windtunnel.campaign.statistics import mean_interval, method
+    from windtunnel.experiment.statistics import mean as mean_of
+    from windtunnel.experiment.statistics import mean_interval, method
 
     known = [value for value in values if math.isfinite(value)]
     if not known:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from windtunnel.campaign.metrics import Condition, Expression, MetricError
 from windtunnel.errors import cut, did_you_mean
+from windtunnel.experiment.measures import Condition, Expression, MetricError
 
 KEYS = ("text", "check", "name", "where")
 
@@ -86,7 +86,7 @@ def default_name(place: int) -> str:
 
 
 def _where(given: object, axes: Mapping[str, Sequence[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    from windtunnel.campaign.axes import inline
+    from windtunnel.experiment.axes import inline
 
     if not isinstance(given, Mapping):
         problem = f'{given!r} is not allowed: values of axes, such as {{ cc = "reno" }}'

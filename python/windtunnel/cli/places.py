@@ -40,7 +40,7 @@ class Where:
         if self.processes:
             from windtunnel.engine.processes import Processes
 
-            return Processes(workers, ("windtunnel.campaign.simulate",))
+            return Processes(workers, ("windtunnel.experiment.runs",))
         if self.dask or self.scheduler is not None:
             from windtunnel.engine.cluster import Cluster
 

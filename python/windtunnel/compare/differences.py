@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from windtunnel.campaign import statistics
-from windtunnel.campaign.metrics import Expression
 from windtunnel.campaign.model import SCENARIO
-from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.compare.sides import CampaignSide, RunSide
 from windtunnel.errors import InputError
+from windtunnel.experiment import statistics
+from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.result import RunResult
 
 #: What a run is compared by: of flows, and of queues.

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from windtunnel.campaign.metrics import Condition, Expression, MetricError
-from windtunnel.campaign.metrics.language import Node
-from windtunnel.campaign.scales import Scale
 from windtunnel.claims.decide import Decided, Decision, of_values
 from windtunnel.claims.model import Claim
 from windtunnel.compare.differences import is_crossed, metrics_of, pairs_of, units
 from windtunnel.compare.sides import CampaignSide, RunSide
 from windtunnel.errors import InputError
+from windtunnel.experiment.measures import Condition, Expression, MetricError
+from windtunnel.experiment.measures.language import Node
+from windtunnel.experiment.scales import Scale
 
 
 def parse(text: str, metrics: dict[str, str]) -> Condition:

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.evaluate.pack import Expect
+from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.papers.trials import Limits, judge, mean
 
 #: ``info``: nothing is expected. ``n/a``: the algorithm cannot take part. ``failed``: a run ended with an error.

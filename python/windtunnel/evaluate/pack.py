@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from windtunnel.campaign import scales
 from windtunnel.errors import InputError, did_you_mean
+from windtunnel.experiment import scales
 
 #: What a pack can examine.
 Kind = Literal["cc", "queue"]
@@ -85,7 +85,7 @@ class Trial:
     axes: Mapping[str, Sequence[Any]]
     metrics: Mapping[str, str]
     kinds: Mapping[str, scales.Kind]
-    """What metrics are (``campaign/scales.py``) whose expression does not say it."""
+    """What metrics are (``experiment/scales.py``) whose expression does not say it."""
     window: tuple[float, float] | None
     quick: Mapping[str, Sequence[Any]]
     seeds: int | None
@@ -111,7 +111,7 @@ class Clause:
 
     def judges_quantile(self, trial: Trial) -> bool:
         """Whether something is expected of a quantile, such as the 95th percentile of a delay."""
-        from windtunnel.campaign.metrics import Expression
+        from windtunnel.experiment.measures import Expression
 
         judged = {check.value for check in self.checks if check.trial == trial.id and check.expect is not None}
         # Names of algorithms and numbers stand for placeholders; which ones changes nothing.

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from windtunnel.campaign.scales import PLAIN, Scale
-from windtunnel.campaign.statistics import method
-from windtunnel.evaluate.execute import Outcome
+from windtunnel.evaluate.execute import RunValues
 from windtunnel.evaluate.judge import Judgement, Verdict, decide, decide_absolute, overall
 from windtunnel.evaluate.pack import Check, Clause, Pack
 from windtunnel.evaluate.runs import SUBJECT, Plan, Run
+from windtunnel.experiment.scales import PLAIN, Scale
+from windtunnel.experiment.statistics import method
 from windtunnel.papers.trials import mean, mean_interval
 
 
@@ -76,9 +76,9 @@ class ClauseResult:
         return Counter(row.verdict for row in self.rows)
 
 
-def results(pack: Pack, clauses: Sequence[Clause], plan: Plan, outcomes: Sequence[Outcome]) -> list[ClauseResult]:
+def results(pack: Pack, clauses: Sequence[Clause], plan: Plan, outcomes: Sequence[RunValues]) -> list[ClauseResult]:
     """A result for each clause. A clause that nothing is simulated for is for information."""
-    cells: dict[tuple[str, str, str], dict[str, list[tuple[Run, Outcome]]]] = {}
+    cells: dict[tuple[str, str, str], dict[str, list[tuple[Run, RunValues]]]] = {}
     for run, outcome in zip(plan.runs, outcomes, strict=True):
         arms = cells.setdefault((run.clause, run.trial, run.cell.name), {})
         arms.setdefault(run.arm, []).append((run, outcome))
@@ -89,7 +89,7 @@ def results(pack: Pack, clauses: Sequence[Clause], plan: Plan, outcomes: Sequenc
     return found
 
 
-_Cells = Mapping[tuple[str, str, str], Mapping[str, Sequence[tuple[Run, Outcome]]]]
+_Cells = Mapping[tuple[str, str, str], Mapping[str, Sequence[tuple[Run, RunValues]]]]
 
 
 def _rows(pack: Pack, clause: Clause, check: Check, plan: Plan, cells: _Cells) -> list[Row]:
@@ -107,7 +107,9 @@ def _rows(pack: Pack, clause: Clause, check: Check, plan: Plan, cells: _Cells) -
     return rows
 
 
-def _row(pack: Pack, clause: Clause, check: Check, cell: str, arms: Mapping[str, Sequence[tuple[Run, Outcome]]]) -> Row:
+def _row(
+    pack: Pack, clause: Clause, check: Check, cell: str, arms: Mapping[str, Sequence[tuple[Run, RunValues]]]
+) -> Row:
     errors = [o.error for runs in arms.values() for _, o in runs if o.error]
     values = {arm: [] if errors else [outcome.values[check.value] for _, outcome in runs] for arm, runs in arms.items()}
     own, baselines = values[SUBJECT], {arm: v for arm, v in values.items() if arm != SUBJECT}

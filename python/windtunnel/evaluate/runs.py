@@ -10,11 +10,11 @@ from typing import Any
 import tomli_w
 
 from windtunnel._core import ScenarioError
-from windtunnel.campaign.scales import Kind
 from windtunnel.errors import InputError
 from windtunnel.evaluate.fill import Cell, cells, metrics, scenario
 from windtunnel.evaluate.pack import Clause, Pack, Trial
 from windtunnel.evaluate.subject import Subject
+from windtunnel.experiment.scales import Kind
 from windtunnel.scenario import Scenario
 
 #: The arm of what is examined; the others have the labels of baselines.

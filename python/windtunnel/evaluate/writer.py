@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.escape import csv_cell
-from windtunnel.evaluate.execute import Outcome
+from windtunnel.evaluate.execute import RunValues
 from windtunnel.evaluate.pack import Pack
 from windtunnel.evaluate.results import ClauseResult, Measured, Row
 from windtunnel.evaluate.runs import Run
@@ -34,7 +34,7 @@ class Evidence:
     subject: Subject
     results: Sequence[ClauseResult]
     runs: Sequence[Run]
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[RunValues]
     quick: bool
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from windtunnel import models
-from windtunnel.campaign.scales import Scale
+from windtunnel.experiment.scales import Scale
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.expected import Expected
 from windtunnel.papers.expression import calculate, kind

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 
-from windtunnel.campaign.scales import PLAIN, Scale
+from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.figures.style import INK, RC, SOFT, flow_look
 from windtunnel.papers.expression import calculate
 from windtunnel.papers.trials import mean, mean_interval

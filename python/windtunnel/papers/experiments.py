@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from windtunnel.campaign.scales import PLAIN, Scale
+from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.papers.cells import Cell, Measurement, Template
 from windtunnel.papers.expand import expanded
 from windtunnel.papers.expected import Expected

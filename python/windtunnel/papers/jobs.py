@@ -15,12 +15,12 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from windtunnel.campaign.simulate import key_of_run
 from windtunnel.engine.cache import Store, core, key_of, package
 from windtunnel.engine.loop import outcomes
 from windtunnel.engine.processes import Processes
 from windtunnel.engine.work import GoOn
 from windtunnel.errors import failed_in_words
+from windtunnel.experiment.runs import key_of_run
 from windtunnel.papers.cells import Cell, Excerpt, Measurement, Picture
 from windtunnel.papers.features import RunData, View, evaluate
 from windtunnel.result import RunResult

@@ -16,9 +16,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from windtunnel.campaign import statistics
-from windtunnel.campaign.scales import PLAIN, Scale
 from windtunnel.claims.decide import judge as judge_interval
+from windtunnel.experiment import statistics
+from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.papers.rows import Row, Verdict
 
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from windtunnel._core import ScenarioError
 from windtunnel.atomic import check_free
-from windtunnel.campaign.metrics import Expression
 from windtunnel.campaign.model import CampaignError
-from windtunnel.campaign.simulate import Record
 from windtunnel.campaign.sweep import Show, default_place, journal_at, memory_of_run
 from windtunnel.engine import cache
 from windtunnel.engine.progress import Count
 from windtunnel.engine.work import Place
 from windtunnel.errors import InputError, reason
 from windtunnel.estimate import seconds
+from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.runs import Record
 from windtunnel.input_file import document_of
 from windtunnel.scenario import Scenario
 from windtunnel.search.laboratory import Laboratory, Search

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from windtunnel.campaign.axes import Axis, Value, inline
-from windtunnel.campaign.ranges import SPACINGS, ends, is_range, written
 from windtunnel.errors import InputError, did_you_mean
+from windtunnel.experiment.axes import Axis, Value, inline
+from windtunnel.experiment.ranges import SPACINGS, ends, is_range, written
 
 if TYPE_CHECKING:
     import optuna

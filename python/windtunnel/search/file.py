@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from windtunnel._core import ScenarioError
-from windtunnel.campaign.axes import Block, inline
 from windtunnel.campaign.conduct import steps
 from windtunnel.campaign.file import Source, blocks_of, check_keys, dotted, scenarios_of, toml_table
-from windtunnel.campaign.metrics import Condition, Expression, MetricError
 from windtunnel.campaign.model import CampaignError
 from windtunnel.campaign.places import Lines
 from windtunnel.errors import InputError, did_you_mean
+from windtunnel.experiment.axes import Block, inline
+from windtunnel.experiment.measures import Condition, Expression, MetricError
 from windtunnel.scenario import Scenario
 from windtunnel.scenario_file import STDIN, folder_of, read_text
 from windtunnel.search.dimensions import Dimension, When

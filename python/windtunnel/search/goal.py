@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from windtunnel.campaign.metrics import Condition, Expression, MetricError
-from windtunnel.campaign.metrics.language import python_of
 from windtunnel.campaign.model import CampaignError
 from windtunnel.errors import did_you_mean
+from windtunnel.experiment.measures import Condition, Expression, MetricError
+from windtunnel.experiment.measures.language import python_of
 
 KEYS = ("minimize", "maximize", "below", "above", "violate")
 

@@ -7,21 +7,18 @@ interrupted one is to do it again: what is in the journal is not run again.
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from windtunnel._core import ScenarioError
-from windtunnel.campaign.metrics import Expression
-from windtunnel.campaign.recording import settings as recording
-from windtunnel.campaign.simulate import Outcome, Record, Run, Simulate, failure, key_of_run
 from windtunnel.engine.cache import Store
-from windtunnel.engine.loop import outcomes
 from windtunnel.engine.progress import Count
 from windtunnel.engine.work import Place
+from windtunnel.experiment.known import Runs
+from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.runs import Outcome, Record, Run
 from windtunnel.scenario import Scenario
 from windtunnel.start_offsets import starts
 
@@ -62,9 +59,7 @@ class Laboratory:
     def __init__(
         self, metrics: Sequence[Expression], journal: Store, shared: Store | None, memory: int | None, check: Check
     ) -> None:
-        self._metrics, self._journal, self._shared, self._memory = metrics, journal, shared, memory
-        self._by_table = tuple(metric.text for metric in metrics if metric.tables)
-        self._tables = frozenset[str]().union(*(metric.tables for metric in metrics))
+        self._metrics, self._runs = metrics, Runs(metrics, journal, shared, memory)
         self._check: Check | None = check
         self._queue: deque[tuple[int, Ask]] = deque()
         self._answers: list[Answer | None] = []
@@ -99,47 +94,24 @@ class Laboratory:
             return None
 
         next_batch(None)
-        with closing(outcomes(Simulate(), take, place)) as done:
+        with closing(self._runs.done(take, place)) as done:
             for run, outcome in done:
-                self._journal.put(run.key, outcome.data)
-                # Code that is not windtunnel's own may change without a trace.
-                if not outcome.error and not outcome.foreign and self._shared is not None:
-                    with suppress(OSError):
-                        self._shared.put(run.key, outcome.data)
                 self._settle(run.place, outcome)
                 moved()
         return found[0]
 
     def _run(self, place: int, ask: Ask) -> Run | None:
         """The run; None if its outcome is known, or the core refuses its scenario."""
-        try:
-            scenario = ask.arranged()
-            text, file, overrides, allow_read, built = scenario.arguments
-            resolved = scenario.resolve_text()
-            key = key_of_run(resolved, file)
-        except (ScenarioError, OSError) as error:
-            self._settle(place, failure(error))
+        made = self._runs.make(ask.arranged, 0, place)
+        if isinstance(made, Outcome):
+            self._settle(place, made)
             return None
-        known = self._known(key)
-        if known is not None:
-            self.count.known += 1
-            self._settle(place, Outcome(known))
-            return None
-        reduced = recording(self._tables, str(json.loads(resolved)["duration"]))
-        return Run(0, place, text, file, overrides, allow_read, built, reduced, self._by_table, self._memory, key)
-
-    def _known(self, key: bytes) -> bytes | None:
-        """What is known of a run: from this search, also before it was interrupted, or from any other command."""
-        data = self._journal.get(key)
-        if data is None and self._shared is not None:
-            with suppress(OSError):
-                data = self._shared.get(key)
-            if data is not None:
-                self._journal.put(key, data)
-        if data is None:
-            return None
-        record = Record.decode(data)
-        return data if record.answers(self._by_table) and not record.foreign else None
+        known = self._runs.known(made)
+        if known is None:
+            return made
+        self.count.known += 1
+        self._settle(place, known)
+        return None
 
     def _settle(self, place: int, outcome: Outcome) -> None:
         record = Record.decode(outcome.data)

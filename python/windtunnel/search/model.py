@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from windtunnel.campaign.axes import Block
-from windtunnel.campaign.metrics import Condition, Expression
 from windtunnel.campaign.plan import Cell
+from windtunnel.experiment.axes import Block
+from windtunnel.experiment.measures import Condition, Expression
 from windtunnel.scenario import Scenario
 from windtunnel.search.goal import Goal
 from windtunnel.search.laboratory import Ask

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from windtunnel._core import ScenarioError, quantity
-from windtunnel.campaign.ranges import written
+from windtunnel.experiment.ranges import written
 from windtunnel.scenario import Scenario
 from windtunnel.search.dimensions import Coordinate, Dimension, Point
 from windtunnel.search.laboratory import Answer, Search

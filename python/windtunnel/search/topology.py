@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from windtunnel.campaign.axes import Value
 from windtunnel.campaign.model import CampaignError
 from windtunnel.errors import InputError, did_you_mean
+from windtunnel.experiment.axes import Value
 from windtunnel.scenario import Scenario
 from windtunnel.search.dimensions import Coordinate, Dimension, Point, When
 from windtunnel.search.space import Space

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from windtunnel.campaign import statistics
+from windtunnel.experiment import statistics
 from windtunnel.search.dimensions import Point
 from windtunnel.search.laboratory import Search
 from windtunnel.search.measure import Measured, asks, measured, objectives, violation

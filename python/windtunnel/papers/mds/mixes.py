@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from windtunnel.campaign.scales import RATIO
+from windtunnel.experiment.scales import RATIO
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.expected import Expected
 from windtunnel.papers.mds.data_files import template

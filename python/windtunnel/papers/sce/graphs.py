@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from windtunnel.campaign.scales import PLAIN, Scale
+from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.papers.cells import Cell, Excerpt
 from windtunnel.papers.rows import Row
 from windtunnel.papers.sce.data_files import toml

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from windtunnel.campaign.scales import PERCENT
+from windtunnel.experiment.scales import PERCENT
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.expected import Expected
 from windtunnel.papers.rows import Row

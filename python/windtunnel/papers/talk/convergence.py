@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from windtunnel.campaign.scales import PERCENT, Scale
+from windtunnel.experiment.scales import PERCENT, Scale
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results

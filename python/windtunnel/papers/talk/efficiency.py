@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windtunnel.campaign.scales import PERCENT
+from windtunnel.experiment.scales import PERCENT
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results

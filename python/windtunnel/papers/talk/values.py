@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from windtunnel.campaign.scales import PLAIN, Scale
+from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Results

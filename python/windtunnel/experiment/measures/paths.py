@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from windtunnel.campaign.metrics.names import field_hint, root_hint, without_unit
-from windtunnel.campaign.metrics.values import Distribution, MetricError, Value
 from windtunnel.errors import did_you_mean
+from windtunnel.experiment.measures.names import field_hint, root_hint, without_unit
+from windtunnel.experiment.measures.values import Distribution, MetricError, Value
 from windtunnel.metrics import Array
 from windtunnel.result import RunResult
 

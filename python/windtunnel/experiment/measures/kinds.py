@@ -1,4 +1,4 @@
-"""What an expression is a quantity of, as far as its own text says: its kind (``campaign/scales.py``) and its unit.
+"""What an expression is a quantity of, as far as its own text says: its kind (``experiment/scales.py``) and its unit.
 
 Built-in functions say it (``ratio``, ``jain``), and so do names of the summary: what ends in ``utilization`` or
 ``_ratio`` is a share, ``goodput_mbps`` is in Mbit/s. Whoever writes another expression declares both with the metric.
@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from windtunnel.campaign.scales import Kind
+from windtunnel.experiment.scales import Kind
 
 if TYPE_CHECKING:
-    from windtunnel.campaign.metrics.language import Node
+    from windtunnel.experiment.measures.language import Node
 
 _SHARES = re.compile(r"utilization|\w+_ratio")
 #: Numbers whose unit may be left out, with it: those that the summary and the tables have.
@@ -33,7 +33,7 @@ _QUANTILE = re.compile(r"p\d+(_\d+)?")
 
 def kind_of(node: Node) -> Kind:
     """The kind of an expression."""
-    from windtunnel.campaign.metrics.language import Binary, Call, Number, PathNode
+    from windtunnel.experiment.measures.language import Binary, Call, Number, PathNode
 
     match node:
         case PathNode(parts=parts):
@@ -56,7 +56,7 @@ def kind_of(node: Node) -> Kind:
 
 def unit_of(node: Node) -> str:
     """The unit of an expression; empty for a number without one, and where the text does not say."""
-    from windtunnel.campaign.metrics.language import Binary, Call, Number, PathNode
+    from windtunnel.experiment.measures.language import Binary, Call, Number, PathNode
 
     match node:
         case PathNode(parts=parts):
@@ -80,7 +80,7 @@ def unit_of(node: Node) -> str:
 
 def flows_of(node: Node) -> Node | None:
     """An expression that counts the flows of Jain's index; None where ``node`` is none."""
-    from windtunnel.campaign.metrics.language import Call, Number
+    from windtunnel.experiment.measures.language import Call, Number
 
     if not isinstance(node, Call) or node.name != "jain":
         return None

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from windtunnel.campaign.metrics.language import NONE, Expression, MetricError, node_of, python_of
+from windtunnel.experiment.measures.language import NONE, Expression, MetricError, node_of, python_of
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from typing import Any
 
 from windtunnel import _core
 from windtunnel.active_runs import counted
-from windtunnel.campaign.metrics import Expression, MetricError
-from windtunnel.campaign.scales import Scale
 from windtunnel.engine.cache import core, key_of
 from windtunnel.engine.work import GoOn
 from windtunnel.errors import failed_in_words
+from windtunnel.experiment.measures import Expression, MetricError
+from windtunnel.experiment.scales import Scale
 from windtunnel.memory import limit
 from windtunnel.result import RunResult
 

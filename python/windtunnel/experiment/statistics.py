@@ -10,12 +10,17 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from windtunnel.campaign.model import Correction, Interval
-from windtunnel.campaign.scales import PLAIN, Scale
+from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.metrics import Array
+
+#: How the interval of a mean is made: Student's t, or the bootstrap.
+Interval: TypeAlias = Literal["t", "bootstrap"]
+#: How p values are corrected for how many there are.
+Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 
 #: Resamples of a bootstrap interval, and the seed of their draws.
 RESAMPLES = 9999

@@ -23,12 +23,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from windtunnel.campaign.metrics.kinds import flows_of, kind_of, unit_of
-from windtunnel.campaign.metrics.names import root_hint
-from windtunnel.campaign.metrics.paths import ROOTS, Path, resolve, show, tables_behind
-from windtunnel.campaign.metrics.values import Distribution, MetricError, Value, reduce
-from windtunnel.campaign.scales import Kind
 from windtunnel.errors import did_you_mean
+from windtunnel.experiment.measures.kinds import flows_of, kind_of, unit_of
+from windtunnel.experiment.measures.names import root_hint
+from windtunnel.experiment.measures.paths import ROOTS, Path, resolve, show, tables_behind
+from windtunnel.experiment.measures.values import Distribution, MetricError, Value, reduce
+from windtunnel.experiment.scales import Kind
 from windtunnel.metrics import Array, jain_index
 from windtunnel.result import RunResult
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from windtunnel._core import quantity
-from windtunnel.campaign.ranges import expand, is_range
 from windtunnel.errors import InputError, did_you_mean
+from windtunnel.experiment.ranges import expand, is_range
 
 _KEYS = ("key", "keys", "values", "range")
 _VALUE_KEYS = ("name", "set")

@@ -10,7 +10,7 @@
 | ``conditions.py`` | comparisons of expressions, for claims |
 """
 
-from windtunnel.campaign.metrics.conditions import Condition
-from windtunnel.campaign.metrics.language import Expression, MetricError
+from windtunnel.experiment.measures.conditions import Condition
+from windtunnel.experiment.measures.language import Expression, MetricError
 
 __all__ = ["Condition", "Expression", "MetricError"]

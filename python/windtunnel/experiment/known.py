@@ -1,0 +1,89 @@
+"""Runs that are known: what a run gave is kept under a key of all that decides it, and is not run again.
+
+It is kept in two places. A journal belongs to one command: a command that was interrupted goes on from it. The shared
+cache belongs to all commands. A cache that is full or broken costs only time, and is left alone from then on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
+
+from windtunnel._core import ScenarioError
+from windtunnel.engine.cache import Store
+from windtunnel.engine.loop import outcomes
+from windtunnel.engine.work import Place
+from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.recording import settings as recording
+from windtunnel.experiment.runs import Outcome, Record, Run, Simulate, failure, key_of_run
+from windtunnel.scenario import Scenario
+
+
+class Runs:
+    """The runs from which ``metrics`` are read. ``memory`` is what a run may hold, in bytes; None leaves it to the
+    machine that runs it.
+    """
+
+    def __init__(
+        self, metrics: Iterable[Expression], journal: Store | None, shared: Store | None, memory: int | None
+    ) -> None:
+        read = tuple(metrics)
+        self._by_table = tuple(metric.text for metric in read if metric.tables)
+        self._tables = frozenset[str]().union(*(metric.tables for metric in read))
+        self._journal, self._shared, self._memory = journal, shared, memory
+
+    def make(self, scenario: Callable[[], Scenario], cell: int, place: int) -> Run | Outcome:
+        """The run of a scenario, the ``place``-th of its cell; or its outcome, where the core refuses it."""
+        try:
+            made = scenario()
+            text, file, overrides, allow_read, built = made.arguments
+            resolved = made.resolve_text()
+            key = key_of_run(resolved, file)
+        except (ScenarioError, OSError) as error:
+            return failure(error)
+        reduced = recording(self._tables, str(json.loads(resolved)["duration"]))
+        return Run(cell, place, text, file, overrides, allow_read, built, reduced, self._by_table, self._memory, key)
+
+    def known(self, run: Run) -> Outcome | None:
+        """What a run gave before: to this command, when it was interrupted, or to any other one."""
+        for store in (self._from_journal, self._from_shared):
+            data = store(run.key)
+            if data is not None and self._is_enough(data):
+                if self._journal is not None and store == self._from_shared:
+                    self._journal.put(run.key, data)
+                return Outcome(data)
+        return None
+
+    def done(self, take: Callable[[], Run | None], place: Place) -> Generator[tuple[Run, Outcome], None, None]:
+        """Each run that ``take`` gives, with its outcome, which is kept; in the order in which they end."""
+        with closing(outcomes(Simulate(), take, place)) as found:
+            for run, outcome in found:
+                if self._journal is not None:
+                    self._journal.put(run.key, outcome.data)
+                # Code that is not windtunnel's own may change without a trace.
+                if not outcome.error and not outcome.foreign:
+                    self._share(run.key, outcome.data)
+                yield run, outcome
+
+    def _is_enough(self, data: bytes) -> bool:
+        """Whether a known run has what the metrics need, and is not of code that may have changed."""
+        record = Record.decode(data)
+        return record.answers(self._by_table) and not record.foreign
+
+    def _from_journal(self, key: bytes) -> bytes | None:
+        return None if self._journal is None else self._journal.get(key)
+
+    def _from_shared(self, key: bytes) -> bytes | None:
+        try:
+            return None if self._shared is None else self._shared.get(key)
+        except OSError:
+            self._shared = None
+            return None
+
+    def _share(self, key: bytes, data: bytes) -> None:
+        try:
+            if self._shared is not None:
+                self._shared.put(key, data)
+        except OSError:
+            self._shared = None
