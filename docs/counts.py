@@ -21,8 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from windtunnel.experiment.verdict import OF_SUITES
 from windtunnel.papers import NAMES, _suites
-from windtunnel.verdicts import WORDS
 
 DOCS = Path(__file__).parent
 FILE = DOCS / "counts.toml"
@@ -56,7 +56,7 @@ def counted(folder: Path, commit: str) -> tuple[str, dict[str, Any]]:
     if found := [what for what, is_so in problems.items() if is_so]:
         raise ValueError(f"{folder}: {found[0]}; counted is `windtunnel reproduce {document['suite']}`")
     return document["suite"], {
-        **{verdict: document["verdicts"].get(verdict, 0) for verdict in WORDS},
+        **{verdict: document["verdicts"].get(verdict, 0) for verdict in OF_SUITES},
         "runs": len(document["runs"]),
         "cpu_seconds": round(sum(run["seconds"] for run in document["runs"])),
         "date": datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat(),
@@ -89,10 +89,10 @@ def write(counts: Counts, file: Path = FILE) -> None:
 
 def table(counts: Counts) -> str:
     """A row for each suite; and which suites have not been counted."""
-    heads = ["suite", "rows", *(word.text for word in WORDS.values()), "runs", "CPU time", "on", "commit"]
+    heads = ["suite", "rows", *(word.several for word in OF_SUITES.values()), "runs", "CPU time", "on", "commit"]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for name, found in counts.items():
-        verdicts = [found[verdict] for verdict in WORDS]
+        verdicts = [found[verdict] for verdict in OF_SUITES]
         minutes = f"{found['cpu_seconds'] / 60:.0f} min" if found["cpu_seconds"] >= 120 else f"{found['cpu_seconds']} s"
         cells = [f"`{name}`", sum(verdicts), *verdicts, found["runs"], minutes, found["date"], found["commit"]]
         lines.append(f"| {' | '.join(map(str, cells))} |")
@@ -105,7 +105,7 @@ def sentence(counts: Counts) -> str:
     """All suites together: what a run could have turned."""
     if not counts:
         return "The suites have not been counted yet as rows are judged today."
-    sums = {verdict: sum(found[verdict] for found in counts.values()) for verdict in WORDS}
+    sums = {verdict: sum(found[verdict] for found in counts.values()) for verdict in OF_SUITES}
     judged = sum(sums.values()) - sums["info"]
     suites = f"{len(counts)} {'suite' if len(counts) == 1 else 'suites'}"
     return (

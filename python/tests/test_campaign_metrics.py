@@ -7,6 +7,7 @@ import pytest
 from campaigns import BASE
 
 from windtunnel import RunResult, Scenario
+from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.measures import Condition, Expression, MetricError, names
 
 WINDOW = '\n[[window]]\nname = "late"\nfrom = "0.5 s"\nto = "1 s"\n'
@@ -161,15 +162,15 @@ def test_a_claim_has_the_kind_of_its_metric() -> None:
 def test_conditions(run: RunResult) -> None:
     """A comparison is a quantity with limits; one of two quantities is of their difference with 0."""
     found = Condition.parse("ratio(flows.a.goodput, flows.b.goodput) in [0.9, 1.1]")
-    assert (found.low, found.high, found.strict) == (0.9, 1.1, False)
-    assert found.holds(0.9) and not found.holds(1.2) and not found.holds(float("nan"))
+    assert found.limits == Limits(0.9, 1.1)
+    assert found.limits.hold(0.9) and not found.limits.hold(1.2) and not found.limits.hold(float("nan"))
     below = Condition.parse("p99(queue.sojourn_ms) < 5")
-    assert below.strict and not below.holds(5.0) and below.holds(4.9)
+    assert below.limits.strict and not below.limits.hold(5.0) and below.limits.hold(4.9)
     two = Condition.parse("flows.a.goodput >= 2 * flows.b.goodput")
     a, b = (flow["goodput_mbps"] for flow in run.flows)
-    assert two.quantity.value(run) == pytest.approx(a - 2 * b) and (two.low, two.strict) == (0.0, False)
+    assert two.quantity.value(run) == pytest.approx(a - 2 * b) and two.limits == Limits(low=0.0)
     between = Condition.parse("0.5 <= queue.utilization <= 1 + 1")
-    assert (between.low, between.high) == (0.5, 2.0)
+    assert (between.limits.low, between.limits.high) == (0.5, 2.0)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ from campaigns import BASE, FILE, campaign
 from conftest import Cli, refused
 
 from windtunnel import InputError, Scenario, ScenarioError, load
-from windtunnel.claims.decide import judge, of_values
+from windtunnel.claims.decide import of_values
 from windtunnel.claims.model import Claim
 from windtunnel.experiment.measures import Condition, Expression
 from windtunnel.experiment.runs import key_of_run
+from windtunnel.experiment.verdict import of_interval
 
 CLAIMS = """
 [[claim]]
@@ -148,18 +149,18 @@ def test_claims_change_no_run() -> None:
 @pytest.mark.parametrize(
     ("limits", "interval", "verdict"),
     [
-        ("packets < 5", (4.0, 4.9), "confirmed"),
+        ("packets < 5", (4.0, 4.9), "agrees"),
         ("packets < 5", (4.0, 5.0), "undecided"),
-        ("packets < 5", (5.0, 5.0), "refuted"),
-        ("packets <= 5", (5.0, 5.0), "confirmed"),
+        ("packets < 5", (5.0, 5.0), "differs"),
+        ("packets <= 5", (5.0, 5.0), "agrees"),
         ("packets in [1, 2]", (0.9, 1.5), "undecided"),
-        ("packets in [1, 2]", (2.1, 2.5), "refuted"),
+        ("packets in [1, 2]", (2.1, 2.5), "differs"),
         ("packets in [1, 2]", (0.5, 2.5), "undecided"),
     ],
 )
 def test_verdicts(limits: str, interval: tuple[float, float], verdict: str) -> None:
     """The whole interval within the limits, none of it, or some."""
-    assert judge(Condition.parse(limits), interval) == verdict
+    assert of_interval(Condition.parse(limits).limits, interval) == verdict
 
 
 def test_interval_decides() -> None:
@@ -171,8 +172,8 @@ def test_interval_decides() -> None:
         pytest.approx(2 - 4.3027 / 3**0.5, abs=1e-4),
         pytest.approx(2 + 4.3027 / 3**0.5, abs=1e-4),
     )
-    assert of_values(claim, [1.0], 0.95, "t").verdict == "confirmed"
-    assert of_values(claim, [1.0, 2.0, 3.0], 0.5, "t").verdict == "confirmed"
+    assert of_values(claim, [1.0], 0.95, "t").verdict == "agrees"
+    assert of_values(claim, [1.0, 2.0, 3.0], 0.5, "t").verdict == "agrees"
 
 
 def test_names_stand_for_metrics() -> None:

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from paper_suites import made_up
 
+from windtunnel.experiment.verdict import OF_SUITES
 from windtunnel.papers import NAMES, _suites
 from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.reproduction import _write
 from windtunnel.papers.standing import rows_of
-from windtunnel.verdicts import WORDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -56,7 +56,7 @@ def test_the_file_is_whole() -> None:
     counts = TOOL.kept()
     assert list(counts) == [name for name in NAMES if name in counts]
     for found in counts.values():
-        assert list(found) == [*WORDS, "runs", "cpu_seconds", "date", "commit"]
+        assert list(found) == [*OF_SUITES, "runs", "cpu_seconds", "date", "commit"]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_a_folder_is_counted(folder: Path, tmp_path: Path) -> None:
     document = json.loads((folder / "rows.json").read_text())
     verdicts = [row["verdict"] for row in document["rows"]]
     assert name == "mds"
-    assert {verdict: found[verdict] for verdict in WORDS} == {verdict: verdicts.count(verdict) for verdict in WORDS}
+    assert {word: found[word] for word in OF_SUITES} == {word: verdicts.count(word) for word in OF_SUITES}
     assert found["weak"] > 0
     runs = len(document["runs"])
     facts = {"runs": runs, "cpu_seconds": round(runs / 2), "date": "1970-01-01", "commit": "0123456789ab"}
@@ -88,7 +88,7 @@ def test_a_folder_is_counted(folder: Path, tmp_path: Path) -> None:
     assert counts == {name: found}
     [row] = [line for line in TOOL.table(counts).splitlines() if line.startswith("| `mds` |")]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[1:9] == [str(len(verdicts)), *(str(found[verdict]) for verdict in WORDS)]
+    assert cells[1:9] == [str(len(verdicts)), *(str(found[verdict]) for verdict in OF_SUITES)]
     assert f"{found['weak']} agree weakly" in TOOL.sentence(counts)
     assert f"the {len(verdicts) - found['info']} rows" in TOOL.sentence(counts)
 

@@ -167,25 +167,25 @@ def test_changes_at_equal_intervals() -> None:
 @pytest.mark.parametrize(
     ("expect", "values", "verdict"),
     [
-        (Expect(below=10), [8, 9, 8, 9], "met"),
-        (Expect(below=10), [12, 13, 12, 13], "not met"),
+        (Expect(below=10), [8, 9, 8, 9], "agrees"),
+        (Expect(below=10), [12, 13, 12, 13], "differs"),
         (Expect(below=10), [8, 12, 8, 12], "undecided"),
         (Expect(below=10), [9.0], "undecided"),  # one run has no interval
         (Expect(below=10), [8, math.nan, 9], "undecided"),  # a run that shows nothing
-        (Expect(above=1), [2, 2, 2], "met"),
-        (Expect(above=1, below=3), [4, 4, 4], "not met"),
-        (Expect(above=1, below=3), [2, 2, 2], "met"),
+        (Expect(above=1), [2, 2, 2], "agrees"),
+        (Expect(above=1, below=3), [4, 4, 4], "differs"),
+        (Expect(above=1, below=3), [2, 2, 2], "agrees"),
         # The worst of the two baselines has 10 (for at_least) or 20 (for at_most).
-        (Expect(at_least=0.8), [9, 9, 9], "met"),
-        (Expect(at_least=0.8), [7, 7, 7], "not met"),
-        (Expect(at_most=1.25), [24, 24, 24], "met"),
-        (Expect(at_most=1.25), [26, 26, 26], "not met"),
-        (Expect(at_most=1.25, plus=2), [26, 26, 26], "met"),
-        (Expect(at_most=1.25, of=("low",)), [24, 24, 24], "not met"),
+        (Expect(at_least=0.8), [9, 9, 9], "agrees"),
+        (Expect(at_least=0.8), [7, 7, 7], "differs"),
+        (Expect(at_most=1.25), [24, 24, 24], "agrees"),
+        (Expect(at_most=1.25), [26, 26, 26], "differs"),
+        (Expect(at_most=1.25, plus=2), [26, 26, 26], "agrees"),
+        (Expect(at_most=1.25, of=("low",)), [24, 24, 24], "differs"),
         # Either of two limits suffices.
-        (Expect(below=30, at_most=1.25), [26, 26, 26], "met"),
-        (Expect(below=25, at_most=1.4), [26, 26, 26], "met"),
-        (Expect(below=25, at_most=1.25), [26, 26, 26], "not met"),
+        (Expect(below=30, at_most=1.25), [26, 26, 26], "agrees"),
+        (Expect(below=25, at_most=1.4), [26, 26, 26], "agrees"),
+        (Expect(below=25, at_most=1.25), [26, 26, 26], "differs"),
         (None, [1, 2, 3], "info"),
     ],
 )
@@ -201,8 +201,8 @@ def test_baselines_are_compared_run_by_run() -> None:
     """
     baseline = [10.0, 15.0, 20.0, 12.0, 18.0]
     slower = [0.99 * b for b in baseline]
-    assert decide(Expect(at_least=0.995), slower, {"b": baseline}).verdict == "not met"
-    assert decide(Expect(at_least=0.98), slower, {"b": baseline}).verdict == "met"
+    assert decide(Expect(at_least=0.995), slower, {"b": baseline}).verdict == "differs"
+    assert decide(Expect(at_least=0.98), slower, {"b": baseline}).verdict == "agrees"
     shuffled = [*slower[1:], slower[0]]
     assert decide(Expect(at_least=0.98), shuffled, {"b": baseline}).verdict == "undecided"
 
@@ -217,9 +217,9 @@ def test_the_words_of_a_limit() -> None:
 def test_an_absolute_limit_stands_next_to_the_comparison() -> None:
     """As long as CUBIC's queue is no longer than CUBIC's, but no shorter for that."""
     long = [600.0, 610.0, 605.0]
-    assert decide(Expect(at_most=1.05), long, {"cubic": long}).verdict == "met"
+    assert decide(Expect(at_most=1.05), long, {"cubic": long}).verdict == "agrees"
     absolute = decide_absolute(Expect(below=130), long)
-    assert absolute is not None and (absolute.verdict, absolute.text) == ("not met", "at most 130")
+    assert absolute is not None and (absolute.verdict, absolute.text) == ("differs", "at most 130")
     assert decide_absolute(None, long) is None
 
 
@@ -229,7 +229,7 @@ def test_a_value_with_its_interval_is_no_limit() -> None:
     assert measured(Measured(9.655, None, 1), "ms") == "9.655 ms"
     judged = decide(Expect(at_least=0.8), [9.0, 10.0, 11.0], {"cubic": [10.0, 10.0, 10.0]})
     row = Row(
-        "5/x", "5", "goodput", "", "Mbit/s", Measured.of([9.0, 10.0, 11.0]), {}, judged.limit, judged.text, "met",
+        "5/x", "5", "goodput", "", "Mbit/s", Measured.of([9.0, 10.0, 11.0]), {}, judged.limit, judged.text, "agrees",
         None, "", {},
     )  # fmt: skip
     assert needs(row) == "needs at least 8.000 Mbit/s, which is 0.8 times cubic's"
@@ -237,12 +237,12 @@ def test_a_value_with_its_interval_is_no_limit() -> None:
 
 def test_a_clause_is_as_good_as_its_worst_row() -> None:
     """Met only where every judged row is; rows for information decide nothing."""
-    assert overall(["met", "info", "met"]) == "met"
-    assert overall(["met", "undecided", "info"]) == "undecided"
-    assert overall(["undecided", "not met", "met"]) == "not met"
-    assert overall(["n/a", "met"]) == "met"
+    assert overall(["agrees", "info", "agrees"]) == "agrees"
+    assert overall(["agrees", "undecided", "info"]) == "undecided"
+    assert overall(["undecided", "differs", "agrees"]) == "differs"
+    assert overall(["n/a", "agrees"]) == "agrees"
     assert overall(["n/a", "info"]) == "n/a"
-    assert overall(["failed", "not met"]) == "failed"
+    assert overall(["failed", "differs"]) == "failed"
     assert overall([]) == overall(["info"]) == "info"
 
 

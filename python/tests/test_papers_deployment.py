@@ -13,18 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from windtunnel.experiment.expectation import Expected, Limits
 from windtunnel.papers import deployment, reproduce, select
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.deployment.checklists import together
 from windtunnel.papers.deployment.data_files import ROOT, template, toml
 from windtunnel.papers.expand import expanded
-from windtunnel.papers.expected import Expected
 from windtunnel.papers.experiment_figure import PanelSpec, Point, draw, filled
 from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate, parse
 from windtunnel.papers.features.captures import extents
 from windtunnel.papers.seeds import add_seeds, overrides
 from windtunnel.papers.suite import Results, Suite
-from windtunnel.papers.trials import Limits
 from windtunnel.scenario import Scenario
 
 
@@ -160,12 +159,12 @@ def test_recovery_time() -> None:
 
 
 def test_what_checks_say_together() -> None:
-    """A line holds if all of its checks do; one that is refuted refutes it; a line without checks says nothing."""
-    assert together(["confirmed", "agrees"]) == "confirmed"
-    assert together(["confirmed", "differs"]) == "refuted"
-    assert together(["confirmed", "undecided"]) == "undecided"
-    assert together(["undecided", "refuted", "confirmed"]) == "refuted"
-    assert together([]) == "info"
+    """A line holds if all of its checks do; one that is refuted refutes it; without any nothing is decided."""
+    assert together(["agrees", "agrees"]) == "agrees"
+    assert together(["agrees", "differs"]) == "differs"
+    assert together(["agrees", "undecided"]) == "undecided"
+    assert together(["undecided", "differs", "agrees"]) == "differs"
+    assert together([]) == "undecided"
 
 
 def test_figures_are_drawn() -> None:

@@ -20,7 +20,6 @@ from windtunnel.papers.mds.draws import SOURCE, draws_row, other_draws
 from windtunnel.papers.mds.fairness import larger_share, read_lines
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Results, Suite
-from windtunnel.verdicts import agrees
 
 PRESET = Path(__file__).parents[2] / "scenarios" / "mds-2025.toml"
 
@@ -148,9 +147,9 @@ def test_claims_have_the_verdict_of_their_checks(id: str) -> None:
     judged = [row for row in judged if not (id == "P08" and row.id.endswith("-true"))]
     assert judged
     assert rows[id].published == f"all {len(judged)}"
-    assert rows[id].measured == sum(agrees(row.verdict) for row in judged)
-    wrong = any(row.verdict in ("differs", "refuted") for row in judged)
-    assert rows[id].verdict == ("refuted" if wrong else "undecided")
+    assert rows[id].measured == sum(row.verdict == "agrees" for row in judged)
+    wrong = any(row.verdict == "differs" for row in judged)
+    assert rows[id].verdict == ("differs" if wrong else "undecided")
 
 
 # --- J17: the bar of 90/10 -------------------------------------------------------------------------------------------
@@ -225,7 +224,7 @@ def test_mixes_can_fail(early: float, late: float, verdicts: list[str]) -> None:
         return (early if "early" in measurement.method else late) if mix.mds[int(measurement.flow)] else 1.0
 
     rows = rows_of("K09", made_up(value))
-    assert [rows[f"K09/{id}"].verdict for id in ("ratio", "closer", "spread")] == verdicts
+    assert [rows[f"K09/{id}"].word.text for id in ("ratio", "closer", "spread")] == verdicts
 
 
 @pytest.mark.parametrize(("share", "verdicts"), [(0.5, ("agrees", "differs")), (0.2, ("differs", "agrees"))])

@@ -121,7 +121,7 @@ def test_the_maps_rows() -> None:
 
 @pytest.mark.parametrize(("reno", "part"), [(0.375, 0.0), (0.39, 1.0), (0.61, 1.0), (0.625, 0.0)])
 def test_the_fair_part_of_the_map_has_the_bar_of_all_suites(reno: float, part: float) -> None:
-    """Fair is 38.5 to 61.5 % (papers/words.toml), for the map as for the claims."""
+    """Fair is 38.5 to 61.5 % (experiment/words.toml), for the map as for the claims."""
     outcomes = []
     for cell in (cell for name, cell in whole().cells.items() if name.startswith("map/")):
         values = [1.0] * len(cell.measurements)

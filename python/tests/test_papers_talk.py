@@ -248,7 +248,7 @@ def test_without_runs_nothing_is_confirmed() -> None:
     empty = Results(whole().cells, [])
     rows = [row for g in whole().groups for row in g.rows(empty)]
     assert len({row.id for row in rows}) == len(rows)
-    assert not {row.verdict for row in rows} & {"confirmed", "refuted"}
+    assert not {row.word.text for row in rows} & {"confirmed", "refuted"}
     drawn = {g.id for g in whole().groups if g.png(empty) is not None}
     assert drawn == {"catalogue", "responses"}
 

@@ -6,13 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from windtunnel.experiment.expectation import Limits
+from windtunnel.experiment.verdict import judge, mean_interval
 from windtunnel.papers.cells import Cell, Template
 from windtunnel.papers.claims import claims_groups
 from windtunnel.papers.features import Axis, RunData, View, evaluate
 from windtunnel.papers.jobs import Outcome, execute, jobs_of
+from windtunnel.papers.rows import trial_row
 from windtunnel.papers.suite import Results
 from windtunnel.papers.time_series import flow_series
-from windtunnel.papers.trials import Limits, judge, mean_interval, trial_row
 from windtunnel.report.suite_page import write_suite_page
 from windtunnel.scenario import Scenario
 
@@ -37,12 +39,12 @@ def test_the_interval_contains_the_mean_as_often_as_it_says() -> None:
 @pytest.mark.parametrize(
     ("limits", "values", "verdict"),
     [
-        (Limits(low=0.9, strict=True), [1.0, 1.01, 0.99, 1.0], "confirmed"),
-        (Limits(low=1.1, strict=True), [1.0, 1.01, 0.99, 1.0], "refuted"),
+        (Limits(low=0.9, strict=True), [1.0, 1.01, 0.99, 1.0], "agrees"),
+        (Limits(low=1.1, strict=True), [1.0, 1.01, 0.99, 1.0], "differs"),
         (Limits(low=1.0, strict=True), [1.0, 1.01, 0.99, 1.0], "undecided"),
-        (Limits(0.35, 0.65), [0.4, 0.5, 0.6, 0.5], "confirmed"),
+        (Limits(0.35, 0.65), [0.4, 0.5, 0.6, 0.5], "agrees"),
         (Limits(0.35, 0.65), [0.1, 0.9, 0.1, 0.9], "undecided"),
-        (Limits(0.35, 0.65), [0.8, 0.81, 0.8, 0.79], "refuted"),
+        (Limits(0.35, 0.65), [0.8, 0.81, 0.8, 0.79], "differs"),
         # Equal values are one draw, which agrees or differs.
         (Limits(0.0, 0.0), [0.0, 0.0, 0.0], "agrees"),
         (Limits(0.0, 0.0), [1.0, 1.0, 1.0], "differs"),
@@ -55,7 +57,7 @@ def test_the_interval_contains_the_mean_as_often_as_it_says() -> None:
     ],
 )
 def test_verdicts(limits: Limits, values: list[float], verdict: str) -> None:
-    """Confirmed where the whole interval is within the limits, refuted where none of it is, undecided otherwise."""
+    """It agrees where the whole interval is within the limits, and differs where none of it is."""
     assert judge(limits, values) == verdict
 
 
@@ -113,7 +115,7 @@ def test_claims_over_an_interval(expected: dict[str, float], verdict: str, publi
     values = {"a": (6.0, 6.5, 7.0), "b": (1.0, 1.51, 2.0)}
     outcomes = [Outcome(n, k, (v,), {}, 0, 0, "") for n, seen in values.items() for k, v in enumerate(seen)]
     (row,) = group.rows(Results(cells, outcomes))
-    assert (row.verdict, row.published) == (verdict, published)
+    assert (row.word.text, row.published) == (verdict, published)
     assert row.measured == pytest.approx(4.9967, abs=1e-4)
 
 

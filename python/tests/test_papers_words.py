@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from windtunnel import papers
-from windtunnel.papers.expected import Expected
-from windtunnel.papers.trials import Limits
-from windtunnel.papers.words import word, words
+from windtunnel.experiment.expectation import Expected, Limits
+from windtunnel.experiment.words import word, words
 
 DATA = Path(papers.__file__).parent
 

@@ -38,7 +38,7 @@ ROWS = [
     row("r2", 51.0, 45.3, "differs", note=NASTY, interval=(40.0, 50.0)),
     row("r3", "yes", 0.3, "info"),
     row("r4", 10.0, 10.1, "agrees"),
-    row("P1", "> 3", 4.0, "confirmed", interval=(3.5, 4.1)),
+    row("P1", "> 3", 4.0, "agrees", of="statement", interval=(3.5, 4.1)),
 ]
 FIGURES = [
     SuiteFigure("t2", "Table 2", NASTY, ["r1", "r2"], notes="<p id='beside'>of table 2</p>"),
@@ -150,7 +150,7 @@ def test_suite_page_refuses(tmp_path: Path, rows: Any, figures: Any, message: st
 )
 def test_strips_show_what_is_allowed(more: Any, at: float, allowed: Any, interval: Any) -> None:
     """The value, its interval and the limits, on one scale."""
-    strip = shown(replace(row("a", None, 0.0, "confirmed"), **more)).strip
+    strip = shown(replace(row("a", None, 0.0, "agrees", of="statement"), **more)).strip
     assert strip is not None
     assert strip.at == pytest.approx(at)
     assert strip.allowed == pytest.approx(allowed)
@@ -171,8 +171,8 @@ def test_no_strip_without_a_scale() -> None:
 def test_filters_speak_the_words_of_the_suite(tmp_path: Path) -> None:
     """Where nothing is refuted, the filter of a suite of statements says so, too; one of numbers says "differs"."""
     path = tmp_path / "suite.html"
-    for verdict, wanted in (("confirmed", "Only refuted<"), ("agrees", "Only what differs<")):
-        write_suite_page(path, title="S", notes_html="", rows=[row("a", 1.0, 1.0, verdict)], figures=[])
+    for of, wanted in (("statement", "Only refuted<"), ("number", "Only what differs<")):
+        write_suite_page(path, title="S", notes_html="", rows=[row("a", 1.0, 1.0, "agrees", of=of)], figures=[])
         assert wanted in path.read_text()
 
 

@@ -194,7 +194,7 @@ def _write_pages(
 def _claims(decided: Iterable[Decided]) -> str:
     document = [
         {"name": each.claim.name, "text": each.claim.text, "check": each.claim.condition.text,
-         "verdict": each.verdict, "cells": [decision.document() for decision in each.decisions]}
+         "verdict": each.word, "cells": [decision.document() for decision in each.decisions]}
         for each in decided
     ]  # fmt: skip
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -10,48 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from windtunnel.claims.model import Claim, condition_of, default_name
 from windtunnel.experiment.measures import MetricError
 from windtunnel.experiment.scales import PLAIN, Scale
-from windtunnel.verdicts import Statement
+from windtunnel.experiment.verdict import Verdict, of_interval, together, verdict_of, word
 
 if TYPE_CHECKING:
     from windtunnel.result import RunResult
-
-
-class Limits(Protocol):
-    """What a quantity may be: from ``low`` to ``high``; ``strict``: neither of them itself."""
-
-    @property
-    def low(self) -> float:
-        """The least."""
-
-    @property
-    def high(self) -> float:
-        """The greatest."""
-
-    @property
-    def strict(self) -> bool:
-        """Whether the limits are excluded."""
-
-
-def judge(limits: Limits, interval: tuple[float, float] | None) -> Statement:
-    """The verdict on the statement that what lies in ``interval`` is within ``limits``; rounding of fractions decides
-    nothing.
-    """
-    if interval is None or not all(map(math.isfinite, interval)):
-        return "undecided"
-    low, high = interval
-    if limits.strict:
-        if limits.low < low and high < limits.high:
-            return "confirmed"
-        return "refuted" if high <= limits.low or low >= limits.high else "undecided"
-    slack = 1e-9 * max(abs(low), abs(high))
-    if limits.low - slack <= low and high <= limits.high + slack:
-        return "confirmed"
-    return "refuted" if high < limits.low - slack or low > limits.high + slack else "undecided"
 
 
 @dataclass(frozen=True)
@@ -61,7 +28,7 @@ class Decision:
     ``cell`` are the values of the axes, by name; none for a single run.
     """
 
-    verdict: Statement
+    verdict: Verdict
     count: int
     mean: float | None
     interval: tuple[float, float] | None = None
@@ -69,6 +36,11 @@ class Decision:
     cell: tuple[tuple[str, str], ...] = ()
     method: str = ""
     """What the mean and its interval are, in words."""
+
+    @property
+    def word(self) -> str:
+        """The verdict as people read it."""
+        return word(self.verdict, "statement").text
 
     def words(self) -> str:
         """What was measured: ``4.2 (3.9 to 4.5, 8 runs)``."""
@@ -87,7 +59,7 @@ class Decision:
         """As plain data."""
         low, high = self.interval or (None, None)
         return {
-            "cell": dict(self.cell), "verdict": self.verdict, "count": self.count, "mean": self.mean, "low": low,
+            "cell": dict(self.cell), "verdict": self.word, "count": self.count, "mean": self.mean, "low": low,
             "high": high, "method": self.method, "why": self.why,
         }  # fmt: skip
 
@@ -100,22 +72,20 @@ class Decided:
     decisions: tuple[Decision, ...]
 
     @property
-    def verdict(self) -> Statement:
-        """Of all cells together: refuted if it is in one, undecided if it is in one, else confirmed."""
-        return worst([decision.verdict for decision in self.decisions])
+    def verdict(self) -> Verdict:
+        """Of all cells together."""
+        return together(decision.verdict for decision in self.decisions)
 
-
-def worst(verdicts: Sequence[Statement]) -> Statement:
-    """The verdict on several that should all be confirmed; without any, nothing is decided."""
-    if "refuted" in verdicts:
-        return "refuted"
-    return "undecided" if "undecided" in verdicts or not verdicts else "confirmed"
+    @property
+    def word(self) -> str:
+        """The verdict as people read it."""
+        return word(self.verdict, "statement").text
 
 
 def is_passed(decided: Iterable[Decided], *, undecided: bool) -> bool:
     """Whether no claim is refuted; nor undecided, unless ``undecided`` ones pass."""
-    bad = {"refuted"} if undecided else {"refuted", "undecided"}
-    return all(each.verdict not in bad for each in decided)
+    good = {"agrees", "undecided"} if undecided else {"agrees"}
+    return all(each.verdict in good for each in decided)
 
 
 def of_values(
@@ -135,9 +105,10 @@ def of_values(
         return Decision("undecided", 0, None, why=why or "no run has a value")
     if len(known) == 1:
         value = known[0]
-        return Decision(judge(claim.condition, (value, value)), 1, value)
+        return Decision(of_interval(claim.condition.limits, (value, value)), 1, value)
     mean, found = mean_of(known, scale), mean_interval(known, confidence, interval, scale)
-    return Decision(judge(claim.condition, found), len(known), mean, found, method=method(known, interval, scale))
+    verdict = of_interval(claim.condition.limits, found)
+    return Decision(verdict, len(known), mean, found, method=method(known, interval, scale))
 
 
 def of_run(result: RunResult) -> list[dict[str, Any]]:
@@ -153,7 +124,7 @@ def of_run(result: RunResult) -> list[dict[str, Any]]:
             why = str(error)
         decision = of_values(claim, [value], 0.95, "t", why or "the run has no value of this")
         found.append({
-            "name": claim.name, "text": claim.text, "check": claim.condition.text, "verdict": decision.verdict,
+            "name": claim.name, "text": claim.text, "check": claim.condition.text, "verdict": decision.word,
             "value": decision.mean, "why": decision.why,
         })  # fmt: skip
     return found
@@ -169,7 +140,7 @@ def decided_run(result: RunResult) -> list[Decided]:
     return [
         Decided(
             of_scenario(place, each),
-            (Decision(each["verdict"], int(each["value"] is not None), each["value"], why=each["why"]),),
+            (Decision(verdict_of(each["verdict"]), int(each["value"] is not None), each["value"], why=each["why"]),),
         )
         for place, each in enumerate(result.claims)
     ]

@@ -59,11 +59,11 @@ def _case(suite: str, decided: Decided, decision: Decision, *, undecided: bool) 
     name = f"{decided.claim.name} [{where}]" if where else decided.claim.name
     case = ET.Element("testcase", classname=xml(suite), name=xml(name))
     what = f"{decided.claim.text} {decided.claim.condition.text}: {decision.words()}"
-    if decision.verdict == "confirmed":
+    if decision.verdict == "agrees":
         ET.SubElement(case, "system-out").text = xml(what)
         return case
     passes = decision.verdict == "undecided" and undecided
-    outcome = ET.SubElement(case, "skipped" if passes else "failure", message=xml(f"{decision.verdict}: {what}"))
+    outcome = ET.SubElement(case, "skipped" if passes else "failure", message=xml(f"{decision.word}: {what}"))
     if not passes:
-        outcome.set("type", decision.verdict)
+        outcome.set("type", decision.word)
     return case

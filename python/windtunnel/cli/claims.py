@@ -15,7 +15,8 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 #: Decisions that are shown of a claim; the data set has all.
 _SHOWN = 10
-_STYLES = {"confirmed": "green", "refuted": "bold red", "undecided": "yellow"}
+#: From worst to best, with their colours.
+_STYLES = {"differs": "bold red", "undecided": "yellow", "agrees": "green"}
 
 
 def claim_options(command: _Command) -> _Command:
@@ -65,11 +66,11 @@ def show(decided: Sequence[Decided]) -> None:
 
     console = output()
     for each in decided:
-        console.print(f"{each.verdict}: {each.claim.text}", style=_STYLES[each.verdict], soft_wrap=True)
-        ranked = sorted(each.decisions, key=lambda d: ("refuted", "undecided", "confirmed").index(d.verdict))
+        console.print(f"{each.word}: {each.claim.text}", style=_STYLES[each.verdict], soft_wrap=True)
+        ranked = sorted(each.decisions, key=lambda d: list(_STYLES).index(d.verdict))
         for decision in ranked[:_SHOWN]:
             cell = f"{decision.where()}: " if decision.cell else ""
-            verdict = f", {decision.verdict}" if len(ranked) > 1 else ""
+            verdict = f", {decision.word}" if len(ranked) > 1 else ""
             console.print(f"  {cell}{each.claim.condition.text}: {decision.words()}{verdict}", soft_wrap=True)
         if len(ranked) > _SHOWN:
             console.print(f"  ... and {len(ranked) - _SHOWN} more cells in claims.json")

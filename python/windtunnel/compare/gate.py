@@ -78,4 +78,4 @@ def _decided(gate: Condition, name: str, decisions: Sequence[Decision]) -> Decid
 
 def failing(gates: Sequence[Decided]) -> list[tuple[Decided, Decision]]:
     """What fails: where the condition surely holds, and where there is nothing to judge it by."""
-    return [(gate, d) for gate in gates for d in gate.decisions if d.verdict == "confirmed" or d.mean is None]
+    return [(gate, d) for gate in gates for d in gate.decisions if d.verdict == "agrees" or d.mean is None]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from windtunnel.evaluate.judge import read
 from windtunnel.evaluate.results import ClauseResult, Row
 from windtunnel.evaluate.terminal import absolute_reason, measured, needs, reason
 
@@ -46,8 +47,8 @@ def _parts(evidence: Evidence, figures: Mapping[str, Mapping[str, Sequence[str]]
 
 def _clause(result: ClauseResult, figures: Mapping[str, Sequence[str]]) -> Iterator[str]:
     clause = result.clause
-    absolute = f"; absolute limit: {result.absolute}" if result.absolute else ""
-    yield f"## {clause.id} {clause.title}: {result.verdict}{absolute}"
+    absolute = f"; absolute limit: {read(result.absolute).text}" if result.absolute else ""
+    yield f"## {clause.id} {clause.title}: {result.word}{absolute}"
     yield _line(clause.requirement)
     if clause.method:
         yield f"How it is tried: {_line(clause.method)}"
@@ -68,14 +69,14 @@ def _table(rows: Sequence[Row], *, absolute: bool) -> str:
         others = [measured(row.baselines[arm], "") if arm in row.baselines else "" for arm in baselines]
         limit = "; ".join(filter(None, (needs(row), _line(row.note))))
         cells = [f"{row.text} ({row.cell})" if row.cell else row.text, measured(row.subject, row.unit), *others]
-        lines.append([*cells, row.verdict, limit, *([_absolute(row)] if absolute else [])])
+        lines.append([*cells, row.word, limit, *([_absolute(row)] if absolute else [])])
     return "\n".join(f"| {' | '.join(_escaped(cell) for cell in line)} |" for line in lines)
 
 
 def _absolute(row: Row) -> str:
     if row.absolute is None:
         return ""
-    return f"{row.absolute.verdict}: {row.absolute.text} {row.unit}".rstrip() + f" ({row.source})"
+    return f"{read(row.absolute.verdict).text}: {row.absolute.text} {row.unit}".rstrip() + f" ({row.source})"
 
 
 def _line(text: str) -> str:

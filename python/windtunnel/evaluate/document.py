@@ -14,13 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from windtunnel.evaluate.judge import STATES, read
 from windtunnel.report.text import number
 
 #: A number of a finding, and where it comes from.
 NUMBER = re.compile(r"\{([a-z0-9-]+): ([^{}|]+?)(?: \| ([^{}]+?))?\}")
-
-#: Words of a verdict that come first where clauses are counted.
-_VERDICTS = ("met", "not met", "undecided", "n/a", "failed", "info")
 
 
 def read_packs(folders: Sequence[Path]) -> dict[str, dict[str, Any]]:
@@ -109,7 +107,9 @@ def _inline(table: Mapping[str, Any]) -> str:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in _VERDICTS if counts.get(verdict))
+    return ", ".join(
+        f"{counts[verdict]} {verdict}" for verdict in (read(state).text for state in STATES) if counts.get(verdict)
+    )
 
 
 def _line(clause: Mapping[str, Any]) -> str:

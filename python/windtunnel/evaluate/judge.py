@@ -14,21 +14,32 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
 
 from windtunnel.evaluate.pack import Expect
+from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.scales import PLAIN, Scale
-from windtunnel.papers.trials import Limits, judge, mean
+from windtunnel.experiment.verdict import Verdict, Word, judge, mean, word
 
-#: ``info``: nothing is expected. ``n/a``: the algorithm cannot take part. ``failed``: a run ended with an error.
-Verdict = Literal["met", "not met", "undecided", "info", "n/a", "failed"]
-
-_WORDS: Mapping[str, Verdict] = {
-    "confirmed": "met", "agrees": "met", "refuted": "not met", "differs": "not met", "undecided": "undecided",
-}  # fmt: skip
+#: A verdict; or why there is none: the algorithm cannot take part (``n/a``), or a run ended with an error (``failed``).
+State: TypeAlias = "Verdict | Literal['n/a', 'failed']"
 
 #: From best to worst: where either of two limits suffices, the better verdict counts.
-_BEST = ("met", "undecided", "not met")
+_BEST = ("agrees", "undecided", "differs")
+#: In the order in which clauses and rows are counted.
+STATES: tuple[State, ...] = ("agrees", "differs", "undecided", "n/a", "failed", "info")
+
+
+_READ: dict[State, Word] = {
+    **{verdict: word(verdict, "requirement") for verdict in get_args(Verdict)},
+    "n/a": Word("info", ("requirement",), "n/a", "n/a", "dim"),
+    "failed": Word("differs", ("requirement",), "failed", "failed", "red"),
+}
+
+
+def read(state: State) -> Word:
+    """A state as people read it: ``met``, ``not met``."""
+    return _READ[state]
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,7 @@ def _absolute(expect: Expect, values: Sequence[float], scale: Scale) -> Judgemen
         return None
     low = -math.inf if expect.above is None else expect.above
     high = math.inf if expect.below is None else expect.below
-    verdict = _WORDS[judge(Limits(low, high), values, scale)]
+    verdict = judge(Limits(low, high), values, scale)
     if expect.above is not None and expect.below is not None:
         return Judgement(verdict, None, f"{low:g} to {high:g}", None)
     if expect.above is not None:
@@ -94,8 +105,7 @@ def _relative(
     else:
         differences = [v - factor * b - expect.plus for v, b in pairs]
         found = judge(Limits(low=0.0) if larger else Limits(high=0.0), differences)
-    verdict = _WORDS[found]
-    return Judgement(verdict, limit, _words(larger, factor, worst, expect.plus), larger)
+    return Judgement(found, limit, _words(larger, factor, worst, expect.plus), larger)
 
 
 def _words(larger: bool, factor: float, worst: str, plus: float) -> str:
@@ -103,9 +113,7 @@ def _words(larger: bool, factor: float, worst: str, plus: float) -> str:
     return f"at {'least' if larger else 'most'} {times}" + (f" and {plus:g}" if plus else "")
 
 
-def overall(verdicts: Sequence[Verdict]) -> Verdict:
+def overall(states: Sequence[State]) -> State:
     """The verdict on a clause from those on its checks: one that is not met decides, then one that is undecided."""
-    for verdict in ("failed", "not met", "undecided", "met", "n/a"):
-        if verdict in verdicts:
-            return verdict
-    return "info"
+    deciding: tuple[State, ...] = ("failed", "differs", "undecided", "agrees", "n/a")
+    return next((state for state in deciding if state in states), "info")

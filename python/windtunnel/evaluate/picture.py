@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from windtunnel.evaluate.judge import State
 from windtunnel.evaluate.results import Row
 
 _WIDTH, _ROW, _TOP, _BOTTOM, _SIDE = 340, 13, 6, 22, 12
-_COLOURS = {"met": "--c-good", "not met": "--c-bad"}
+_COLOURS: dict[State, str] = {"agrees": "--c-good", "differs": "--c-bad"}
 
 #: More rows than this are drawn closer together.
 _MANY = 24

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from windtunnel.evaluate.execute import RunValues
-from windtunnel.evaluate.judge import Judgement, Verdict, decide, decide_absolute, overall
+from windtunnel.evaluate.judge import Judgement, State, decide, decide_absolute, overall, read
 from windtunnel.evaluate.pack import Check, Clause, Pack
 from windtunnel.evaluate.runs import SUBJECT, Plan, Run
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.experiment.statistics import method
-from windtunnel.papers.trials import mean, mean_interval
+from windtunnel.experiment.verdict import mean, mean_interval
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Row:
     baselines: Mapping[str, Measured]
     limit: float | None
     limit_text: str
-    verdict: Verdict
+    verdict: State
     margin: tuple[float, float, float] | None
     """How far it is on the good side: 1 at the limit, more is better; the mean, and the ends of the interval."""
     note: str
@@ -55,17 +55,27 @@ class Row:
     source: str = ""
     """Who gives that limit."""
 
+    @property
+    def word(self) -> str:
+        """The verdict as people read it."""
+        return read(self.verdict).text
+
 
 @dataclass(frozen=True)
 class ClauseResult:
     """A clause with its verdict and rows."""
 
     clause: Clause
-    verdict: Verdict
+    verdict: State
     rows: tuple[Row, ...]
 
     @property
-    def absolute(self) -> Verdict | None:
+    def word(self) -> str:
+        """The verdict as people read it."""
+        return read(self.verdict).text
+
+    @property
+    def absolute(self) -> State | None:
         """The verdict on the absolute limits; None where the clause has none."""
         found = [row.absolute.verdict for row in self.rows if row.absolute is not None]
         return overall(found) if found else None
@@ -73,7 +83,7 @@ class ClauseResult:
     @property
     def counts(self) -> Counter[str]:
         """How many rows have each verdict."""
-        return Counter(row.verdict for row in self.rows)
+        return Counter(row.word for row in self.rows)
 
 
 def results(pack: Pack, clauses: Sequence[Clause], plan: Plan, outcomes: Sequence[RunValues]) -> list[ClauseResult]:

@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from windtunnel.evaluate.judge import State, read
 from windtunnel.evaluate.results import ClauseResult, Measured, Row
 from windtunnel.evaluate.writer import Evidence
 from windtunnel.printable import printable
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
     from windtunnel.evaluate.runs import Plan
     from windtunnel.evaluate.subject import Subject
 
-COLOURS = {"met": "green", "not met": "yellow", "failed": "red", "n/a": "dim", "info": "dim"}
+
+def _text(state: State | None) -> Text:
+    """A state, coloured."""
+    return Text("none") if state is None else Text(read(state).text, read(state).colour)
+
 
 #: Rows of a clause that say why it is not met.
 SHOWN = 3
@@ -55,11 +60,10 @@ def show(console: Console, evidence: Evidence, out: Path) -> None:
     table.add_column("rows", justify="right", no_wrap=True)
     table.add_column("what decides")
     for result in evidence.results:
-        verdicts = [result.verdict, *([result.absolute or "none"] if relative else [])]
         table.add_row(
             result.clause.id,
             result.clause.title,
-            *(Text(verdict, COLOURS.get(verdict, "default")) for verdict in verdicts),
+            *map(_text, [result.verdict, *([result.absolute] if relative else [])]),
             str(len(result.rows)),
             reason(result),
         )

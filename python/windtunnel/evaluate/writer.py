@@ -13,6 +13,7 @@ from typing import Any
 
 from windtunnel.escape import csv_cell
 from windtunnel.evaluate.execute import RunValues
+from windtunnel.evaluate.judge import read
 from windtunnel.evaluate.pack import Pack
 from windtunnel.evaluate.results import ClauseResult, Measured, Row
 from windtunnel.evaluate.runs import Run
@@ -112,8 +113,8 @@ def _write_rows(path: Path, evidence: Evidence) -> None:
             numbers = [_three(row.baselines.get(b, nothing)) for b in baselines]
             writer.writerow(map(csv_cell, [
                 row.id, row.clause, row.text, row.cell, row.unit, *_three(row.subject), row.limit, row.limit_text,
-                row.verdict, *(n for three in numbers for n in three), row.note,
-                *((row.absolute.text, row.absolute.verdict, row.source) if row.absolute else ("", "", "")),
+                row.word, *(n for three in numbers for n in three), row.note,
+                *((row.absolute.text, read(row.absolute.verdict).text, row.source) if row.absolute else ("", "", "")),
             ]))  # fmt: skip
 
 
@@ -143,15 +144,15 @@ def _write_json(path: Path, evidence: Evidence) -> None:
         "seeds": pack.seeds_in_words(quick=evidence.quick),
         "foreign": evidence.foreign,
         "plugins": [{**each, "file": f"{PLUGINS}/{each['file']}"} for each in evidence.plugins],
-        "verdicts": Counter(result.verdict for result in evidence.results),
+        "verdicts": Counter(result.word for result in evidence.results),
         "clauses": [
             {
                 "id": result.clause.id,
                 "title": result.clause.title,
                 "level": result.clause.level,
-                "verdict": result.verdict,
+                "verdict": result.word,
                 "decides": reason(result),
-                "absolute": result.absolute,
+                "absolute": None if result.absolute is None else read(result.absolute).text,
                 "exceeds": absolute_reason(result),
                 "requirement": one_line(result.clause.requirement),
                 "method": one_line(result.clause.method),
@@ -183,13 +184,13 @@ def _json_row(row: Row) -> dict[str, Any]:
         "baselines": {name: _json_measured(m) for name, m in row.baselines.items()},
         "limit": row.limit,
         "limit_text": row.limit_text,
-        "verdict": row.verdict,
+        "verdict": row.word,
         "absolute": None
         if row.absolute is None
         else {
             "limit": row.absolute.limit,
             "limit_text": row.absolute.text,
-            "verdict": row.absolute.verdict,
+            "verdict": read(row.absolute.verdict).text,
             "source": row.source,
         },
         "note": row.note,

@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from windtunnel import models
+from windtunnel.experiment.expectation import Expected
 from windtunnel.experiment.scales import Scale
+from windtunnel.experiment.verdict import Verdict, judge
 from windtunnel.papers.cells import Cell, Measurement
-from windtunnel.papers.expected import Expected
 from windtunnel.papers.expression import calculate, kind
 from windtunnel.papers.features import Axis
-from windtunnel.papers.rows import Row, Verdict, compare, spread
+from windtunnel.papers.rows import Row, compare, spread, trial_row
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.trials import judge, trial_row
 
 #: Axes for claims that are not read off a figure: bins of a tenth of a second.
 AXIS = Axis(0.0, 56.0, 0.0, 1.0)

@@ -12,9 +12,9 @@ import matplotlib as mpl
 import numpy as np
 
 from windtunnel.experiment.scales import PLAIN, Scale
+from windtunnel.experiment.verdict import mean, mean_interval
 from windtunnel.figures.style import INK, RC, SOFT, flow_look
 from windtunnel.papers.expression import calculate
-from windtunnel.papers.trials import mean, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from windtunnel.experiment.expectation import Expected
 from windtunnel.experiment.scales import PLAIN, Scale
+from windtunnel.experiment.verdict import Of, Verdict, is_one_draw, judge
 from windtunnel.papers.cells import Cell, Measurement, Template
 from windtunnel.papers.expand import expanded
-from windtunnel.papers.expected import Expected
 from windtunnel.papers.expression import calculate, kind, names
-from windtunnel.papers.rows import Row, Verdict
+from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.seeds import add_seeds
 from windtunnel.papers.suite import Results
-from windtunnel.papers.trials import judge, trial_row
 
 #: An arm's table, and where its scenario is found.
 Arms: TypeAlias = Mapping[str, tuple[Mapping[str, Any], Callable[[str], Template]]]
@@ -70,6 +70,10 @@ class Check:
         if self.expected is None or self.not_judged:
             return "info"
         return judge(self.expected.limits, self.values(results), self.scale)
+
+    def of(self, results: Results) -> Of:
+        """What the verdict is on: runs that are one draw give a number."""
+        return "number" if is_one_draw(self.values(results)) else "statement"
 
     def row(self, group: str, results: Results) -> Row:
         """The row of the report."""

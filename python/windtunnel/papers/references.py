@@ -44,7 +44,7 @@ def filled(text: str, rows: Iterable[Row], *, whole: bool) -> str:
 
 
 def _verdict(row: Row) -> str:
-    return "agrees weakly" if row.verdict == "weak" else row.verdict
+    return "agrees weakly" if row.verdict == "weak" else row.word.text
 
 
 def _values(row: Row, *, interval: bool) -> list[float]:

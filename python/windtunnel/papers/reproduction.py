@@ -194,7 +194,7 @@ def _write_csv(path: Path, rows: Sequence[Row]) -> None:
         writer.writerow(COLUMNS)
         for row in rows:
             low, high = row.interval or (None, None)
-            values = {**asdict(row), "difference": row.difference, "low": low, "high": high}
+            values = {**asdict(row), "verdict": row.word.text, "difference": row.difference, "low": low, "high": high}
             writer.writerow([csv_cell(values[name]) for name in COLUMNS])
 
 
@@ -212,10 +212,10 @@ def _write_json(
         "title": suite.title,
         "settings": list(settings),
         "foreign": list(foreign),
-        "verdicts": Counter(row.verdict for row in rows),
+        "verdicts": Counter(row.word.text for row in rows),
         "rows": [
             {
-                **asdict(row),
+                **_plain(row),
                 "measured": _finite(row.measured),
                 "difference": _finite(row.difference),
                 "limits": [_finite(limit) for limit in row.limits] if row.limits else None,
@@ -236,6 +236,13 @@ def _write_json(
         ],
     }
     path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    """A row as plain data, its verdict as people read it."""
+    plain = {**asdict(row), "verdict": row.word.text}
+    del plain["of"]
+    return plain
 
 
 def _finite(value: float | None) -> float | None:

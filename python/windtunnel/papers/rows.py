@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from windtunnel.verdicts import Verdict
-
-__all__ = ["Row", "Verdict", "compare", "printed_precision", "refer", "spread", "verdict"]
+from windtunnel.experiment import statistics
+from windtunnel.experiment.expectation import Limits
+from windtunnel.experiment.scales import PLAIN, Scale
+from windtunnel.experiment.verdict import Of, Verdict, Word, is_one_draw, judge, mean, mean_interval, word
 
 #: An interval wider than this part of the measured value determines that value badly.
 WIDE = 0.2
@@ -24,7 +25,7 @@ class Row:
     compared with what the document does not print: that number is the ``reference``, and ``source`` says whose it is (a
     real stack's, a model's). ``measurement`` says what was
     measured on which run, in the same words wherever it is the same: two such rows repeat each other (``standing.py``).
-    ``limits`` are those of a statement, infinite on a side without one.
+    ``limits`` are those of a statement, infinite on a side without one. ``of`` is what the verdict is on.
     """
 
     id: str
@@ -41,6 +42,12 @@ class Row:
     limits: tuple[float, float] | None = None
     reference: float | None = None
     source: str = ""
+    of: Of = "number"
+
+    @property
+    def word(self) -> Word:
+        """The verdict as people read it. Raises ValueError for an unknown one."""
+        return word(self.verdict, self.of)
 
     @property
     def wide(self) -> bool:
@@ -102,6 +109,42 @@ def compare(
     agreed = verdict(published, precision, values)
     interval = spread(values)
     return Row(id, group, what, float(published), measured, precision, unit, agreed, note, interval, measurement)
+
+
+def trial_row(
+    id: str,
+    group: str,
+    what: str,
+    published: float | str | None,
+    limits: Limits | None,
+    values: Sequence[float],
+    unit: str,
+    note: str = "",
+    *,
+    tolerance: float | None = None,
+    scale: Scale = PLAIN,
+    not_judged: str = "",
+) -> Row:
+    """The row of a number measured in several runs: their mean, its interval, and the verdict if there are limits.
+
+    ``not_judged`` says why the row is for information although it has limits.
+    """
+    one_draw = is_one_draw(values)
+    interval = None if one_draw else mean_interval(values, scale)
+    if interval:
+        runs = f"{len(values)} runs, from {min(values):.4g} to {max(values):.4g}"
+        runs += "" if scale == PLAIN else f"; {statistics.method(values, 't', scale)}"
+    elif one_draw:
+        runs = f"one draw: {len(values)} runs give the same value"
+    else:
+        runs = "no interval: fewer than two runs that show it"
+    verdict: Verdict = judge(limits, values, scale) if limits is not None and not not_judged else "info"
+    note = "; ".join(filter(None, [not_judged and f"not judged: {not_judged}", note]))
+    return Row(
+        id, group, what, published, mean(values, scale), tolerance, unit, verdict,
+        "; ".join(filter(None, [note, runs])), interval, limits=None if limits is None else (limits.low, limits.high),
+        of="number" if one_draw else "statement",
+    )  # fmt: skip
 
 
 def refer(row: Row, source: str) -> Row:

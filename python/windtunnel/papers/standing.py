@@ -17,7 +17,6 @@ from dataclasses import replace
 
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results
-from windtunnel.verdicts import agrees
 
 #: What the rows of a group without runs follow from.
 FORMULA = "a formula and its printed arguments"
@@ -37,14 +36,14 @@ def rows_of(groups: Sequence[Group], results: Results) -> dict[str, list[Row]]:
 
 def _weighed(row: Row) -> Row:
     """``row``, whose agreement is weak where its interval is wide."""
-    return replace(row, verdict="weak") if row.verdict == "agrees" and row.wide else row
+    return replace(row, verdict="weak") if row.verdict == "agrees" and row.of == "number" and row.wide else row
 
 
 def given(row: Row, by: str) -> Row:
     """``row``, whose value follows from ``by`` whatever a run does."""
     if row.verdict == "info":
         return row
-    says = "agrees" if agrees(row.verdict) else "differs"
+    says = "agrees" if row.verdict == "agrees" else "differs"
     note = f"follows from {by}, whatever a run does; the published value {says}"
     return replace(row, verdict="info", note="; ".join(filter(None, [note, row.note])))
 

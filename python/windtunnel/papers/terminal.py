@@ -10,11 +10,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from windtunnel.experiment.verdict import OF_SUITES
 from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group
 from windtunnel.printable import printable
-from windtunnel.verdicts import WORDS, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,25 +61,25 @@ def show_rows(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequ
                 number(row.measured),
                 *(more if wide else ()),
                 row.unit,
-                Text(row.verdict, WORDS[row.verdict].colour),
+                Text(row.word.text, row.word.colour),
             )
         console.print(table)
 
 
 def show_totals(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequence[Row]]) -> None:
     """Counts of the verdicts: one line for each figure and table, one for all claims, and the sum."""
-    used = {row.verdict for group in groups for row in rows[group.id]}
-    shown = [name for name in WORDS if name in used]
+    used = {row.word.text for group in groups for row in rows[group.id]}
+    shown = [text for text in OF_SUITES if text in used]
     table = Table(title="Rows by verdict", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("", no_wrap=True)
     for name in shown:
         table.add_column(name, justify="right")
-    sums: dict[str, dict[Verdict, int]] = {}
+    sums: dict[str, dict[str, int]] = {}
     for group in groups:
         label = "Claims" if is_claim(group) else group.title
-        counts = sums.setdefault(label, dict.fromkeys(WORDS, 0))
+        counts = sums.setdefault(label, dict.fromkeys(OF_SUITES, 0))
         for row in rows[group.id]:
-            counts[row.verdict] += 1
+            counts[row.word.text] += 1
     for label, counts in sums.items():
         table.add_row(label, *(str(counts[name]) for name in shown))
     table.add_section()

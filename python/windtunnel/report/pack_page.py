@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from windtunnel.evaluate.judge import STATES, State, read
 from windtunnel.evaluate.picture import margins
+from windtunnel.experiment.verdict import Kind
 from windtunnel.report.page import render, write_page
 from windtunnel.report.text import number
 from windtunnel.report.thumbnail import thumbnail
@@ -20,13 +22,13 @@ if TYPE_CHECKING:
     from windtunnel.evaluate.results import ClauseResult, Measured, Row
     from windtunnel.evaluate.writer import Evidence
 
-#: The kind by which the page colours and filters a verdict.
-_KINDS = {"met": "within", "not met": "outside", "failed": "outside"}
-
 #: A clause with more rows than this shows them when asked for.
 _OPEN_ROWS = 12
 
-_NAMES = (("within", "met"), ("outside", "not met"), ("info", "undecided, for information, not applicable"))
+#: Kinds by which the page filters, and the names of the filters.
+_NAMES = (("agrees", "met"), ("differs", "not met"), ("info", "undecided, for information, not applicable"))
+#: States that are counted although no clause has them.
+_ALWAYS = ("agrees", "differs", "undecided")
 
 
 def write_pack_page(path: Path, evidence: Evidence, figures: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
@@ -40,8 +42,7 @@ def write_pack_page(path: Path, evidence: Evidence, figures: Mapping[str, Mappin
             "facts": evidence.facts,
             "about": pack.about.strip(),
             "cannot": pack.cannot.strip(),
-            "counts": [(counts[v], v, _kind(v)) for v in ("met", "not met", "undecided", "info", "n/a", "failed")
-                       if counts[v] or v in ("met", "not met", "undecided")],
+            "counts": [(counts[s], read(s).text, _kind(s)) for s in STATES if counts[s] or s in _ALWAYS],
             "kinds": _NAMES,
             "has_absolute": any(result.absolute for result in evidence.results),
             "baselines": list(pack.baselines),
@@ -65,8 +66,8 @@ def _figures(folder: Path, figures: Mapping[str, Sequence[str]]) -> Iterator[dic
         yield {"what": what, "picture": Markup(f"data:image/png;base64,{small}"), "files": links}
 
 
-def _kind(verdict: str) -> str:
-    return _KINDS.get(verdict, "info")
+def _kind(state: State | None) -> Kind:
+    return "info" if state is None else read(state).kind
 
 
 def _source(clause: Clause, document: str) -> str:
@@ -88,11 +89,11 @@ def _clause(result: ClauseResult, document: str, baselines: list[str]) -> dict[s
         "requirement": clause.requirement.strip(),
         "method": clause.method.strip(),
         "cannot": clause.cannot.strip(),
-        "verdict": result.verdict,
+        "verdict": result.word,
         "kind": _kind(result.verdict),
         "reason": reason(result),
-        "absolute": result.absolute or "",
-        "absolute_kind": _kind(result.absolute or ""),
+        "absolute": "" if result.absolute is None else read(result.absolute).text,
+        "absolute_kind": _kind(result.absolute),
         "exceeds": absolute_reason(result),
         "picture": Markup(margins(result.rows)),
         "rows": [_row(row, baselines) for row in result.rows],
@@ -111,11 +112,11 @@ def _row(row: Row, baselines: list[str]) -> dict[str, Any]:
         "subject": _measured(row.subject),
         "baselines": [_measured(row.baselines[b]) if b in row.baselines else _measured(None) for b in baselines],
         "limit": needs(row),
-        "verdict": row.verdict,
+        "verdict": row.word,
         "kind": _kind(row.verdict),
         "seeds": row.subject.runs or "",
         "absolute": "" if row.absolute is None else f"{row.absolute.text} {row.unit}".strip(),
-        "absolute_verdict": "" if row.absolute is None else row.absolute.verdict,
+        "absolute_verdict": "" if row.absolute is None else read(row.absolute.verdict).text,
         "absolute_kind": "" if row.absolute is None else _kind(row.absolute.verdict),
         "source": row.source,
         "method": row.subject.method if row.subject.method != "mean; Student's t" else "",

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
+from windtunnel.experiment.verdict import OF_SUITES, Kind
 from windtunnel.papers.rows import Row
 from windtunnel.report.page import render, write_page
 from windtunnel.report.suite_rows import ShownRow, shown
 from windtunnel.report.thumbnail import thumbnail
-from windtunnel.verdicts import WORDS, Kind
 
 # Numbers of a statement that the table of statements shows; the others are in its section.
 _FOREMOST = 4
@@ -89,8 +89,8 @@ class Section:
         """The verdicts of its rows in words: "5 confirmed, 1 undecided"; those for information where there is no
         other.
         """
-        counts = Counter(row.row.verdict for row in self.rows)
-        judged = [f"{counts[verdict]} {verdict}" for verdict in WORDS if counts[verdict] and verdict != "info"]
+        counts = Counter(row.row.word.text for row in self.rows)
+        judged = [f"{counts[text]} {text}" for text in OF_SUITES if counts[text] and text != "info"]
         return ", ".join(judged) or "for information"
 
 
@@ -132,7 +132,6 @@ def write_suite_page(
             "notes": Markup(notes_html),
             "counts": _counts(every),
             "long_note": _LONG_NOTE,
-            "words": WORDS,
             "statements": [section for section in sections if section.figure.statement],
             "sections": [section for section in _ordered(sections) if not section.single],
             "pictures": pictures,
@@ -149,23 +148,26 @@ def _ordered(sections: Sequence[Section]) -> list[Section]:
 
 def _counts(rows: Sequence[ShownRow]) -> list[tuple[int, str, Kind]]:
     """How many rows have each verdict, what it says, and its kind."""
-    counted = Counter(row.row.verdict for row in rows)
-    plain = {"agrees", "differs"} if not set(counted) & {"confirmed", "refuted", "undecided"} else set()
+    counted = Counter(row.row.word.text for row in rows)
+    plain = set() if _has_statements(rows) else {"agrees", "differs"}
     return [
-        (counted[verdict], word.text, word.kind)
-        for verdict, word in WORDS.items()
-        if verdict in counted or verdict in plain
+        (counted[text], word.several, word.kind) for text, word in OF_SUITES.items() if text in counted or text in plain
     ]
+
+
+def _has_statements(rows: Sequence[ShownRow]) -> bool:
+    """Whether a verdict is on a statement, or could be."""
+    return not {"confirmed", "refuted", "undecided"}.isdisjoint(row.row.word.text for row in rows)
 
 
 def _kinds(rows: Sequence[ShownRow]) -> list[tuple[Kind, str]]:
     """Each kind and the name of its filter: its verdicts that the page has, or would have in a suite of its kind."""
-    present = {row.row.verdict for row in rows}
-    usual = ("confirmed", "refuted") if present & {"confirmed", "refuted", "undecided"} else ("agrees", "differs")
+    present = {row.row.word.text for row in rows}
+    usual = ("confirmed", "refuted") if _has_statements(rows) else ("agrees", "differs")
     named: dict[Kind, list[str]] = {kind: [] for kind in _KINDS}
-    for verdict, word in WORDS.items():
-        if verdict in present:
-            named[word.kind].append(verdict)
+    for text, word in OF_SUITES.items():
+        if text in present:
+            named[word.kind].append(text)
     without = dict(zip(_KINDS, (*usual, "info"), strict=True))
     return [(kind, ", ".join(verdicts) or without[kind]) for kind, verdicts in named.items()]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from windtunnel.experiment.verdict import Kind
 from windtunnel.papers.rows import Row
 from windtunnel.report.text import NOTHING, number, setting, signed
-from windtunnel.verdicts import WORDS, Kind
 
 # The strip in a row: half its width in pixels; the part of it that two limits occupy, and how far values lie from one.
 _HALF = 40
@@ -41,11 +41,9 @@ class ShownRow:
 
 def shown(row: Row) -> ShownRow:
     """The row as text. Raises ValueError for an unknown verdict."""
-    if row.verdict not in WORDS:
-        raise ValueError(f"row {row.id}: verdict {row.verdict!r} is none of {', '.join(WORDS)}")
     return ShownRow(
         row,
-        WORDS[row.verdict].kind,
+        row.word.kind,
         f"{setting(row.expected)} ({row.source})" if row.source else setting(row.expected),
         number(row.measured),
         f"{number(row.interval[0])} to {number(row.interval[1])}" if row.interval else "",

@@ -62,7 +62,7 @@ def _draw(hunt: Hunt, findings: Findings, stage: Path) -> None:
         better = not best or hunt.goal.score(trial.value) < hunt.goal.score(best[-1])
         best.append(trial.value if better else best[-1])
     values, label = [trial.value for trial in known], hunt.goal.label
-    limits = [limit for limit in (hunt.goal.low, hunt.goal.high) if math.isfinite(limit)]
+    limits = [limit for limit in (hunt.goal.limits.low, hunt.goal.limits.high) if math.isfinite(limit)]
     pictures.history(values, best, limits, label, stage / "history.png")
     names = list(findings.importances)[:2] or [dimension.name for dimension in hunt.space.dimensions[:2]]
     first, second = hunt.space[names[0]], hunt.space[names[1]] if len(names) > 1 else None

@@ -11,6 +11,7 @@ from typing import Any
 
 from windtunnel.campaign.model import CampaignError
 from windtunnel.errors import did_you_mean
+from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.measures import Condition, Expression, MetricError
 from windtunnel.experiment.measures.language import python_of
 
@@ -19,16 +20,13 @@ KEYS = ("minimize", "maximize", "below", "above", "violate")
 
 @dataclass(frozen=True)
 class Goal:
-    """``quantity`` outside of ``low`` to ``high`` is a find; the further outside, the better."""
+    """``quantity`` outside of ``limits`` is a find; the further outside, the better."""
 
     text: str
     label: str
     """The quantity as reports have it."""
     quantity: Expression
-    low: float
-    high: float
-    strict: bool = False
-    """Whether the limits themselves are finds."""
+    limits: Limits
 
     @classmethod
     def of(cls, given: object) -> Goal:
@@ -50,9 +48,7 @@ class Goal:
             if kind == "violate":
                 _refuse(given, ("below", "above"), "`violate` has its own limits")
                 condition = Condition.parse(text)
-                return cls(
-                    f"not ({text})", _label(text), condition.quantity, condition.low, condition.high, condition.strict
-                )
+                return cls(f"not ({text})", _label(text), condition.quantity, condition.limits)
             quantity = Expression.parse(text)
         except MetricError as error:
             raise CampaignError(["find", kind], f"{text!r}: {error}", text) from None
@@ -61,18 +57,16 @@ class Goal:
         if limit not in given:
             raise CampaignError(["find"], f"`{kind}` needs `{limit}`: the value from which on it is a find")
         number = _number(given, limit)
-        low, high = (number, math.inf) if limit == "below" else (-math.inf, number)
-        return cls(f"{text} {'<' if limit == 'below' else '>'} {number:g}", text, quantity, low, high)
+        limits = Limits(low=number) if limit == "below" else Limits(high=number)
+        return cls(f"{text} {'<' if limit == 'below' else '>'} {number:g}", text, quantity, limits)
 
     def holds(self, value: float) -> bool:
         """Whether a value is a find; not NaN."""
-        if self.strict:
-            return value <= self.low or value >= self.high
-        return value < self.low or value > self.high
+        return not math.isnan(value) and not self.limits.hold(value)
 
     def score(self, value: float) -> float:
         """What a sampler minimizes: how far from a find a value is."""
-        return min(value - self.low, self.high - value)
+        return min(value - self.limits.low, self.limits.high - value)
 
     def value(self, values: Iterable[float]) -> float:
         """The value of several runs: their median, so that one lucky run is no find. NaN if half of them have none."""

@@ -75,10 +75,11 @@ def violation(tune: Tune, found: Measured) -> float:
     for number, (_, condition) in enumerate(tune.constraints, len(tune.objectives)):
         for path in range(len(found.answers)):
             mean = found.mean(path, number)
-            if condition.holds(mean):
+            if condition.limits.hold(mean):
                 continue
             if not math.isfinite(mean):
                 return math.inf
-            limit = condition.low if mean <= condition.low else condition.high
+            limits = condition.limits
+            limit = limits.low if mean <= limits.low else limits.high
             worst = max(worst, abs(mean - limit) / (abs(limit) or 1), 1e-9)
     return worst

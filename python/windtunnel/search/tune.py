@@ -147,7 +147,7 @@ def _prove(tune: Tune, tuned: Tuned, chosen: Setting) -> Search[None]:
             f"{name} ({label})"
             for path, name in enumerate(names)
             for number, (label, condition) in enumerate(tune.constraints, len(tune.objectives))
-            if not condition.holds(found.mean(path, number))
+            if not condition.limits.hold(found.mean(path, number))
         ]
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from windtunnel.experiment.verdict import Verdict
 from windtunnel.result import RunResult
-from windtunnel.verdicts import Verdict
 
 DATA = Path(__file__).parent / "data"
 

@@ -16,12 +16,12 @@ from windtunnel.campaign.page.cells import baseline_name as name_of
 from windtunnel.campaign.page.distributions import panel
 from windtunnel.campaign.page.grid import AxisValues, Grid, Places
 from windtunnel.campaign.page.runs import FOLDER, Address
+from windtunnel.experiment.verdict import kind_of, verdict_of
 from windtunnel.report.columns import Columns
 from windtunnel.report.page import render, script_json
 from windtunnel.report.page import write_page as write_html
 from windtunnel.report.panels import encoded
 from windtunnel.report.text import grouped, setting
-from windtunnel.verdicts import WORDS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -222,7 +222,7 @@ def _claims(folder: Path) -> Iterator[dict[str, str]]:
     file = folder / "claims.json"
     for claim in json.loads(file.read_text(encoding="utf-8")) if file.is_file() else ():
         counts = Counter(cell["verdict"] for cell in claim["cells"])
-        kind = WORDS[claim["verdict"]].kind
+        kind = kind_of(verdict_of(claim["verdict"]))
         yield {
             **claim,
             "kind": kind,

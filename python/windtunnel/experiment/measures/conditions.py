@@ -7,22 +7,20 @@ with an interval. A comparison of two quantities is one of their difference with
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.measures.language import NONE, Expression, MetricError, node_of, python_of
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A quantity that should be between ``low`` and ``high``; ``strict``: not equal to a limit."""
+    """A quantity, and the limits within which it should be."""
 
     text: str
     quantity: Expression
-    low: float = -math.inf
-    high: float = math.inf
-    strict: bool = False
+    limits: Limits
 
     @classmethod
     def parse(cls, text: str, names: Mapping[str, Expression] = NONE) -> Condition:
@@ -38,17 +36,17 @@ class Condition:
             raise MetricError("is no comparison: write <, <=, >, >= or in [low, high]")
         match node.ops, node.comparators:
             case [ast.In()], [ast.List(elts=[low, high])]:
-                limits = _constant(low), _constant(high)
-                if not limits[0] <= limits[1]:
-                    raise MetricError(f"in [{limits[0]:g}, {limits[1]:g}]: the first limit is above the second")
-                return cls(text, Expression.of_python(node.left), *limits)
+                limits = Limits(_constant(low), _constant(high))
+                if not limits.low <= limits.high:
+                    raise MetricError(f"in [{limits.low:g}, {limits.high:g}]: the first limit is above the second")
+                return cls(text, Expression.of_python(node.left), limits)
             case [op], [right]:
                 return cls._one_sided(text, node.left, op, right)
             case [(ast.Lt() | ast.LtE()) as first, (ast.Lt() | ast.LtE()) as second], [middle, right]:
                 if type(first) is type(second):
                     least, most = _constant(node.left), _constant(right)
-                    strict = isinstance(first, ast.Lt)
-                    return cls(text, Expression.of_python(middle), least, most, strict)
+                    limits = Limits(least, most, strict=isinstance(first, ast.Lt))
+                    return cls(text, Expression.of_python(middle), limits)
         raise MetricError("is no comparison that can be decided: write <, <=, >, >=, a <= x <= b, or in [low, high]")
 
     @classmethod
@@ -59,14 +57,10 @@ class Condition:
             quantity, limit = left, _constant(right)
         except MetricError:
             quantity, limit = ast.BinOp(left, ast.Sub(), right), 0.0
-        found = cls(text, Expression.of_python(quantity), strict=isinstance(op, ast.Lt | ast.Gt))
-        return replace(found, high=limit) if isinstance(op, ast.Lt | ast.LtE) else replace(found, low=limit)
-
-    def holds(self, value: float) -> bool:
-        """Whether it holds for a value of its quantity; not for NaN."""
-        if self.strict:
-            return self.low < value < self.high
-        return self.low <= value <= self.high
+        strict = isinstance(op, ast.Lt | ast.Gt)
+        below = isinstance(op, ast.Lt | ast.LtE)
+        limits = Limits(high=limit, strict=strict) if below else Limits(low=limit, strict=strict)
+        return cls(text, Expression.of_python(quantity), limits)
 
 
 def _constant(node: ast.expr) -> float:

@@ -18,12 +18,13 @@ from dataclasses import replace
 import matplotlib as mpl
 import numpy as np
 
+from windtunnel.experiment.verdict import Verdict
+from windtunnel.experiment.words import word
 from windtunnel.figures.style import RC, flow_look
 from windtunnel.papers.aimd.data_files import template
 from windtunnel.papers.cells import Cell, Measurement
-from windtunnel.papers.rows import Row, Verdict, compare, spread
+from windtunnel.papers.rows import Row, compare, spread
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.words import word
 
 #: Numbers of flows.
 COUNTS = (1, 2, 4, 8, 16)

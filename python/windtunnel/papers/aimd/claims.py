@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windtunnel.experiment.verdict import Verdict
 from windtunnel.papers import claims
 from windtunnel.papers.aimd.data_files import template, toml
 from windtunnel.papers.aimd.markov import QUEUES, add_cell, cell_name
@@ -9,7 +10,7 @@ from windtunnel.papers.aimd.paths import GRIDS, RATES, RENO, RTTS, ratios
 from windtunnel.papers.aimd.plan import LOW, fair_mbps, starts, steady
 from windtunnel.papers.cells import Cell, Picture
 from windtunnel.papers.features import Axis
-from windtunnel.papers.rows import Row, Verdict, compare, spread
+from windtunnel.papers.rows import Row, compare, spread
 from windtunnel.papers.suite import Group, Results
 
 #: The run of ``claims.toml`` that the quick suite also has.

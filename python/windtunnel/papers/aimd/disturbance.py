@@ -18,11 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windtunnel.experiment.verdict import Verdict
 from windtunnel.papers.aimd.data_files import template
 from windtunnel.papers.aimd.paths import CUBIC, GRIDS, RENO, add_cell, means
 from windtunnel.papers.aimd.plan import fair_mbps, starts, steady
 from windtunnel.papers.cells import Cell, Measurement
-from windtunnel.papers.rows import Row, Verdict, spread
+from windtunnel.papers.rows import Row, spread
 from windtunnel.papers.suite import Group, Results
 
 #: Mbit/s and ms: all RTTs at the rate where CUBIC goes through all its modes, and one larger window in its own mode.

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from windtunnel.experiment.verdict import Verdict
 from windtunnel.models.sawteeth import C_RENO, RENO, Aimd, Cycle, Path, desynchronized, synchronized
 from windtunnel.papers.aimd.data_files import toml
 from windtunnel.papers.aimd.sawtooth_figure import draw
-from windtunnel.papers.rows import Row, Verdict, compare
+from windtunnel.papers.rows import Row, compare
 from windtunnel.papers.suite import Group
 
 #: Packets of 1500 bytes.

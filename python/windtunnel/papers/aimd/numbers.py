@@ -6,12 +6,12 @@ from functools import cache
 from typing import Any
 
 from windtunnel import models
+from windtunnel.experiment.words import word
 from windtunnel.models import losses
 from windtunnel.models.sawteeth import C_RENO, RENO, Aimd, Path, synchronized
 from windtunnel.papers.aimd.data_files import toml
 from windtunnel.papers.rows import Row, compare, printed_precision
 from windtunnel.papers.suite import Group
-from windtunnel.papers.words import word
 
 #: Decrease factors beside the report's 0.7.
 FACTORS = (0.5, 0.6, 0.7, 0.8, 0.9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from windtunnel.experiment.words import word
 from windtunnel.papers.aimd import whiskers
 from windtunnel.papers.aimd.data_files import template, toml
 from windtunnel.papers.aimd.linux import read_lines
@@ -14,7 +15,6 @@ from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, compare, spread
 from windtunnel.papers.standing import given
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.words import word
 
 #: Rates in Mbit/s and base RTTs in ms. The axes of the published images are not legible: see the notes.
 RATES = (4, 12, 40, 120, 200)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from windtunnel import models
+from windtunnel.experiment.verdict import Verdict
+from windtunnel.experiment.words import word
 from windtunnel.models.losses import periodic_window, whole_packet_window
 from windtunnel.models.sawteeth import RENO
 from windtunnel.papers.aimd.data_files import template
@@ -21,9 +23,8 @@ from windtunnel.papers.aimd.numbers import friendly
 from windtunnel.papers.aimd.plan import TWIN_STARTS_MS
 from windtunnel.papers.aimd.red_figure import Line, Panel, draw
 from windtunnel.papers.cells import Cell, Measurement
-from windtunnel.papers.rows import Row, Verdict, compare, spread
+from windtunnel.papers.rows import Row, compare, spread
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.words import word
 
 #: Factors kept; flows of each kind over a queue; n of the dropper. Both lose about 1 to 5 % of the packets.
 FACTORS = (0.6, 0.7, 0.8, 0.875, 0.9)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from windtunnel.experiment.verdict import Word, together, word
 from windtunnel.papers.experiments import Check, Experiment
-from windtunnel.papers.rows import Row, Verdict
+from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results
-from windtunnel.verdicts import agrees
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Line:
 
         A requirement is for information.
         """
-        found = {check.id: check.verdict(results) for check in self.checks}
-        kept = sum(map(agrees, found.values()))
-        others = [f"{verdict}: {', '.join(ids)}" for verdict, ids in _by_verdict(found).items() if not agrees(verdict)]
+        found = {check.id: word(check.verdict(results), check.of(results)) for check in self.checks}
+        kept = sum(each.verdict == "agrees" for each in found.values())
+        others = [f"{each.text}: {', '.join(ids)}" for each, ids in _by_word(found).items() if each.verdict != "agrees"]
         tried = ", ".join(sorted({check.id.partition("/")[0] for check in self.checks}))
         notes = [self.note, f"see {tried}" if tried else "", *others]
         return Row(
@@ -42,24 +42,16 @@ class Line:
             float(kept) if found else None,
             None,
             "checks",
-            "info" if self.requirement else together(list(found.values())),
+            "info" if self.requirement or not found else together(each.verdict for each in found.values()),
             "; ".join(filter(None, notes)),
+            of="statement",
         )
 
 
-def together(verdicts: Sequence[Verdict]) -> Verdict:
-    """What several checks of one statement say: it holds if all do."""
-    if not verdicts:
-        return "info"
-    if {"refuted", "differs"} & set(verdicts):
-        return "refuted"
-    return "confirmed" if all(map(agrees, verdicts)) else "undecided"
-
-
-def _by_verdict(found: Mapping[str, Verdict]) -> dict[Verdict, list[str]]:
-    out: dict[Verdict, list[str]] = {}
-    for id, verdict in found.items():
-        out.setdefault(verdict, []).append(id)
+def _by_word(found: Mapping[str, Word]) -> dict[Word, list[str]]:
+    out: dict[Word, list[str]] = {}
+    for id, each in found.items():
+        out.setdefault(each, []).append(id)
     return out
 
 

@@ -20,9 +20,8 @@ from windtunnel.papers.dualq.plan import (
     runs,
 )
 from windtunnel.papers.dualq.probabilities import CURVES, NAMES, mean_percent, series
-from windtunnel.papers.rows import Row
+from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.trials import trial_row
 
 #: The quick suite has both meanings of the base RTT over DualPI2 only.
 QUICK = (("dualpi2", "20ms"), ("dualpi2", "40ms"), ("pi2", "20ms"))

@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from windtunnel.experiment.expectation import Expected, Limits
 from windtunnel.experiment.scales import RATIO
+from windtunnel.experiment.words import word
 from windtunnel.papers.cells import Cell, Measurement
-from windtunnel.papers.expected import Expected
 from windtunnel.papers.mds.data_files import template
-from windtunnel.papers.rows import Row
+from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.trials import Limits, trial_row
-from windtunnel.papers.words import word
 
 #: Mixes, and flows in each.
 MIXES, FLOWS = 24, 6

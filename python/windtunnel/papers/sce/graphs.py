@@ -9,12 +9,11 @@ from typing import Any
 
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.papers.cells import Cell, Excerpt
-from windtunnel.papers.rows import Row
+from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.sce.data_files import toml
 from windtunnel.papers.sce.plan import RATE_MBPS, RTT_MS, SENDERS, Sender, add_cell, cake, measured, ramp_key, twins
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.time_series import flow_series
-from windtunnel.papers.trials import trial_row
 
 #: The names by which rows and figures call controllers.
 NAMES = {"reno": "Reno", "reno-sce": "Reno-SCE", "dctcp-sce": "DCTCP-SCE", "cubic-sce": "CUBIC-SCE"}

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windtunnel.experiment.verdict import mean
 from windtunnel.metrics import Array
 from windtunnel.papers.cells import Cell
-from windtunnel.papers.rows import Row
+from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.sce.data_files import toml
 from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED, Value
 from windtunnel.papers.sce.plan import SENDERS, TARGET_MS, add_cell, measured
 from windtunnel.papers.sce.thresholds import FAIR, FAIR_TEXT
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.trials import mean, trial_row
 
 #: Where ramps begin, and how far they extend, in ms.
 BEGINS_MS = (0.0, 1.25, 2.5, 3.75, 5.0, 7.5, 10.0, 15.0)

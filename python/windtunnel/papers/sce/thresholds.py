@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import matplotlib as mpl
 
+from windtunnel.experiment.verdict import mean, mean_interval
+from windtunnel.experiment.words import word
 from windtunnel.figures.style import INK, PURPLE, RC, SOFT, flow_look
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row
 from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED, number_rows
 from windtunnel.papers.sce.plan import SENDERS, Sender, add_cell, cake, measured, ramp_key, twins
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.trials import mean, mean_interval
-from windtunnel.papers.words import word
 
 #: Values of N. 20 is that of the mail's graph, 1 its basic ramp's, and infinity that of the ramp from the target on.
 COUNTS = (1, 2, 5, 8, 12, 20, 30, 50, 100, 1000)

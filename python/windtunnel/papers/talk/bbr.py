@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windtunnel.experiment.expectation import Limits
 from windtunnel.papers.cells import Cell, Excerpt
 from windtunnel.papers.features.probes import (
     DRAIN,
@@ -15,14 +16,13 @@ from windtunnel.papers.features.probes import (
     state,
     true_probes,
 )
-from windtunnel.papers.rows import Row
+from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import registered
 from windtunnel.papers.talk.gallery import add_gallery_cell
 from windtunnel.papers.talk.plan import LOSS, QUICK_SEEDS, SEEDS, Kind, add_cell, lossy, measured, scenario_cell
 from windtunnel.papers.talk.series import flow_series
 from windtunnel.papers.talk.values import Value
-from windtunnel.papers.trials import Limits, trial_row
 from windtunnel.result import RunResult
 
 NAME = "bbr"

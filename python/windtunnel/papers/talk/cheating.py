@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
+from windtunnel.experiment.expectation import Expected, Limits
 from windtunnel.experiment.scales import PERCENT
 from windtunnel.papers.cells import Cell
-from windtunnel.papers.expected import Expected
-from windtunnel.papers.rows import Row
+from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.plan import measured, scenario_cell
 from windtunnel.papers.talk.values import Value
-from windtunnel.papers.trials import Limits, trial_row
 
 SEEDS, QUICK_SEEDS = 5, 2
 #: The window that is measured: after the first losses.

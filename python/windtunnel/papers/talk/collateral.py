@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from windtunnel.flowgrind import default_path, scenario_of
 from windtunnel.papers.cells import Cell, Template
-from windtunnel.papers.rows import Row, compare
+from windtunnel.papers.rows import Row, compare, trial_row
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import available, title
 from windtunnel.papers.talk.data_files import table
@@ -26,7 +26,6 @@ from windtunnel.papers.talk.plan import (
     measured,
 )
 from windtunnel.papers.talk.values import Value
-from windtunnel.papers.trials import trial_row
 
 #: Buffers that are tried, in packets: from 0.18 to 2.9 times what the path holds.
 BUFFERS = (60, 120, 180, 240, 300, 360, 420, 480, 600, 720, 960)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.scales import PERCENT
 from windtunnel.papers.cells import Cell
-from windtunnel.papers.rows import Row
+from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import RENO
 from windtunnel.papers.talk.gallery import add_gallery_cell
 from windtunnel.papers.talk.plan import ONE, measured, scenario_cell
 from windtunnel.papers.talk.values import Value
-from windtunnel.papers.trials import Limits, trial_row
 
 TAHOE = "tahoe"
 _USE = Value("use", "use of the link in 60 s", "%", [measured("queue 0", "utilization_percent()")], scale=PERCENT)

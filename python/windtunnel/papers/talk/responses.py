@@ -11,16 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel import models
+from windtunnel.experiment.expectation import Limits
+from windtunnel.experiment.verdict import Verdict
 from windtunnel.metrics import Array
 from windtunnel.papers.cells import Cell
-from windtunnel.papers.rows import Row, Verdict
+from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import available, title
 from windtunnel.papers.talk.data_files import toml
 from windtunnel.papers.talk.gallery import add_gallery_cell
 from windtunnel.papers.talk.plan import FIVE, ONE, measured
 from windtunnel.papers.talk.values import Value
-from windtunnel.papers.trials import Limits, trial_row
 
 #: RFC 3649: the windows between which HighSpeed's response is a line on logarithmic axes, its loss rate and decrease.
 HS_LOW, HS_HIGH, HS_HIGH_DECREASE = 38.0, 83_000.0, 0.1

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windtunnel.experiment.expectation import Limits
 from windtunnel.papers.cells import Cell, Excerpt
 from windtunnel.papers.features.probes import sending_rate
-from windtunnel.papers.rows import Row
+from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.plan import measured, scenario_cell
 from windtunnel.papers.talk.values import Value
-from windtunnel.papers.trials import Limits, trial_row
 from windtunnel.result import RunResult
 
 #: The round trip of the path, in seconds, and the rounds that are shown. The first flight leaves after the handshake.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from windtunnel.experiment.expectation import Limits
 from windtunnel.papers.cells import Cell
-from windtunnel.papers.rows import Row
+from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import registered
 from windtunnel.papers.talk.plan import measured, scenario_cell
 from windtunnel.papers.talk.series import flow_series
 from windtunnel.papers.talk.values import Value
-from windtunnel.papers.trials import Limits, trial_row
 
 
 @dataclass(frozen=True)

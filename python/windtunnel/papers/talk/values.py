@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from windtunnel.experiment.scales import PLAIN, Scale
+from windtunnel.experiment.verdict import mean
 from windtunnel.papers.cells import Cell, Measurement
-from windtunnel.papers.rows import Row
+from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.suite import Results
-from windtunnel.papers.trials import mean, trial_row
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias, get_args
 
-from windtunnel.papers.trials import Limits
+from windtunnel.experiment.expectation import Limits
 
 #: What the value of a check is. A ``share`` is a / (a + b), where the word speaks of the ratio a / b.
 Of: TypeAlias = Literal["ratio", "part", "share", "jain"]
@@ -72,7 +72,7 @@ def word(name: str) -> Word:
 @cache
 def words() -> Mapping[str, Word]:
     """All words by name, in the order of the table."""
-    text = files("windtunnel.papers").joinpath("words.toml").read_text(encoding="utf-8")
+    text = files("windtunnel.experiment").joinpath("words.toml").read_text(encoding="utf-8")
     return {name: _word(name, data) for name, data in tomllib.loads(text).items()}
 
 

@@ -1,4 +1,4 @@
-"""What a check expects of a measured number, as the data say it: a word of the table, a bound, or a number."""
+"""What is expected of a measured number: limits, which data give as a bound, a number, or a word of the table."""
 
 from __future__ import annotations
 
@@ -7,8 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from windtunnel.papers.trials import Limits
-from windtunnel.papers.words import word
+
+@dataclass(frozen=True)
+class Limits:
+    """What a number may be: from ``low`` to ``high``; ``strict``: neither of them itself ("more than 0")."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    strict: bool = False
+
+    def hold(self, value: float) -> bool:
+        """Whether a value is within them; NaN is not."""
+        return self.low < value < self.high if self.strict else self.low <= value <= self.high
+
+    def words(self) -> str:
+        """In figures: ``0.9 to 1.1``, ``> 0.5``."""
+        if math.isinf(self.high):
+            return f"{'>' if self.strict else '≥'} {self.low:.3g}"
+        if math.isinf(self.low):
+            return f"{'<' if self.strict else '≤'} {self.high:.3g}"
+        return f"{self.low:.3g} to {self.high:.3g}"
 
 
 @dataclass(frozen=True)
@@ -46,21 +64,14 @@ class Expected:
                 limits = Limits(near - tolerance, near + tolerance)
                 return Expected(limits, f"{near:g}", near=float(near), tolerance=float(tolerance))
             case {"word": name, **rest} if rest.keys() <= {"of", "percent"}:
+                from windtunnel.experiment.words import word
+
                 means = word(name)
                 limits = means.limits(rest.get("of", "ratio"), rest.get("percent", False))
-                return Expected(limits, f"{name.replace('-', ' ')} ({_words(limits)})", means.why)
+                return Expected(limits, f"{name.replace('-', ' ')} ({limits.words()})", means.why)
         raise ValueError(f"not an expectation: {data}")
 
     @property
     def published(self) -> float | str:
         """What stands in the published column."""
         return self.text if self.near is None else self.near
-
-
-def _words(limits: Limits) -> str:
-    """The limits in figures: ``0.9 to 1.1``, ``> 0.5``."""
-    if math.isinf(limits.high):
-        return f"{'>' if limits.strict else '≥'} {limits.low:.3g}"
-    if math.isinf(limits.low):
-        return f"{'<' if limits.strict else '≤'} {limits.high:.3g}"
-    return f"{limits.low:.3g} to {limits.high:.3g}"
