@@ -106,7 +106,7 @@ fn advance_to_end(
     }
 }
 
-/// Frees a run that was stopped. Giving back gigabytes takes a while, for which nobody should wait.
+/// Frees a run that was stopped. Freeing gigabytes takes a while, and no caller should wait for it.
 fn abandon(simulation: Simulation) {
     if simulation.memory() >= MUCH {
         thread::spawn(move || drop(simulation));

@@ -126,7 +126,7 @@ pub trait QueueDiscipline: Debug + Send {
         band
     }
 
-    /// What is queued in a band.
+    /// The backlog of a band.
     fn band_backlog(&self, _band: usize) -> Backlog {
         self.backlog()
     }

@@ -142,8 +142,8 @@ fn buckets_of_sfq() {
 }
 
 /// A packet that has been chosen stays. With `headdrop`, a flow that has `depth` packets loses its oldest other one
-/// for the new one, and if it has no other, the new one is lost. Over the limit, a flow of which only the chosen
-/// packet is left has nothing to lose; else its chosen packet counts as its others do, and of equal flows the
+/// for the new one, and if it has no other, the new one is lost. Over the limit, a flow with only its chosen
+/// packet left has nothing to lose; else its chosen packet counts like its other ones, and among equal flows the
 /// arriving one pays.
 #[test]
 fn the_chosen_packet_of_sfq() {
@@ -260,7 +260,7 @@ fn refused() {
         (QueueSpec::new(with_red(10_000, 500)), "max = 500 B"),
         (
             QueueSpec::new(with_red(10_000, 9_000)).with("aqm", CodelParams::default()),
-            "redflowlimit = 10 kB is out of range: left out beside `aqm`",
+            "redflowlimit = 10 kB is out of range: left out next to `aqm`",
         ),
         (QueueSpec::new(FqPieParams { tupdate: Duration::ZERO, ..FqPieParams::default() }), "tupdate = 0 s"),
         (QueueSpec::new(FqPieParams { flows: 0, ..FqPieParams::default() }), "flows = 0"),

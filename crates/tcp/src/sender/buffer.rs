@@ -64,7 +64,7 @@ impl SendBuffer {
             autotuned: params.send_autotuning,
             windows: u64::from(windows),
             segment: block.next_power_of_two() + RECORD,
-            empty: Blocks::new(params).beside_payload().get(),
+            empty: Blocks::new(params).without_payload().get(),
             waiting: Bytes::ZERO,
         };
         buffer.grow(endpoint.iw / endpoint.mss());

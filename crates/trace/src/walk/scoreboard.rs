@@ -51,7 +51,7 @@ pub(super) struct Acked {
     pub(super) sacked: u64,
     /// When the newest delivered segment was sent, of those sent once.
     pub(super) sent_at: Option<u64>,
-    /// The number lies within a segment.
+    /// The number is within a segment.
     pub(super) partial: bool,
 }
 
@@ -222,8 +222,8 @@ impl Scoreboard {
         self.sent.get(n).filter(|sent| sent.start <= seq).map(|_| n)
     }
 
-    /// Parts the segment that `seq` lies within. Returns whether there is one: of data that were not captured, nobody
-    /// knows where segments end.
+    /// Splits the segment that contains `seq`. Returns whether there is one: for data that were not captured, the ends of
+    /// segments are unknown.
     fn split(&mut self, seq: u64) -> bool {
         let Some(n) = self.find(seq).filter(|&n| self.sent[n].start < seq) else { return false };
         let mut upper = self.sent[n];

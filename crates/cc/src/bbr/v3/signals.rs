@@ -191,7 +191,7 @@ impl Bbr3 {
         }
     }
 
-    /// Startup has filled the queue: what was delivered of it is the long-term bound.
+    /// Startup has filled the queue: the amount delivered of it is the long-term bound.
     pub(super) fn leave_full_startup(&mut self) {
         self.full_bw_reached = true;
         self.bounds.long = self.product(self.max_bw()).max(self.inflight_latest);
