@@ -1,4 +1,4 @@
-//! A run for Python, in slices: between them Python's signals, the memory and the progress are looked at.
+//! A run for Python, in slices: between them Python's signals, the memory and the progress are checked.
 
 use std::panic::resume_unwind;
 use std::path::PathBuf;

@@ -149,7 +149,7 @@ impl Tfrc {
     }
 
     /// Looks at the nofeedback timer, which may have expired several times. Nothing was sent since the first of them, or it would
-    /// have been looked at then.
+    /// have been examined then.
     #[inline]
     fn check_timer(&mut self, now: Time) {
         if self.flow.as_ref().is_some_and(|flow| now >= flow.deadline) {

@@ -308,7 +308,7 @@ fn build() {
 
 /// A queue that Linux has reads the ECN field by default as Linux does, and marks what has ECT(1) like what has ECT(0)
 /// (RFC 3168; `INET_ECN_set_ce`); those of the MDS document and of other projects read it as MDS does. What Linux's own
-/// manual pages say of the other defaults: CAKE's tins and isolation (tc-cake), and pfifo's 1000 packets (tc-bfifo).
+/// manual pages say about the other defaults: CAKE's tins and isolation (tc-cake), and pfifo's 1000 packets (tc-bfifo).
 #[test]
 fn linux_reads_ecn_like_linux() {
     let kernel: [QueueSpec; 11] = [

@@ -175,10 +175,10 @@ fn the_chosen_packet_of_sfq() {
     assert_eq!(std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.seq).collect::<Vec<_>>(), [1, 2]);
 }
 
-/// sfq's RED, by hand: with thresholds of 2 and 3 kB and a burst of 2 packets, each packet has the weight 1/2. The packet
-/// that makes a flow active is not looked at; the averages that the next ones find are 500, 1250, 2125 (in the band, a gap
-/// starts), 3062 and 4031 B, so that the fifth and the sixth of 1000 B are signalled for certain. With `headdrop` the
-/// signal goes to the oldest packet of the flow instead. Another flow has an average of its own.
+/// sfq's RED, by hand: with thresholds of 2 and 3 kB and a burst of 2 packets, each packet has the weight 1/2. The
+/// packet that makes a flow active is not examined; the averages that the next ones find are 500, 1250, 2125 (in the
+/// band, a gap starts), 3062 and 4031 B, so that the fifth and the sixth of 1000 B are signalled for certain. With
+/// `headdrop` the signal goes to the oldest packet of the flow instead. Another flow has an average of its own.
 #[test]
 fn red_of_sfq() {
     let red = SfqParams {

@@ -212,8 +212,9 @@ fn classes_have_sojourn_times() {
     }
 }
 
-/// Queues inside of queues: a name or a table, or a list of them; to any depth, and what is not said of one is as in the
-/// queue around it. The resolved scenario has all of it and reads back; messages name the place of a fault.
+/// Queues inside of queues: a name or a table, or a list of them; to any depth, and the keys that one leaves out are
+/// those of the queue around it. The resolved scenario has all of it and reads back; messages name the place of a
+/// fault.
 #[test]
 fn queues_inside_queues() {
     let text = |queue: &str| {

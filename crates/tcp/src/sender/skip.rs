@@ -1,6 +1,6 @@
 //! Random skips: a segment that never left shows who acknowledges what has not arrived.
 //!
-//! Optimistic ACKs need nothing but the sequence numbers that come next, which everybody can guess. So the sender now
+//! Optimistic ACKs need nothing but the sequence numbers that come next, which are easy to guess. So the sender now
 //! and then leaves out a segment of new data and sends those behind it (Savage et al. 1999; Sherwood, Bhattacharjee and
 //! Braud, "Misbehaving TCP receivers can cause Internet-wide congestion collapse", 2005, section 5; QUIC leaves out
 //! packet numbers for the same purpose, RFC 9000 section 21.4). An honest receiver reports the hole by SACK, one round

@@ -142,7 +142,7 @@ fn marks_are_heard_exactly() {
 
 /// RFC 9000 section 13.4.2.1: ECN is given up if acknowledged packets are missing in the counts (bleached), if the counts are
 /// missing (stripped), if a code point is counted that was never sent (re-marked), and if counts go back while others grow. What the
-/// ACK said of marks is then not heard.
+/// ACK said about marks is then not heard.
 #[test]
 fn validation() {
     for (counts, what) in [

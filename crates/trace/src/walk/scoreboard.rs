@@ -21,7 +21,7 @@ struct Sent {
     fate: Fate,
 }
 
-/// What the acknowledgements say of it.
+/// What the acknowledgements say about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     InFlight,
@@ -63,7 +63,7 @@ pub(super) struct Scoreboard {
     pub(super) una: u64,
     pub(super) nxt: u64,
     high_sack: u64,
-    /// All below were looked at for losses.
+    /// All below were examined for losses.
     looked: u64,
     pub(super) in_flight: u64,
     /// Bytes that duplicate acknowledgements without SACK stand for.

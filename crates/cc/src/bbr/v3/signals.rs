@@ -1,5 +1,5 @@
-//! What delivery and loss say of the path: rounds, bandwidth, the bounds of the short term, aggregation, and whether the path
-//! is full.
+//! What delivery and loss say about the path: rounds, bandwidth, the bounds of the short term, aggregation, and whether
+//! the path is full.
 
 use windtunnel_units::Time;
 

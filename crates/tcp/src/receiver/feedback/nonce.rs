@@ -79,7 +79,7 @@ mod tests {
     }
 
     /// The sum below a number is 1 + the segments with ECT(1) that start below it, modulo 2 (RFC 3540 section 4), in
-    /// whatever order they came and how often: here those at 1, 2001, 3001 and 6001. An ACK settles what lies below
+    /// whatever order they came and how often: here those at 1, 2001, 3001 and 6001. An ACK settles what is below
     /// the one before it.
     #[test]
     fn sums() {

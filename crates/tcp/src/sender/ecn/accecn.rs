@@ -30,7 +30,7 @@ const CE_WHILE_SILENT: u32 = 3;
 /// No bound on the packets that an ACK may be for.
 const UNKNOWN: u32 = u32::MAX;
 
-/// What the ACKs since the last option said. The next option says of all of them how many bytes were marked.
+/// What the ACKs since the last option said. The next option says how many bytes were marked in all of them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
     /// By how much the ACE field has grown, modulo 8.
