@@ -332,7 +332,7 @@ impl QueueParams for DualPi2Params {
             },
             AqmSlot {
                 key: DualPi2Params::LOW_LATENCY_SLOT,
-                summary: "The low-latency queue's own AQM, next to the coupled marks, in place of the step or ramp.",
+                summary: "The low-latency queue's AQM, next to the coupled marks, in place of the step or ramp.",
             },
         ]
     }

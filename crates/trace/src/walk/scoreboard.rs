@@ -222,8 +222,8 @@ impl Scoreboard {
         self.sent.get(n).filter(|sent| sent.start <= seq).map(|_| n)
     }
 
-    /// Splits the segment that contains `seq`. Returns whether there is one: for data that were not captured, the ends of
-    /// segments are unknown.
+    /// Splits the segment that contains `seq`. Returns whether there is one: for data that were not captured, the ends
+    /// of segments are unknown.
     fn split(&mut self, seq: u64) -> bool {
         let Some(n) = self.find(seq).filter(|&n| self.sent[n].start < seq) else { return false };
         let mut upper = self.sent[n];
