@@ -74,7 +74,7 @@ pub(super) struct Law {
     decrement: u16,
     rehash: Duration,
     db: Duration,
-    next_rehash: Time,
+    changed: Last,
     sets: [Set; 2],
     /// The set that is in use.
     used: usize,
@@ -91,6 +91,28 @@ struct Counts {
     marked: u64,
 }
 
+/// When something was done last: in the run, or before it, when the queue was made.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    at: Time,
+    /// How long before the run.
+    before: Duration,
+}
+
+impl Last {
+    fn before_the_run(before: Duration) -> Last {
+        Last { at: Time::ZERO, before }
+    }
+
+    fn at(at: Time) -> Last {
+        Last { at, before: Duration::ZERO }
+    }
+
+    fn age(self, now: Time) -> Duration {
+        now.since(self.at) + self.before
+    }
+}
+
 /// Tokens of flows that do not respond, one for each packet. As in Linux, a packet that finds none gets what has come in
 /// since the last packet that found none, in whole tokens: while packets come faster than tokens, nothing comes in.
 #[derive(Debug)]
@@ -98,9 +120,7 @@ struct Penalty {
     rate: u32,
     burst: u32,
     tokens: u32,
-    filled: Time,
-    /// How long before the run the queue was filled first.
-    before: Duration,
+    filled: Last,
 }
 
 impl Penalty {
@@ -112,10 +132,10 @@ impl Penalty {
             return true;
         }
         if self.tokens == 0 {
-            let age = (now.since(self.filled) + std::mem::take(&mut self.before)).min(Penalty::LONGEST);
+            let age = self.filled.age(now).min(Penalty::LONGEST);
             let tokens = u128::from(age.as_nanos()) * u128::from(self.rate) / 1_000_000_000;
             self.tokens = tokens.min(u128::from(self.burst)) as u32;
-            self.filled = now;
+            self.filled = Last::at(now);
         }
         match self.tokens.checked_sub(1) {
             Some(left) => {
@@ -141,15 +161,14 @@ impl Law {
             decrement: fixed(params.decrement),
             rehash: params.rehash,
             db: params.db,
-            next_rehash: Time::ZERO + params.rehash.saturating_sub(init.age),
+            changed: Last::before_the_run(init.age),
             sets,
             used: 0,
             penalty: Penalty {
                 rate: params.penalty_rate,
                 burst: params.penalty_burst,
                 tokens: params.penalty_burst,
-                filled: Time::ZERO,
-                before: init.age,
+                filled: Last::before_the_run(init.age),
             },
             counts: Counts::default(),
         }
@@ -178,16 +197,16 @@ impl Law {
 
     /// A new salt for the bins in use, which the others replace, if it is time.
     fn change_bins(&mut self, now: Time) {
-        if !self.rehash.is_zero() && now > self.next_rehash {
+        if !self.rehash.is_zero() && self.changed.age(now) > self.rehash {
             self.sets[self.used].salt = word(&mut self.random);
             self.used ^= 1;
-            self.next_rehash = now + self.rehash;
+            self.changed = Last::at(now);
         }
     }
 
     /// Whether the bins that are used next learn already.
     fn warms_up(&self, now: Time) -> bool {
-        !self.rehash.is_zero() && !self.db.is_zero() && now + self.db > self.next_rehash
+        !self.rehash.is_zero() && !self.db.is_zero() && self.changed.age(now) + self.db > self.rehash
     }
 
     /// Updates a flow's bins in a set. Returns the packets of the shortest, and the least probability.
