@@ -90,7 +90,7 @@ def test_ctrl_c_ends_a_program_whose_run_is_in_a_thread(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
 def test_ctrl_c_during_a_function_that_the_core_has_called(tmp_path: Path) -> None:
     """The interpreter does not end while a run's thread is in such a function, which aborted the process up to Python
-    3.12 (docs/decisions/0046).
+    3.12 (docs/decisions/0043).
     """
     busy = PROGRAM.replace("flush=True) or True)", "flush=True) or sum(range(2_000_000)) > 0)")
     assert busy != PROGRAM

@@ -2,7 +2,7 @@
 
 A run in a thread ends soon after the main thread has ended by Ctrl-C. On Python up to 3.12 the interpreter does not
 wait for a thread whose ``join`` was interrupted. If that thread is in a Python function that the core has called, the
-interpreter then unwinds it through the core, which aborts the process (docs/decisions/0046-leaving-after-signals.md).
+interpreter then unwinds it through the core, which aborts the process (docs/decisions/0043-leaving-after-signals.md).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Tcp(TypedDict, total=False):
     #: How losses are detected.
     loss_detection: Literal["rack", "rfc6675", "newreno", "reno", "tahoe"]
 
-    #: Which packets beside new data are ECN-capable (ECN++).
+    #: Which packets in addition to new data are ECN-capable (ECN++).
     ecn_pp: Literal["linux", "off", "on"]
 
     #: How cwnd is approached while congestion is answered.
@@ -127,7 +127,7 @@ class Tcp(TypedDict, total=False):
     #: The receive buffer: the largest window that the receiver offers.
     receive_window: str
 
-    #: The memory that a packet occupies in the receive buffer, of which the window offered is a share.
+    #: The memory that a packet occupies in the receive buffer. The window offered is a share of that buffer.
     truesize: Literal["driver", "sender"]
 
     #: The block of memory in which the sender's kernel keeps the headers of a packet: for the longest headers that it

@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(random.next(), 0x6E78_9E6A_A1B9_65F4);
     }
 
-    /// Whoever changes the work learns here that its numbers no longer compare with those printed before. The number was
+    /// A change of the work shows here: its numbers no longer compare with those printed before. The number was
     /// computed by a model of it in another language.
     #[test]
     fn the_work_is_fixed() {

@@ -140,7 +140,8 @@ fn error_at(
     error::to_python(py, &Scenario::error_at(key, problem, text, &reading))
 }
 
-/// How messages name places: a text that was built from the arguments of `Scenario(...)` has no lines that anybody wrote.
+/// How messages name places: a text that was built from the arguments of `Scenario(...)` has no lines that a user
+/// wrote.
 fn places(built: bool) -> Places {
     if built { Places::Arguments } else { Places::Lines }
 }

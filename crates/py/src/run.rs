@@ -1,4 +1,4 @@
-//! A run for Python, in slices: between them Python's signals, the memory and the progress are looked at.
+//! A run for Python, in slices: between them Python's signals, the memory and the progress are checked.
 
 use std::panic::resume_unwind;
 use std::path::PathBuf;
@@ -106,7 +106,7 @@ fn advance_to_end(
     }
 }
 
-/// Frees a run that was stopped. Giving back gigabytes takes a while, for which nobody should wait.
+/// Frees a run that was stopped. Freeing gigabytes takes a while, and no caller should wait for it.
 fn abandon(simulation: Simulation) {
     if simulation.memory() >= MUCH {
         thread::spawn(move || drop(simulation));

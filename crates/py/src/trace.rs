@@ -16,7 +16,7 @@ type PyCapture<'py> = (Vec<Bound<'py, PyDict>>, Bound<'py, PyDict>, u64, Vec<Str
 /// Bytes that are asked of a file at a time.
 const PART: usize = 1 << 18;
 
-/// A file that Python has opened. Signals are looked at before each read, and while it waits.
+/// A file that Python has opened. Signals are checked before each read, and while it waits.
 struct PyFile {
     file: Py<PyAny>,
     /// What a signal, or the file's own method, raised.

@@ -166,7 +166,7 @@ pub trait Aqm: Debug + Send {
     /// A packet that it had let in was lost from its band to make room.
     fn on_lost(&mut self, _flow: FlowId) {}
 
-    /// A packet of this flow left beside its band, because its flow is sparse.
+    /// A packet of this flow bypassed its band, because its flow is sparse.
     fn on_sparse(&mut self, _flow: FlowId, _now: Time) {}
 
     /// Whether it decides on arrival alone: then a shaper leaves the packet in the queue until it may go

@@ -9,7 +9,7 @@ use windtunnel_wire::Packet;
 use crate::accounts::QueueCx;
 use crate::hosts::FlowHosts;
 
-/// What is queued.
+/// The packets and bytes in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Packets.
@@ -85,7 +85,7 @@ pub trait QueueDiscipline: Debug + Send {
     /// Tells it which flows share hosts, before the first packet.
     fn learn_hosts(&mut self, _hosts: &FlowHosts) {}
 
-    /// What is queued.
+    /// The packets and bytes in the queue.
     fn backlog(&self) -> Backlog;
 
     /// When [`QueueDiscipline::on_timer`] wants to be called next. A discipline with a timer asks for it from the first
@@ -126,7 +126,7 @@ pub trait QueueDiscipline: Debug + Send {
         band
     }
 
-    /// What is queued in a band.
+    /// The backlog of a band.
     fn band_backlog(&self, _band: usize) -> Backlog {
         self.backlog()
     }

@@ -160,7 +160,7 @@ impl QueueParams for FqParams {
     }
 }
 
-/// Marks what waited longer, where a mark can reach the receiver, and drops nothing.
+/// Marks packets that waited longer, where a mark can reach the receiver, and drops nothing.
 #[derive(Clone, Copy, Debug)]
 struct CeThreshold(Option<Duration>);
 

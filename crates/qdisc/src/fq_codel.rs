@@ -135,7 +135,7 @@ impl QueueParams for FqCodelParams {
     }
 
     fn slots(&self) -> &'static [AqmSlot] {
-        const SUMMARY: &str = "The AQM of each flow, in place of CoDel with the parameters beside.";
+        const SUMMARY: &str = "The AQM of each flow, in place of CoDel and its parameters in this table.";
         &[AqmSlot { key: "aqm", summary: SUMMARY }]
     }
 
@@ -222,7 +222,7 @@ pub struct FqCodel<A> {
 }
 
 impl<A: Aqm> FqCodel<A> {
-    /// What a packet takes beside its length.
+    /// The memory that a packet takes in addition to its length.
     const OVERHEAD: Bytes = Bytes::new(256);
 
     /// The same that loses what arrives when it is full.

@@ -57,7 +57,7 @@ impl Room {
         self.fits(backlog + cx.held, size, cx.rate)
     }
 
-    /// True if a packet of `size` fits beside `backlog`, in front of a link of `rate`.
+    /// True if a packet of `size` fits in addition to `backlog`, in front of a link of `rate`.
     #[inline]
     pub fn fits(&mut self, backlog: Backlog, size: Bytes, rate: Rate) -> bool {
         match self.limit {

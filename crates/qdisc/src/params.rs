@@ -82,7 +82,7 @@ pub trait BuildAqm: Params {
     /// on each ECN-capable packet that it marks.
     const ECN_MODE: EcnMode = EcnMode::Mds;
 
-    /// Whether a ramp can set SCE beside it ([`crate::Ramped`]): not where the AQM does so itself.
+    /// Whether a ramp can set SCE in addition ([`crate::Ramped`]): not where the AQM does so itself.
     const SCE_RAMP: bool = true;
 
     /// The sojourn time at which it holds the queue, if it has one.

@@ -190,8 +190,8 @@ impl QueueDiscipline for TwinAf {
 
     fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
         let class = self.chosen.take()?;
-        let beside = self.classes[1 - class].backlog().packets;
-        self.classes[class].aqm().set_beside(beside);
+        let elsewhere = self.classes[1 - class].backlog().packets;
+        self.classes[class].aqm().set_elsewhere(elsewhere);
         let packet = cx.within_band(class, |cx| self.classes[class].serve(cx));
         self.classes[1 - class].aqm().decay(cx.now);
         self.classes.iter_mut().for_each(SparsePair::settle);

@@ -8,10 +8,10 @@ use crate::registry::Registry;
 /// How messages name the place of a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Places {
-    /// By the lines and keys of the text that somebody wrote.
+    /// By the lines and keys of the text as it was written.
     #[default]
     Lines,
-    /// By the arguments of `Scenario(...)` in Python, of which the text was made.
+    /// By the arguments of `Scenario(...)` in Python, from which the text was made.
     Arguments,
 }
 

@@ -93,7 +93,7 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// A queue for `sources` sources, none of which has an event.
+    /// A queue for `sources` sources without any event.
     pub(crate) fn new(sources: usize) -> EventQueue {
         let (mut last_round, mut width) = (0, 1);
         while width * ENTRANTS < sources {

@@ -123,7 +123,7 @@ mod tests {
 
     proptest! {
         /// A line that several flows share gives its packets up as lines of their own would: the earliest first, and of
-        /// several at the same time those of the first flow first (decision 3).
+        /// several at the same time those of the first flow first (decision 0003).
         #[test]
         fn shared_as_apart(
             steps in prop::collection::vec((0_u64..3, 0_u32..4, any::<bool>()), 1..200),

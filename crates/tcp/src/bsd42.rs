@@ -223,7 +223,7 @@ impl Sender {
         self.written = Seq::new(self.written.get().saturating_add(bytes.get()));
     }
 
-    /// The application writes no more. What was not sent yet is dropped; the rest is still delivered reliably.
+    /// The application writes no more. Unsent data are dropped; the rest is still delivered reliably.
     pub fn stop(&mut self) {
         self.written = self.snd_max.max(Seq::FIRST_DATA);
     }

@@ -1,5 +1,5 @@
-//! Which packets beside new data are ECN-capable (ECN++, draft-ietf-tcpm-generalized-ecn; spec/queues-and-signalling section
-//! 17.1).
+//! Which packets in addition to new data are ECN-capable (ECN++, draft-ietf-tcpm-generalized-ecn;
+//! spec/queues-and-signalling section 17.1).
 //!
 //! RFC 3168 allows none: a mark on a SYN would not be reported, and one on a pure ACK not answered (sections 6.1.1, 6.1.4 to
 //! 6.1.6). What is not ECN-capable is dropped where data are marked: a shallow threshold takes the SYNs, the ACKs and the
@@ -17,7 +17,7 @@ use windtunnel_wire::Ecn;
 use crate::config::Endpoint;
 use crate::scheme::FeedbackScheme;
 
-/// Which packets beside new data are ECN-capable.
+/// Which packets in addition to new data are ECN-capable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EcnPp {

@@ -56,7 +56,7 @@ impl Blocks {
     }
 
     /// What a packet occupies in its sender's host apart from its payload.
-    pub(crate) const fn beside_payload(self) -> Bytes {
+    pub(crate) const fn without_payload(self) -> Bytes {
         Bytes::new(self.header_block + RECORD)
     }
 
@@ -68,7 +68,7 @@ impl Blocks {
                 let block = if block <= SHORT_BLOCK { SHORT_BLOCK } else { block.next_power_of_two() };
                 block + RECORD
             }
-            Truesize::Sender => (payload + self.beside_payload()).get(),
+            Truesize::Sender => (payload + self.without_payload()).get(),
         }
     }
 
@@ -77,7 +77,7 @@ impl Blocks {
     pub(crate) fn queued(self, memory: u64) -> u64 {
         match self.truesize {
             Truesize::Driver => memory,
-            Truesize::Sender => memory - self.beside_payload().get(),
+            Truesize::Sender => memory - self.without_payload().get(),
         }
     }
 

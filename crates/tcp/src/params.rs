@@ -28,7 +28,7 @@ pub struct TcpParams {
     pub timestamps: bool,
     /// How losses are detected.
     pub loss_detection: LossDetection,
-    /// Which packets beside new data are ECN-capable (ECN++).
+    /// Which packets in addition to new data are ECN-capable (ECN++).
     pub ecn_pp: EcnPp,
     /// How cwnd is approached while congestion is answered.
     pub reduction: Reduction,
@@ -115,7 +115,7 @@ pub struct TcpParams {
     pub jitter_seed: u64,
     /// The receive buffer: the largest window that the receiver offers.
     pub receive_window: Bytes,
-    /// The memory that a packet occupies in the receive buffer, of which the window offered is a share.
+    /// The memory that a packet occupies in the receive buffer. The window offered is a share of that buffer.
     pub truesize: Truesize,
     /// The block of memory in which the sender's kernel keeps the headers of a packet: for the longest headers that it was
     /// built for. Between namespaces the receiver has it too (`truesize = "sender"`). 576 bytes in a small kernel, 640 with

@@ -55,7 +55,7 @@ pub(crate) enum Other {
     Link(i32),
 }
 
-/// The segment in a frame of `length` bytes, of which `data` was captured.
+/// The segment in a frame of `length` bytes; `data` is the part that was captured.
 pub(crate) fn segment(link: Linktype, data: &[u8], length: u32) -> Result<Segment, Other> {
     let (packet, header) = match link {
         Linktype::ETHERNET => (LaxSlicedPacket::from_ethernet(data).map_err(|_| Other::Cut)?, None),

@@ -1,7 +1,7 @@
 //! The options of a TCP header, as far as they were captured (RFC 9293 section 3.1, RFC 7323, RFC 2018).
 //!
-//! An own reader, because that of a library refuses a header of which a part is missing, and stops at an option that
-//! it does not know. Here, what cannot be read ends the list, and what came before counts.
+//! We use our own reader, because that of a library refuses a header with a missing part, and stops at an option that
+//! it does not know. Here, an unreadable option ends the list, and the options before it count.
 
 use crate::segments::MAX_SACK;
 

@@ -1,4 +1,4 @@
-//! Whole numbers of things: `55`, or as a text that says of what, `"55 packets"`.
+//! Whole numbers of things: `55`, or as a text with their name, `"55 packets"`.
 //!
 //! Listings show such a parameter with its unit, so that it must be readable with it. The functions are for serde's
 //! `deserialize_with`, on a field whose schema has the unit as `x-unit`.

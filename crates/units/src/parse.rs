@@ -38,7 +38,7 @@ pub enum ParseError {
         /// All units that are understood.
         units: String,
     },
-    /// tc reads `bps` as bytes per second, nearly everybody else as bits per second.
+    /// tc reads `bps` as bytes per second, nearly all other programs as bits per second.
     #[error(
         "`{unit}` is ambiguous: tc reads it as bytes per second, most others as bits per second; write `{bit}` for bits per second"
     )]

@@ -1,8 +1,8 @@
 //! The one place where the headers of a packet change after it was sent.
 //!
-//! A sender fills in the headers of a packet that it makes. From then on only what stands here changes them: a queue's mark
-//! ([`Packet::mark`]), a middlebox that rewrites a field or removes an option, and the ends of a tunnel. A test of this
-//! crate (`tests/audit.rs`) reads the sources of the others for assignments that go round this file.
+//! A sender fills in the headers of a packet that it makes. From then on only the functions here change them: a queue's
+//! mark ([`Packet::mark`]), a middlebox that rewrites a field or removes an option, and the ends of a tunnel. A test of
+//! this crate (`tests/audit.rs`) reads the sources of the others for assignments that go round this file.
 
 use windtunnel_units::Bytes;
 

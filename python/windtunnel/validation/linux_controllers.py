@@ -18,7 +18,7 @@ burst a full queue loses is decided by the phase of the clocks, and where flows 
 them. The phase alone, by which a flow starts within a millisecond, gives Reno at 10 Mbit/s and 40 ms 83 or 86
 retransmissions, and the kernel has 84. Means with random loss may differ by two standard errors of their difference.
 
-Two properties of the testbed decide what a slow start overshoots and where Vegas settles (decision 0041). Its shaper
+Two properties of the testbed decide what a slow start overshoots and where Vegas settles (decision 0039). Its shaper
 lets a packet pass that finds a full bucket, so that the least round trip is the network's alone; on a link it has the
 packet's own time as well, and all that Vegas keeps in the queue comes on top. Its hosts have receive buffers of 64 MiB,
 from which Linux takes the unit of windows, 2 KiB. With the largest window of a scenario the unit is 16 KiB, and the
@@ -28,7 +28,7 @@ cwnd of 3004 and not 3964, and retransmits 1604 segments and not 2707. The same 
 Vegas, Illinois, YeAH and NV measure single microseconds of the path, which is not Linux's to that digit. In six scripts
 Illinois's beta is one 64th less here; two of them become Linux's with a mean round trip that is a microsecond longer.
 Which segments carry PSH decides which of them share an ACK. Linux pushes where its send buffer is full: the guests'
-starts with 64 KiB and takes 4352 bytes for each segment of twice cwnd (decision 0047). With it, Hybla alone at 100
+starts with 64 KiB and takes 4352 bytes for each segment of twice cwnd (decision 0044). With it, Hybla alone at 100
 Mbit/s retransmits 164 segments in 11 episodes, and Linux 170 in 11; with a buffer that never limits it is 182. Jain's
 index of five flows of Vegas that start 5 s apart is 0.67 to 0.78, where Linux has 0.78 in three draws.
 

@@ -44,7 +44,7 @@ impl Delays {
         }
     }
 
-    /// The queue is short beside its largest, or holds less than one segment of the flow.
+    /// The queue is short compared with its longest, or holds less than one segment of the flow.
     fn is_nearly_empty(&self, cwnd: f64) -> bool {
         let queueing = self.queueing().as_nanos_f64();
         let range = self.largest.get().saturating_sub(self.least());
@@ -59,7 +59,7 @@ impl Delays {
         self.standing.get().0
     }
 
-    /// The delay of the queue that stands.
+    /// The delay of the standing queue.
     pub(super) const fn queueing(&self) -> Duration {
         self.standing().saturating_sub(self.least())
     }

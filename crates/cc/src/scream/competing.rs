@@ -1,8 +1,8 @@
 //! The delay target where other flows fill the queue (section "Competing Flows Compensation").
 //!
-//! A flow that gives way at 60 ms of queue starves beside one that fills the queue until it loses. If losses are frequent, or
-//! the delay is high and steady, the target follows the delay; else it returns. All delays are relative to the lowest
-//! target.
+//! A flow that gives way at 60 ms of queue starves next to one that fills the queue until it loses packets. If losses
+//! are frequent, or the delay is high and steady, the target follows the delay; else it returns. All delays are
+//! relative to the lowest target.
 
 use windtunnel_units::{Duration, Time};
 

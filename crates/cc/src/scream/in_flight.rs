@@ -1,6 +1,6 @@
 //! The most that was in flight, in this round trip and in the one before (section "Status Update When Sending Data").
 //!
-//! What is in flight jumps when congestion starts; the round trip before tells what the path carried without it.
+//! The amount in flight jumps when congestion starts; the round trip before tells what the path carried without it.
 
 use windtunnel_units::{Duration, Time};
 

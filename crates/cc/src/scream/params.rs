@@ -37,7 +37,7 @@ pub struct ScreamParams {
     /// Round trips after congestion until growth in proportion to the window is unrestricted.
     #[schemars(extend("x-unit" = "round trips"))]
     pub post_congestion_delay_rtt: u32,
-    /// What part of itself the reference window grows by in a round trip, beside one segment.
+    /// The fraction of itself by which the reference window grows in a round trip, in addition to one segment.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub mul_increase_factor: f64,
     /// The round-trip time that flows with a shorter one behave as if they had.

@@ -131,7 +131,7 @@ mod tests {
         assert_eq!([queueing(0, 50), queueing(3, 70), queueing(9, 70), queueing(10, 70)], [0, 20, 20, 0]);
     }
 
-    /// Without timestamps the round trip takes the place of the one-way delay, but not beside it.
+    /// Without timestamps the round trip replaces the one-way delay; with them it does not count.
     #[test]
     fn a_round_trip_counts_where_nothing_else_is_known() {
         let mut delay = QueueDelay::new();

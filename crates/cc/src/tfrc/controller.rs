@@ -15,8 +15,8 @@ use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView,
 
 /// Until there is a round trip, a segment leaves in each second (section 4.2).
 const SEGMENTS_PER_SECOND: f64 = 1.0;
-/// Segments that the window holds until then, and at least: what leaves in a silence of any length, at one segment per second and
-/// the timer's two seconds.
+/// Segments that the window holds until then, and at least: those sent in a silence of any length, at one segment per
+/// second and the timer's two seconds.
 const LEAST_WINDOW: u64 = 4;
 /// Halving the rate in each interval without feedback sends, in all, twice what the first interval does.
 const SILENCE: f64 = 2.0;
@@ -149,7 +149,7 @@ impl Tfrc {
     }
 
     /// Looks at the nofeedback timer, which may have expired several times. Nothing was sent since the first of them, or it would
-    /// have been looked at then.
+    /// have been examined then.
     #[inline]
     fn check_timer(&mut self, now: Time) {
         if self.flow.as_ref().is_some_and(|flow| now >= flow.deadline) {

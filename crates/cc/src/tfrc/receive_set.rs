@@ -3,7 +3,7 @@
 
 use windtunnel_units::{Duration, Time};
 
-/// Feedback comes once per round trip, and once more for each loss event, of which a round trip has one at most: five reports are
+/// Feedback comes once per round trip, and once more for each loss event, at most one per round trip: five reports are
 /// younger than two round trips, and the round trip itself can grow.
 const MOST: usize = 8;
 

@@ -84,7 +84,7 @@ impl Vivace {
         }
     }
 
-    /// The rate, in Mbit/s, of so many segments per round trip.
+    /// The rate, in Mbit/s, of this number of segments per round trip.
     fn rate_of(&self, segments: f64, srtt: Duration) -> f64 {
         segments * self.mss.as_f64() * 8e-6 / srtt.as_secs_f64()
     }

@@ -48,8 +48,8 @@ impl Rounds {
         }
     }
 
-    /// A round delivers so many segments, and CE came with some of them: the sender is then in CWR. What is in flight
-    /// stays.
+    /// A round delivers `segments`, `marks` of them with CE: the sender is then in CWR. The amount in flight stays
+    /// the same.
     fn round(&mut self, segments: u64, marks: u32) {
         let amount = MSS * segments;
         let departure = Departure {

@@ -73,7 +73,7 @@ impl Chirper {
         (0..segments).map(|_| one(self)).collect()
     }
 
-    /// An ACK of so many segments comes.
+    /// An ACK of this number of segments arrives.
     fn acknowledge(&mut self, segments: u64) {
         self.una = self.una + MSS * segments;
         let acked = MSS * segments;

@@ -101,7 +101,7 @@ impl Driver {
     pub(crate) fn ack(&mut self, after: Duration, segments: u64, marks: Marks) -> Option<bool> {
         self.now += after;
         self.min_rtt = self.min_rtt.min(self.rtt);
-        // What is in flight was sent before: the ACK moves una, not nxt.
+        // The data in flight were sent before: the ACK moves una, not nxt.
         let mut path = self.path();
         self.una = self.una + MSS * segments;
         path.una = self.una;

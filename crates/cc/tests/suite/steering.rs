@@ -96,7 +96,7 @@ fn an_order_ends_slow_start() {
     assert_eq!(driver.cwnd(), MSS * 9 + MSS / 10, "avoidance grows from here");
 }
 
-/// ssthresh above cwnd takes the flow back to slow start, up to ssthresh; what is left of the ACK is the avoidance's.
+/// ssthresh above cwnd takes the flow back to slow start, up to ssthresh; the rest of the ACK is the avoidance's.
 #[test]
 fn an_order_resumes_slow_start() {
     let mut driver = helm(0, &[(20, 20), (10, 12)]);

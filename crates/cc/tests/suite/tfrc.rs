@@ -244,7 +244,8 @@ fn marks() {
     }
 }
 
-/// Section 4.4: the rate halves after four round trips without feedback, and again after four more. It is looked at when packets leave.
+/// Section 4.4: the rate halves after four round trips without feedback, and again after four more. It is checked when
+/// packets leave.
 #[test]
 fn silence() {
     let mut connection = Connection::new();

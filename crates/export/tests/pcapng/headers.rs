@@ -98,7 +98,7 @@ fn accecn_syn() {
 }
 
 /// RFC 9768 section 3.2.3: kind 172 (EE0B, ECEB, EE1B) or 174, the length says how many fields of three bytes there are, and NOPs
-/// fill the header up. Beside timestamps and two SACK blocks there is room for two fields: 40 bytes of options.
+/// fill the header up. Next to timestamps and two SACK blocks there is room for two fields: 40 bytes of options.
 #[test]
 fn accecn_option() {
     let fields = |kind, n| {

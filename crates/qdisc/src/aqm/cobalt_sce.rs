@@ -1,4 +1,4 @@
-//! COBALT's schedule of SCE, beside that of CE.
+//! COBALT's schedule of SCE, separate from that of CE.
 //!
 //! Source: see [`super::cobalt_schedule`], whose times it has with an interval and a target of its own. An opportunity
 //! waits for a packet that can carry SCE: an ECT(0) packet of a flow that hears it.

@@ -104,8 +104,8 @@ pub struct CodelAf {
     flows: Vec<Share>,
     /// Flows that have packets in the queue.
     active: u32,
-    /// Packets that wait beside this queue, and share its link.
-    beside: usize,
+    /// Packets in the other queues that share this queue's link.
+    elsewhere: usize,
     /// The flow that decays next, if it has no packets.
     decays: usize,
     /// The flow of the packet that left last, and how long it waited as it was seen.
@@ -128,7 +128,7 @@ impl CodelAf {
             classifier: Classifier::new(params.hash, Buckets::Scaled(params.flows), seed),
             flows: Vec::new(),
             active: 0,
-            beside: 0,
+            elsewhere: 0,
             decays: 0,
             last: (0, Duration::ZERO),
             random: RandomStream::new(seed),
@@ -140,9 +140,9 @@ impl CodelAf {
         self.active
     }
 
-    /// So many packets wait in other queues that share its link.
-    pub(crate) const fn set_beside(&mut self, packets: usize) {
-        self.beside = packets;
+    /// Sets the number of packets in the other queues that share its link.
+    pub(crate) const fn set_elsewhere(&mut self, packets: usize) {
+        self.elsewhere = packets;
     }
 
     fn share(&mut self, flow: FlowId) -> usize {
@@ -156,7 +156,7 @@ impl CodelAf {
     /// How long a packet of a flow waited, weighted by the flow's part of the queue with this packet.
     fn weighted(&self, share: usize, packet: &PacketView, queue: &QueueView) -> Duration {
         let own = u128::from(self.flows[share].queued.max(1)) * u128::from(self.active.max(1));
-        let all = (queue.packets + 1 + self.beside) as u128;
+        let all = (queue.packets + 1 + self.elsewhere) as u128;
         let ns = u128::from(packet.sojourn.as_nanos()) * own / all;
         Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }

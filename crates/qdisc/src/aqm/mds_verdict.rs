@@ -37,7 +37,7 @@ impl Accumulate {
     /// Coins add nothing up.
     ///
     /// # Errors
-    /// `accumulate` is set beside coins.
+    /// `accumulate` is set together with coins.
     pub(super) fn check(self, random: Likelihood) -> Result<(), OutOfRange> {
         match (self, random) {
             (Accumulate::Shared, Likelihood::Coin) => Err(OutOfRange::new(

@@ -1,4 +1,4 @@
-//! SCE beside any AQM: a ramp in sojourn time below, astride or above the AQM's target.
+//! SCE next to any AQM: a ramp in sojourn time below, astride or above the AQM's target.
 //!
 //! Source: draft-morton-tsvwg-sce; the mail "SCE ramps" (tsvwg, 2019); `sch_cake` of the SCE tree;
 //! spec/queues-and-signalling section 15.2. The ramp rises from 0 at a floor `lo` to `knee` at the AQM's target, and
@@ -36,8 +36,9 @@ use crate::limit::Limit;
 use crate::params::{AqmInit, AqmParams, BuildAqm, QueueInit, QueueParams};
 use crate::spec::Parts;
 
-/// SCE marks beside an AQM, with a probability that rises with the sojourn time: a table with `thresh`, `single`, `target`,
-/// `lo`, `hi`, `knee` and `random`. Without any of them it is tc's `sce`: from half of the AQM's target to the target.
+/// SCE marks next to an AQM, with a probability that rises with the sojourn time: a table with `thresh`, `single`,
+/// `target`, `lo`, `hi`, `knee` and `random`. Without any of them it is tc's `sce`: from half of the AQM's target to
+/// the target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "draft-morton-tsvwg-sce; sch_cake of the SCE tree"))]
@@ -70,7 +71,7 @@ impl SceRampParams {
         }
     }
 
-    /// The ramp beside an AQM with this target.
+    /// The ramp for an AQM with this target.
     ///
     /// # Errors
     /// A value for which there is no ramp.
@@ -155,7 +156,7 @@ impl SceRamp {
     }
 }
 
-/// An AQM with a ramp beside it.
+/// An AQM with an SCE ramp.
 #[derive(Clone, Debug)]
 pub struct WithSceRamp<A> {
     aqm: A,
@@ -217,7 +218,7 @@ impl<A: Aqm> Aqm for WithSceRamp<A> {
     }
 }
 
-/// The parameters of an AQM with a ramp beside it.
+/// The parameters of an AQM with an SCE ramp.
 #[derive(Clone, Debug)]
 pub struct Ramped<P> {
     aqm: P,
@@ -225,10 +226,10 @@ pub struct Ramped<P> {
 }
 
 impl<P: BuildAqm> Ramped<P> {
-    /// The key of the ramp's parameters, beside those of the AQM.
+    /// The key of the ramp's parameters in the AQM's table.
     pub const KEY: &'static str = "sce";
 
-    /// A ramp beside an AQM.
+    /// An AQM with a ramp.
     pub const fn new(aqm: P, sce: SceRampParams) -> Ramped<P> {
         Ramped { aqm, sce }
     }
@@ -402,7 +403,7 @@ mod tests {
         (verdicts, probed)
     }
 
-    /// An AQM in a box with a ramp beside it is told all that an AQM alone is told, and what it answers is handed on.
+    /// A boxed AQM with a ramp is told all that an AQM alone is told, and its answers are handed on.
     #[test]
     fn every_call_is_handed_on() {
         for over in [false, true] {

@@ -19,7 +19,7 @@ use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::params::{AqmInit, BuildAqm};
 use crate::queue_length::QueueLength;
 
-/// When a packet is looked at.
+/// When a packet is examined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepPoint {

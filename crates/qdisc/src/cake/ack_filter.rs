@@ -86,7 +86,7 @@ fn is_pure_ack(packet: &Packet) -> bool {
         && packet.content().is_none()
 }
 
-/// The SACK blocks of an arriving packet, beside those of one in the queue.
+/// The SACK blocks of an arriving packet, compared with those of a queued one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sacks {
     /// They lack some.

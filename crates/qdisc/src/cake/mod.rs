@@ -95,7 +95,7 @@ fn signals<'q>(
 }
 
 impl Cake {
-    /// What a packet takes beside its length.
+    /// The memory that a packet takes in addition to its length.
     const OVERHEAD: Bytes = Bytes::new(256);
 
     /// CAKE with these parameters, empty.

@@ -66,7 +66,7 @@ pub struct CakeParams {
     pub atm: Cells,
     /// The longest packet without `overhead`: together, what a flow may send in one turn.
     pub mtu: Bytes,
-    /// Whether the shaper stands behind the bottleneck: packets that it drops have used the bandwidth, too.
+    /// Whether the shaper is behind the bottleneck: packets that it drops have used the bandwidth, too.
     pub ingress: bool,
     /// Whether the DSCP is cleared once the tin is known. The MDS identifier is a DSCP.
     pub wash: bool,

@@ -1,4 +1,4 @@
-//! DualPI2: a low-latency queue for L4S traffic beside a classic one, coupled so that flows of both share the link.
+//! DualPI2: a low-latency queue for L4S traffic next to a classic one, coupled so that flows of both share the link.
 //!
 //! Source: RFC 9332 sections 2, 4.1 and appendix A; Linux `sch_dualpi2`; tc-dualpi2(8); spec/queues-and-signalling section
 //! 8. Packets with ECT(1) or CE go to the queue "L", all others to "C". A PI controller holds the older of both heads at a
@@ -62,7 +62,7 @@ pub struct DualPi2 {
 }
 
 impl DualPi2 {
-    /// What a packet takes beside its length.
+    /// The memory that a packet takes in addition to its length.
     const OVERHEAD: Bytes = Bytes::new(256);
 
     fn new(params: &DualPi2Params, native: Native, classic: Option<Slot>, init: &QueueInit) -> DualPi2 {

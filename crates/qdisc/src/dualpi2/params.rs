@@ -25,8 +25,8 @@ use crate::spec::Parts;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DualPi2Variant {
-    /// Linux: coins, a step in the low-latency queue beside the coupled marks, nothing signalled by p' in a backlog of
-    /// less than two packets, and weighted round robin with a credit.
+    /// Linux: coins, a step in the low-latency queue in addition to the coupled marks, no signal from p' in a backlog
+    /// of less than two packets, and weighted round robin with a credit.
     #[default]
     Linux,
     /// RFC 9332 appendix A: evenly spaced signals without coins, in the low-latency queue the larger of the coupled
@@ -258,7 +258,7 @@ impl DualPi2Params {
 impl Params for DualPi2Params {
     const NAME: &'static str = "dualpi2";
     const SUMMARY: &'static str =
-        "Coupled dual queue: a low-latency queue for L4S beside a classic one, with PI2";
+        "Coupled dual queue: a low-latency queue for L4S next to a classic one, with PI2";
 
     fn check(&self) -> Result<(), OutOfRange> {
         self.check_rtts()?;
@@ -332,7 +332,7 @@ impl QueueParams for DualPi2Params {
             },
             AqmSlot {
                 key: DualPi2Params::LOW_LATENCY_SLOT,
-                summary: "The low-latency queue's own AQM beside the coupled marks, in place of the step or ramp.",
+                summary: "The low-latency queue's AQM, next to the coupled marks, in place of the step or ramp.",
             },
         ]
     }

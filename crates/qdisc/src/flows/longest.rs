@@ -1,11 +1,11 @@
-//! The band that holds the most bytes, of which a full fair queue loses packets.
+//! The band that holds the most bytes: from it a full fair queue drops packets.
 //!
-//! Linux looks at all bands each time it has to lose a packet (`fq_codel_drop`), which is cheap beside losing a batch of 64.
-//! With more flows than packets fit into the queue, a band has hardly more than one, every packet that arrives makes
-//! another one go, and looking at 50,000 bands was four fifths of the work. So the bands meet in a tournament while
-//! the queue is full: a change of one band plays the matches of that band alone. It starts when the queue asks, which
-//! costs as much as to look at all bands, and ends after as many changes as there are bands without a question: a queue that is
-//! not full pays nothing.
+//! Linux looks at all bands each time it has to lose a packet (`fq_codel_drop`), which is cheap compared with losing a
+//! batch of 64. With more flows than packets fit into the queue, a band has hardly more than one, every packet that
+//! arrives makes another one go, and looking at 50,000 bands was four fifths of the work. So the bands meet in a
+//! tournament while the queue is full: a change of one band plays the matches of that band alone. It starts when the
+//! queue asks, which costs as much as to look at all bands, and ends after as many changes as there are bands without a
+//! question: a queue that is not full pays nothing.
 
 use windtunnel_units::Bytes;
 
@@ -77,7 +77,7 @@ impl Longest {
         if self.bytes[second as usize] > self.bytes[first as usize] { second } else { first }
     }
 
-    /// Who comes out of place `m`: the winner of a match, or a band.
+    /// The occupant of place `m`: the winner of a match, or a band.
     #[inline]
     fn entrant(&self, m: usize) -> u32 {
         if m < self.winners.len() { self.winners[m] } else { (m - self.winners.len()) as u32 }

@@ -133,7 +133,7 @@ pub struct Tbf {
     child: Box<dyn QueueDiscipline>,
     /// The queue inside has bands with numbers of their own.
     has_bands: bool,
-    /// The queue inside lets its next packet be looked at.
+    /// The queue inside lets its next packet be examined.
     peeks: bool,
     /// The packet that has passed the AQM of the queue inside and waits for tokens.
     held: Option<Held>,

@@ -162,7 +162,7 @@ pub struct Sfb {
     chosen: bool,
 }
 
-/// SFB decides first; what it leaves alone is for the AQM inside.
+/// SFB decides first; the AQM inside decides about the packets that SFB leaves alone.
 struct Both<'a> {
     sfb: Verdict,
     inside: &'a mut Box<dyn Aqm>,

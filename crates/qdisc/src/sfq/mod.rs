@@ -63,7 +63,7 @@ impl QueueParams for SfqParams {
 
     fn check_aqms(&self, aqms: &[Option<Arc<dyn AqmParams>>]) -> Result<(), OutOfRange> {
         match self.redflowlimit.filter(|_| aqms.iter().any(Option::is_some)) {
-            Some(limit) => Err(OutOfRange::new("redflowlimit", limit, "left out beside `aqm`")),
+            Some(limit) => Err(OutOfRange::new("redflowlimit", limit, "left out next to `aqm`")),
             None => Ok(()),
         }
     }

@@ -125,7 +125,7 @@ impl SfqParams {
         Ok(())
     }
 
-    /// Nothing is said of a RED that is not turned on.
+    /// Nothing is said about a RED that is not turned on.
     fn check_without_red(&self) -> Result<(), OutOfRange> {
         const ALLOWED: &str = "left out without `redflowlimit`, which turns RED on";
         let sizes = [("min", self.min), ("max", self.max), ("avpkt", self.avpkt)];

@@ -2,7 +2,7 @@
 //!
 //! Source: Linux `sch_sfq`; tc-sfq(8); spec/queues-and-signalling section 13. A flow that has packets has RED's average of
 //! its own bytes ([`crate::Red`]). It starts anew with each time that the flow becomes active, so it knows no idle time, and
-//! the packet that makes the flow active is not looked at. With `headdrop` the oldest packet of the flow is marked or
+//! the packet that makes the flow active is not examined. With `headdrop` the oldest packet of the flow is marked or
 //! dropped in place of the arriving one: the sender hears of it a queueing delay earlier.
 
 use windtunnel_units::Bytes;

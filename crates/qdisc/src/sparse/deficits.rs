@@ -237,7 +237,7 @@ mod tests {
             rule.bulk_turn();
             dirty.push(rule.deficits.dirty());
         }
-        // Flow 1 is looked at together with flow 0, when both of its packets have left.
+        // Flow 1 is examined together with flow 0, when both of its packets have left.
         assert_eq!((rule.left, dirty), (2, vec![1, 2, 0]));
     }
 }

@@ -1,7 +1,8 @@
 //! Sparse flows before bulk: what CNQ and the sparse-flow dual queue have in common.
 //!
-//! A rule says of each arriving packet whether its flow is sparse. [`SparsePair`] is the queue: packets of sparse flows
-//! wait in a band of their own, which has strict priority and no AQM, and all others in the bulk band behind an AQM.
+//! A rule says for each arriving packet whether its flow is sparse. [`SparsePair`] is the queue: packets of sparse
+//! flows wait in a band of their own, which has strict priority and no AQM, and all others in the bulk band behind an
+//! AQM.
 
 mod buckets;
 mod deficits;

@@ -126,7 +126,7 @@ impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
         &mut self.aqm
     }
 
-    /// What waits in the sparse band.
+    /// The backlog of the sparse band.
     pub(crate) fn sparse_backlog(&self) -> Backlog {
         self.bands[SPARSE].backlog()
     }

@@ -12,7 +12,7 @@ use super::{BULK, Gone, SPARSE, SparseRule};
 use crate::accounts::QueueCx;
 use crate::flows::Classifier;
 
-/// What is queued of each flow.
+/// The queued packets of each flow.
 #[derive(Debug)]
 pub(crate) struct Presence {
     classifier: Classifier,

@@ -62,8 +62,8 @@ fn no_rest_of_idle_time() {
 }
 
 /// A packet is matched with the probability that the one drawn is of its flow, here one of ten, wherever that is in the
-/// queue: 40 of 400 draws for each place, with a standard deviation of 6, four of which are allowed. Packets of other flows
-/// are never matched.
+/// queue: 40 of 400 draws for each place, with a standard deviation of 6; four deviations are allowed. Packets of other
+/// flows are never matched.
 #[test]
 fn draws_are_uniform() {
     let params = ChokeParams { min: Some(2), max: Some(1_000), burst: Some(3), ..ChokeParams::default() };

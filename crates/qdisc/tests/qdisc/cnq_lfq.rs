@@ -41,8 +41,8 @@ fn near(what: &str, got: f64, published: f64, by: f64) {
 ///
 /// Sojourns: the band needs 50,000 ticks to fill, half a per cent of the run, in which bulk flows wait less; with the
 /// scatter over seeds, 1 %, and 2 % for the bursts of flow 4. Flows 5 to 7 wait for packets of random phase: the sojourn
-/// of one packet scatters by about 3000, 4000 and 600 ticks, of which the square root of their number in both runs takes
-/// the bounds to 300, 200 and 100.
+/// of one packet scatters by about 3000, 4000 and 600 ticks. Divided by the square root of their number in both runs,
+/// that gives the bounds 300, 200 and 100.
 #[test]
 fn published_numbers_of_lfq() {
     const THROUGHPUT: [(f64, f64); 7] =
@@ -81,7 +81,7 @@ fn published_numbers_of_lfq() {
 /// Which packet is at the head when another drives it out depends on how flows 2 and 3, whose intervals are 500 and 1500,
 /// lie to each other, and with a jitter of one tick this changes little in a run. The split between them is therefore one
 /// draw of a wide distribution (15 runs of the published length: 601 to 674 and 205 to 282, standard deviations 25 and
-/// 26), and so is each flow's part of the rest: the published run lies within three standard deviations of eight of ours.
+/// 26), and so is each flow's part of the rest: the published run is within three standard deviations of eight of ours.
 /// What flows 2 and 3 have together does not depend on it.
 #[test]
 fn published_numbers_of_cnq() {
@@ -206,9 +206,10 @@ fn lfq_is_fair_in_bytes() {
     }
 }
 
-/// With an AQM for each flow, the flow that overloads the link is signalled, and the other is not. One COBALT for all does
-/// the same; one CoDel signals to nobody: every other packet of flow 1, which is too early to be sparse, is in the bulk
-/// band for less than CoDel's target, because the scan prefers its flow, and each starts CoDel's interval anew.
+/// With an AQM for each flow, the flow that overloads the link is signalled, and the other is not. One COBALT for all
+/// does the same; one CoDel signals to no flow: every other packet of flow 1, which is too early to be sparse, is in
+/// the bulk band for less than CoDel's target, because the scan prefers its flow, and each starts CoDel's interval
+/// anew.
 #[test]
 fn instances_of_the_aqm() {
     let lfq = |aqm_instances| QueueSpec::new(LfqParams { aqm_instances, ..LfqParams::default() });

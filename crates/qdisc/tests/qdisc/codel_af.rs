@@ -282,7 +282,7 @@ fn refusals() {
     assert!(refused(tiny).starts_with("divisor = 5"));
 }
 
-/// What CodelAF alone sees of a packet that has waited for `sojourn_us`, and of a queue of so many others.
+/// What CodelAF alone sees of a packet with a sojourn of `sojourn_us`, and of a queue of `others` more packets.
 fn views(at_ms: u64, flow: u32, class: Class, sojourn_us: u64, others: usize) -> (PacketView, QueueView) {
     let packet = PacketView {
         size: Bytes::new(1_500),

@@ -108,8 +108,8 @@ fn red_defaults() {
     assert!(serde_json::from_value::<RedParams>(json!({ "maxp": 0.1 })).is_err());
 }
 
-/// The MDS variants have the defaults of their laws, the step has the paper's threshold for 1 Gbit/s, and the ramp beside an
-/// AQM says what is not tc's `sce`.
+/// The MDS variants have the defaults of their laws, the step has the paper's threshold for 1 Gbit/s, and the ramp of
+/// an AQM lists what differs from tc's `sce`.
 #[test]
 fn signalling_defaults() {
     let value = |params: Result<Value, _>| params.unwrap();
@@ -195,7 +195,7 @@ fn out_of_range() {
     }
 }
 
-/// The MDS variants refuse what their laws refuse, a tau beyond all sense, and sums beside coins.
+/// The MDS variants refuse what their laws refuse, a tau beyond all sense, and sums together with coins.
 #[test]
 fn mds_out_of_range() {
     let refused = |config: QueueSpec| config.check().unwrap_err().to_string();
@@ -308,7 +308,7 @@ fn build() {
 
 /// A queue that Linux has reads the ECN field by default as Linux does, and marks what has ECT(1) like what has ECT(0)
 /// (RFC 3168; `INET_ECN_set_ce`); those of the MDS document and of other projects read it as MDS does. What Linux's own
-/// manual pages say of the other defaults: CAKE's tins and isolation (tc-cake), and pfifo's 1000 packets (tc-bfifo).
+/// manual pages say about the other defaults: CAKE's tins and isolation (tc-cake), and pfifo's 1000 packets (tc-bfifo).
 #[test]
 fn linux_reads_ecn_like_linux() {
     let kernel: [QueueSpec; 11] = [

@@ -278,7 +278,7 @@ fn slots() {
     assert_eq!([bench.probe("native_marks"), bench.probe("coupled_marks")], [1, 0]);
 }
 
-/// `limit` is that of both queues together, and so is `memlimit`: 256 B for each packet beside its length. The RFC keeps
+/// `limit` is that of both queues together, and so is `memlimit`: 256 B for each packet plus its length. The RFC keeps
 /// room for a full packet.
 #[test]
 fn limits() {

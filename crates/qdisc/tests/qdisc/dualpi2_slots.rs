@@ -123,8 +123,8 @@ impl Told {
     }
 }
 
-/// A queue of at most `limit` packets with witnesses in the slots with these keys, of which that of the low-latency
-/// queue drops its first packets; their timers run every 5 and 8 ms.
+/// A queue of at most `limit` packets with witnesses in the slots with these keys. The witness of the low-latency queue
+/// drops its first packets; their timers run every 5 and 8 ms.
 fn witnessed(keys: &[&'static str], drops: u32, limit: usize) -> (Bench, Told) {
     let (calls, told) = channel();
     let mut spec = QueueSpec::new(DualPi2Params::default());
@@ -202,7 +202,7 @@ fn replacements() {
     assert_eq!(bench.stats().drops_aqm, 2);
 }
 
-/// The timers of both AQMs run when they are due, beside that of p' at 16 ms.
+/// The timers of both AQMs run when they are due, as does that of p' at 16 ms.
 #[test]
 fn timers() {
     let (mut bench, told) = witnessed(&BOTH, 0, 10);
@@ -231,7 +231,7 @@ fn seeds() {
     assert_eq!(seeds.len(), 3);
 }
 
-/// A band reports the numbers of the AQM in its slot, if there is one, beside its own: the low-latency queue its
+/// A band reports the numbers of the AQM in its slot, if there is one, and its own: the low-latency queue its
 /// probabilities and the credit, the classic queue p' and its square.
 #[test]
 fn numbers_of_the_bands() {

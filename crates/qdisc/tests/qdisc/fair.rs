@@ -232,8 +232,8 @@ fn an_empty_flow() {
     }
 }
 
-/// CoDel in one band does not know about the others: a flow that overloads the link gets signals, and a flow that sends
-/// little beside it gets none.
+/// CoDel in one band does not know about the others: a flow that overloads the link gets signals, and a flow next to
+/// it that sends little gets none.
 #[test]
 fn each_flow_has_its_own_codel() {
     let mut bench = fq_codel(FqCodelParams::default(), Limit::Unlimited);
@@ -274,7 +274,7 @@ fn pie_in_each_band() {
     assert!(bench.probed_band(0, "p").is_some_and(|p| p > 0.1));
 }
 
-/// A flow has room for `flow_limit` packets, and the queue for its limit: what does not fit is lost as it arrives.
+/// A flow has room for `flow_limit` packets, and the queue for its limit: packets that do not fit are lost on arrival.
 #[test]
 fn limits_of_fq() {
     let mut bench = fq(FqParams { flow_limit: 3, ..FqParams::default() });

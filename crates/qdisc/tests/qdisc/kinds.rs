@@ -59,7 +59,7 @@ fn aqms() -> Vec<QueueSpec> {
     ]
 }
 
-/// Variants of AQMs with MDS, markers, and SCE ramps beside an AQM.
+/// Variants of AQMs with MDS, markers, and AQMs with an SCE ramp.
 fn mds_and_sce() -> Vec<QueueSpec> {
     vec![
         QueueSpec::new(PieMdsParams::default()),

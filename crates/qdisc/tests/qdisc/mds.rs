@@ -237,7 +237,7 @@ fn held_pie(steps: u64, random: Likelihood) -> (Bench, u64) {
     bench.dequeue(490_000_000);
     let last = 500 + 15 * (steps - 1);
     bench.run_timers(last * 1_000_000);
-    // Fresh packets, none of which has waited for 250 ms.
+    // Fresh packets: none has waited for 250 ms.
     while bench.dequeue((last + 1) * 1_000_000).is_some() {}
     for i in 0..20 {
         let packet = bench.packet(0, 1_000, Kind::NotEct);

@@ -11,7 +11,7 @@ use windtunnel_units::{Bytes, Rate};
 
 use crate::bench::{Bench, Kind};
 
-/// What a queue reports after packets of 1500 B at once, three of flow 0 and then two of flow 1, of which one has
+/// What a queue reports after packets of 1500 B at once, three of flow 0 and then two of flow 1, when one packet has
 /// left.
 struct Report {
     spec: QueueSpec,

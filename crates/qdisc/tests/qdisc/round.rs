@@ -142,8 +142,8 @@ fn buckets_of_sfq() {
 }
 
 /// A packet that has been chosen stays. With `headdrop`, a flow that has `depth` packets loses its oldest other one
-/// for the new one, and if it has no other, the new one is lost. Over the limit, a flow of which only the chosen
-/// packet is left has nothing to lose; else its chosen packet counts as its others do, and of equal flows the
+/// for the new one, and if it has no other, the new one is lost. Over the limit, a flow with only its chosen
+/// packet left has nothing to lose; else its chosen packet counts like its other ones, and among equal flows the
 /// arriving one pays.
 #[test]
 fn the_chosen_packet_of_sfq() {
@@ -175,10 +175,10 @@ fn the_chosen_packet_of_sfq() {
     assert_eq!(std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.seq).collect::<Vec<_>>(), [1, 2]);
 }
 
-/// sfq's RED, by hand: with thresholds of 2 and 3 kB and a burst of 2 packets, each packet has the weight 1/2. The packet
-/// that makes a flow active is not looked at; the averages that the next ones find are 500, 1250, 2125 (in the band, a gap
-/// starts), 3062 and 4031 B, so that the fifth and the sixth of 1000 B are signalled for certain. With `headdrop` the
-/// signal goes to the oldest packet of the flow instead. Another flow has an average of its own.
+/// sfq's RED, by hand: with thresholds of 2 and 3 kB and a burst of 2 packets, each packet has the weight 1/2. The
+/// packet that makes a flow active is not examined; the averages that the next ones find are 500, 1250, 2125 (in the
+/// band, a gap starts), 3062 and 4031 B, so that the fifth and the sixth of 1000 B are signalled for certain. With
+/// `headdrop` the signal goes to the oldest packet of the flow instead. Another flow has an average of its own.
 #[test]
 fn red_of_sfq() {
     let red = SfqParams {
@@ -260,7 +260,7 @@ fn refused() {
         (QueueSpec::new(with_red(10_000, 500)), "max = 500 B"),
         (
             QueueSpec::new(with_red(10_000, 9_000)).with("aqm", CodelParams::default()),
-            "redflowlimit = 10 kB is out of range: left out beside `aqm`",
+            "redflowlimit = 10 kB is out of range: left out next to `aqm`",
         ),
         (QueueSpec::new(FqPieParams { tupdate: Duration::ZERO, ..FqPieParams::default() }), "tupdate = 0 s"),
         (QueueSpec::new(FqPieParams { flows: 0, ..FqPieParams::default() }), "flows = 0"),

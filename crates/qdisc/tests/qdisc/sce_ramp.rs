@@ -1,4 +1,4 @@
-//! The SCE ramp beside any AQM: the table and the test points of spec/queues-and-signalling sections 15.2 and 15.3.
+//! The SCE ramp next to any AQM: the table and the test points of spec/queues-and-signalling sections 15.2 and 15.3.
 
 use windtunnel_qdisc::ecn::{EcnMode, EcnPolicy};
 use windtunnel_qdisc::{
@@ -131,10 +131,10 @@ fn marks(spec: &QueueSpec, kind: Kind, sojourn_us: u64, n: u64) -> (u64, u64) {
     (bench.stats().sce, bench.stats().ce)
 }
 
-/// Beside CoDel: the fraction of marks is the ramp's, within four standard deviations of 20000 draws; with sums it is exact to
-/// one. CoDel's own marks come first and stay as many.
+/// With CoDel: the fraction of marks is the ramp's, within four standard deviations of 20000 draws; with sums it is
+/// exact to one. CoDel's own marks come first, and their number does not change.
 #[test]
-fn beside_codel() {
+fn with_codel() {
     let n = 20_000;
     for (sojourn_us, expected) in [(2_500, 0.0), (3_000, 0.01), (6_000, 0.24), (9_000, 0.81), (10_000, 1.0)] {
         let departures = (n - sojourn_us / 100) as f64;
@@ -210,7 +210,7 @@ fn in_a_slot() {
     );
 }
 
-/// The ramp's coins are not those of its AQM: with the same seed, PIE beside a ramp decides as PIE alone.
+/// The ramp's coins are not those of its AQM: with the same seed, PIE with a ramp decides as PIE alone does.
 #[test]
 fn its_own_coins() {
     let pie = PieParams { ecn: true, max_burst: Duration::ZERO, ..PieParams::default() };

@@ -138,9 +138,10 @@ fn penalty() {
     }
 }
 
-/// A flow beside one that does not respond is left alone, unless it shares all eight bins: with 16 per level, of 200 flows
-/// almost none. The new salt of every `rehash` frees those. The flow that does not respond is known in the next bins at
-/// once, if they have learnt for the time `db` and packets of the flow have passed in it; else it has to be found again.
+/// A flow next to one that does not respond is left alone, unless it shares all eight bins: with 16 per level, of 200
+/// flows almost none. The new salt of every `rehash` frees those. The flow that does not respond is known in the next
+/// bins at once, if they have learnt for the time `db` and packets of the flow have passed in it; else it has to be
+/// found again.
 #[test]
 fn rehash() {
     for (db, known) in [(50, true), (0, false)] {

@@ -18,7 +18,7 @@ fn fair(ms: u64) -> QueueSpec {
     QueueSpec::new(FqCodelParams::default()).with("aqm", pie(ms))
 }
 
-/// The times in ms of the queue's timers up to `until_ms`, each of which is run.
+/// Runs the queue's timers up to `until_ms`, and returns their times in ms.
 fn times(bench: &mut Bench, until_ms: u64) -> Vec<u64> {
     let mut times = Vec::new();
     while let Some(at) = bench.next_timer().map(Time::as_nanos).filter(|at| *at <= until_ms * MS) {

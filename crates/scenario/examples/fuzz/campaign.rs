@@ -172,7 +172,7 @@ impl Worker {
             for text in queue {
                 let attempt = AssertUnwindSafe(|| (attack.attempt)(&text, &bounds));
                 let outcome = panic::catch_unwind(attempt).map_err(|_| message());
-                // If the case took too long, nobody listens any more.
+                // If the case took too long, the receiver is gone.
                 drop(answers.send(outcome));
             }
         });

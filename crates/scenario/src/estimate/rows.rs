@@ -290,7 +290,7 @@ fn fixed_bands(link: &Link) -> Option<(usize, usize)> {
     (0..queue.bands()).map(numbers).max().map(|numbers| (queue.bands(), numbers))
 }
 
-/// The number of values that a link's discipline reports beside those of its bands.
+/// The number of values that a link's discipline reports in addition to those of its bands.
 fn numbers_of_discipline(link: &Link) -> usize {
     let queue = build(link);
     if queue.bands() == 1 { 0 } else { count(|out| queue.probe(out)) }

@@ -25,7 +25,7 @@ const PACKET: f64 = 64.0 * 3.0;
 const SEGMENT: f64 = 64.0 * 2.0;
 
 /// Both ends of an idle connection, and its entries in the event queue and along its path
-/// (docs/decisions/0034-memory-per-flow.md).
+/// (docs/decisions/0032-memory-per-flow.md).
 const CONNECTION: f64 = 3328.0;
 
 /// The entry of a flow at a link or an element on its path.

@@ -120,7 +120,7 @@ fn response<'r>(
         )));
     }
     if at.text().is_none() && at.is_given() {
-        return Err(at.not_allowed("the name of a response; its parameters stand beside it"));
+        return Err(at.not_allowed("the name of a response; its parameters go next to it"));
     }
     Ok(response)
 }

@@ -17,7 +17,7 @@ pub(crate) enum Place {
     File {
         /// The line, from 1.
         line: u32,
-        /// The byte of the text. Columns, which nobody asks for but an error, are counted from it.
+        /// The byte of the text. Columns are counted from it, and only errors need them.
         offset: usize,
     },
     /// In an override: `key=value`.
@@ -63,7 +63,7 @@ pub(crate) enum Problem {
     },
     /// A required key is not there.
     Missing(&'static str),
-    /// A key that nobody reads.
+    /// A key that is not read.
     UnknownKey { allowed: Vec<String> },
 }
 

@@ -83,7 +83,8 @@ impl Reader<'_> {
         let limit = given.unwrap_or_else(|| spec.params.default_limit());
         for (slot, children) in spec.params.children().iter().zip(&mut spec.parts.children) {
             let at = at.get(slot.key);
-            // A FIFO that nobody named is as large as the queue around it wants it; others have limits of their own.
+            // A FIFO that was not named is as large as the queue around it requires; other queues have limits of their
+            // own.
             let limit = if at.is_given() || limit == Limit::Unlimited { given } else { Some(limit) };
             self.children(&at, slot, children, &Surrounding { ecn_mode: said, limit })?;
         }

@@ -21,7 +21,7 @@ pub(crate) struct Family<C> {
     /// What a name of this family stands for, as messages say it: "a queue".
     what: &'static str,
     /// Keys that an algorithm's table may hold in addition to its parameters.
-    beside: &'static [&'static str],
+    extras: &'static [&'static str],
     entries: Vec<Entry<C>>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Entry<C> {
     pub(super) schema: Describer,
     /// Its parameters are known at run time only.
     pub(super) foreign: bool,
-    /// The keys beside its parameters that take an AQM.
+    /// The keys in addition to its parameters that take an AQM.
     pub(crate) slots: &'static [AqmSlot],
     /// The keys that take queues.
     pub(crate) children: Vec<ChildSlot>,
@@ -98,7 +98,7 @@ impl<C> Entry<C> {
         std::iter::once(&*self.name).chain(self.aliases.iter().copied())
     }
 
-    /// The same with a table of `T` under `key`, which `read` reads beside its parameters.
+    /// The same with a table of `T` under `key`, which `read` reads in addition to its parameters.
     pub(crate) fn with_table<T: JsonSchema>(mut self, key: &'static str, read: Reader<C>) -> Entry<C> {
         let schema = self.schema;
         self.keys.push(Cow::Borrowed(key));
@@ -139,8 +139,8 @@ impl<C> Entry<C> {
 }
 
 impl<C> Family<C> {
-    pub(crate) fn new(what: &'static str, beside: &'static [&'static str]) -> Family<C> {
-        Family { what, beside, entries: Vec::new() }
+    pub(crate) fn new(what: &'static str, extras: &'static [&'static str]) -> Family<C> {
+        Family { what, extras, entries: Vec::new() }
     }
 
     /// Adds an algorithm.
@@ -151,7 +151,7 @@ impl<C> Family<C> {
                 return Err(RegistryError::Taken { what: self.what, name: name.to_owned() });
             }
         }
-        let reserved = |key: &&str| *key == "kind" || self.beside.contains(key);
+        let reserved = |key: &&str| *key == "kind" || self.extras.contains(key);
         if let Some(key) = entry.keys().find(reserved) {
             return Err(RegistryError::ReservedKey { name: entry.name.to_string(), key: key.to_owned() });
         }
@@ -189,13 +189,13 @@ impl<C> Family<C> {
         })
     }
 
-    /// Reads a name, or a table that holds `kind`, the algorithm's parameters, and the keys that may stand beside
-    /// those.
+    /// Reads a name, or a table that holds `kind`, the algorithm's parameters, and the keys that are allowed in
+    /// addition to those.
     pub(crate) fn read(&self, at: &Cursor<'_>, registry: &Registry) -> Result<C, Fault> {
         let (name, place) = at.kind_name(self.what)?;
         let entry = self.find(name, &place, registry)?;
         let known: Vec<&str> =
-            std::iter::once("kind").chain(self.beside.iter().copied()).chain(entry.keys()).collect();
+            std::iter::once("kind").chain(self.extras.iter().copied()).chain(entry.keys()).collect();
         at.expect_keys(&known)?;
         entry.read(at)
     }

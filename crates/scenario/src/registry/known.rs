@@ -1,4 +1,4 @@
-//! Names of the field that do not exist here: whoever writes one is told so, and what comes nearest, instead of a list of
+//! Names of the field that do not exist here: the message says so, and names what comes nearest, instead of a list of
 //! names among which it is not.
 
 use super::Registry;
@@ -152,7 +152,7 @@ const APPLICATIONS: &[Known] = &[
     ("file", Called("transfer")),
     ("http", Nearest("pages of objects", &["request-response", "poisson"])),
     ("web", Nearest("pages of objects", &["request-response", "poisson"])),
-    ("dash", Nearest("segments of video, the size of which adapts", &["request-response", "on-off"])),
+    ("dash", Nearest("segments of video whose size adapts", &["request-response", "on-off"])),
     ("video", Nearest("frames at a constant interval", &["media"])),
     ("webrtc", Nearest("frames at a constant interval", &["media"])),
     ("voip", Nearest("small datagrams at a constant interval", &["cbr"])),

@@ -26,7 +26,7 @@ pub(crate) use family::{Described, Entry, Family};
 pub use foreign::{ForeignAlgorithm, ForeignParameter, ForeignValue};
 pub(crate) use short::{MDS_SUFFIX, Parsed, SHORT_NAMES, SUFFIXES, name_of};
 
-/// The keys of a queue's table beside `kind` and the parameters of the algorithm.
+/// The keys of a queue's table in addition to `kind` and the parameters of the algorithm.
 const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode", "mds_dscp", "age"];
 
 /// The same of an impairment.

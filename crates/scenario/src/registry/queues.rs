@@ -93,7 +93,7 @@ impl Registry {
     }
 }
 
-/// An AQM, alone or with an SCE ramp beside it, which `sce` describes.
+/// An AQM, alone or with an SCE ramp, which `sce` describes.
 fn aqm_entry<P: BuildAqm, C: 'static>(alone: fn(P) -> C, ramped: fn(Ramped<P>) -> C) -> Entry<C> {
     let entry = Entry::of::<P>(alone);
     if !P::SCE_RAMP {

@@ -127,7 +127,7 @@ fn examples(folder: &str, settings: &[&str]) -> Vec<Measured> {
     let mut files: Vec<_> =
         fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("readable").path()).collect();
     files.sort();
-    // A work with a Python file beside it has a controller in Python.
+    // A work with a Python file next to it has a controller in Python.
     let ours = |file: &&PathBuf| !file.with_extension("py").exists();
     let scenarios = files
         .iter()
@@ -338,9 +338,9 @@ fn of_one_flow(memory: impl Fn(u32) -> f64) -> f64 {
     (memory(8192) - memory(2048)) / 6144.0
 }
 
-/// At its peak, a run needs at most 4 KiB for a flow that has nothing in flight, beside its rows in tables. A flow that has
-/// ended needs less, also when its summary is made, and one that waits for its start far less: of a million flows that are at
-/// work one after the other, these are most.
+/// At its peak, a run needs at most 4 KiB for a flow that has nothing in flight, in addition to its rows in tables. A
+/// flow that has ended needs less, also when its summary is made, and one that waits for its start far less. If a
+/// million flows work one after the other, most of them have ended or wait.
 #[test]
 fn memory_per_flow() {
     let _turn = alone();

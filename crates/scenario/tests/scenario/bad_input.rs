@@ -78,7 +78,8 @@ fn the_parts_of_an_error() {
     assert!(without_file.to_string().starts_with("line 10: flow[0].rtt: "));
 }
 
-/// A scenario that was built from Python's objects: messages name its arguments, and no line of a text that nobody wrote.
+/// A scenario that was built from Python's objects: messages name its arguments, and no line of the text made from
+/// them.
 #[test]
 fn in_arguments() {
     let registry = Registry::default();

@@ -10,7 +10,7 @@ use windtunnel_scenario::{LinkRate, Reading, Registry, Scenario};
 /// The content of a foreign file: no message may reveal it.
 const SECRET: &str = "root:x:0";
 
-/// A folder for one test, with the scenario's folder `ours` and a foreign file beside it; removed in the end.
+/// A folder for one test, with the scenario's folder `ours` and a foreign file next to it; removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -60,7 +60,7 @@ impl Drop for Folder {
     }
 }
 
-/// Traces beside the scenario and in folders below it are read; two links with the same trace share it.
+/// Traces next to the scenario and in folders below it are read; two links with the same trace share it.
 #[test]
 fn in_the_scenarios_folder() {
     let folder = Folder::new("inside");

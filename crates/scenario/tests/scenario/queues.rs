@@ -212,8 +212,9 @@ fn classes_have_sojourn_times() {
     }
 }
 
-/// Queues inside of queues: a name or a table, or a list of them; to any depth, and what is not said of one is as in the
-/// queue around it. The resolved scenario has all of it and reads back; messages name the place of a fault.
+/// Queues inside of queues: a name or a table, or a list of them; to any depth, and the keys that one leaves out are
+/// those of the queue around it. The resolved scenario has all of it and reads back; messages name the place of a
+/// fault.
 #[test]
 fn queues_inside_queues() {
     let text = |queue: &str| {
@@ -234,7 +235,7 @@ fn queues_inside_queues() {
     assert_eq!(said(&prio["children"][0]), ["20 packets", "rfc3168"]);
     assert_eq!(said(&prio["children"][1]), ["12500 B", "none"]);
     assert_eq!(prio["children"][1]["aqm"]["kind"], "pie");
-    // A queue that has a limit of its own keeps it in a queue that has none; a FIFO that nobody named is as large as
+    // A queue that has a limit of its own keeps it in a queue that has none; a FIFO that was not named is as large as
     // the shaper's latency asks for: 50 ms at 10 Mbit/s and 15 kB.
     let limit = |queue: &str| {
         let resolved: serde_json::Value = serde_json::from_str(&parse(&text(queue)).to_json()).expect("JSON");
@@ -314,10 +315,10 @@ fn overrides_reach_queues_inside() {
     assert_eq!(children[0]["limit"], "9 packets");
 }
 
-/// A ramp stands beside an AQM as `sce`, also in the slot of a fair queue. It reads back from the resolved scenario, an
+/// An AQM's ramp is its key `sce`, also in the slot of a fair queue. It reads back from the resolved scenario, an
 /// override reaches into it, and in plain SCE mode its marks are in the summary.
 #[test]
-fn an_sce_ramp_beside_an_aqm() {
+fn an_aqm_with_an_sce_ramp() {
     let text = |queue: &str| {
         format!(
             "duration = \"5 s\"\n[bottleneck]\nrate = \"10 Mbit/s\"\nqueue = {queue}\n\
@@ -381,8 +382,9 @@ fn reno_and_reno_mds_are_equal() {
     }
 }
 
-/// The table `qdisc` has what a discipline knows beside its bands: a row per interval and discipline with bands, none for
-/// others. What a single band tells is in `aqm`, the tokens of a shaper around one included.
+/// The table `qdisc` has what a discipline knows in addition to its bands: a row per interval and discipline with
+/// bands, none for other disciplines. What a single band reports is in `aqm`, including the tokens of a shaper around
+/// one.
 #[test]
 fn state_of_disciplines() {
     let text = |queue: &str| {

@@ -123,7 +123,7 @@ fn names_and_keys_can_be_written() {
         Err(RegistryError::ReservedKey { name: name.to_owned(), key: key.to_owned() })
     };
     assert_eq!(registry.register_avoidance::<Reserved>(), reserved("with-response", "response"));
-    assert_eq!(registry.register_controller::<Reserved>(), Ok(()), "it has no response beside it");
+    assert_eq!(registry.register_controller::<Reserved>(), Ok(()), "it has no response next to it");
     assert_eq!(registry.register_aqm::<Limited>(), reserved("with-limit", "limit"));
 }
 

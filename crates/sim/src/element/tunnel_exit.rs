@@ -1,10 +1,10 @@
 //! The exit of a tunnel: it removes the outer IP header (RFC 6040 section 4.2).
 //!
-//! The mark of a queue within the tunnel moves from the outer ECN field to the inner one, by one table for all
-//! tunnels. A packet whose inner header is not ECN-capable is dropped if the outer one says CE, because nobody would
-//! hear the mark. An exit that does not know ECN (RFC 2003) ignores the outer field and loses marks. The DSCP is that
-//! of the inner header (the pipe model of RFC 2983 section 3), or of the outer one (the uniform model). A packet that
-//! is in no tunnel passes.
+//! The mark of a queue within the tunnel moves from the outer ECN field to the inner one, by one table for all tunnels.
+//! A packet whose inner header is not ECN-capable is dropped if the outer one says CE, because no receiver would hear
+//! the mark. An exit that does not know ECN (RFC 2003) ignores the outer field and loses marks. The DSCP is that of the
+//! inner header (the pipe model of RFC 2983 section 3), or of the outer one (the uniform model). A packet that is in no
+//! tunnel passes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -101,7 +101,7 @@ pub trait SenderHalf: Debug + Send {
     /// The named numbers of its controller: `out(name, value)`, always the same names in the same order.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// What a capture shows about it beside each packet that it sends.
+    /// What a capture shows about it with each packet that it sends.
     fn hidden(&self) -> Option<Hidden> {
         None
     }

@@ -1,4 +1,4 @@
-//! What halves report about themselves: after each packet, at the end of an interval, and beside a captured packet.
+//! What halves report about themselves: after each packet, at the end of an interval, and with a captured packet.
 
 use std::ops::{AddAssign, Sub};
 

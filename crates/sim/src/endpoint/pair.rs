@@ -1,6 +1,6 @@
 //! Both halves of a flow in one place of the memory, so that a flow needs one pointer for them.
 
-/// Both halves of a flow. What each packet needs of a sender comes first in it, and beside the receiver.
+/// Both halves of a flow. The fields of a sender that each packet needs come first in it, next to the receiver.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Pair<S, R> {

@@ -45,7 +45,7 @@ impl TcpEnd {
         TcpEnd { sender, application, sent_before: 0, closes: false }
     }
 
-    /// Asks for the memory that the next ACK needs beside this.
+    /// Prefetches the memory that the next ACK needs in addition to this.
     #[inline]
     pub(crate) fn prefetch(&self) {
         if let TcpSender::Linux(sender) = &self.sender {

@@ -72,7 +72,7 @@ pub enum LinkRate {
     Fixed(Rate),
     /// The rate of a trace of transmission opportunities.
     Trace {
-        /// A file, beside the scenario's.
+        /// A file next to the scenario.
         #[serde(rename = "trace")]
         file: String,
         /// What the file says.

@@ -128,15 +128,15 @@ impl<const PRECISION: u32> Pages<PRECISION> {
     fn turn_to(&mut self, number: u32) {
         // A round trip is seldom far from the one before.
         let open = self.open as usize;
-        for beside in [open + 1, open.wrapping_sub(1)] {
-            if self.used.get(beside).is_some_and(|page| page.number == number) {
-                self.open = beside as u32;
+        for nearby in [open + 1, open.wrapping_sub(1)] {
+            if self.used.get(nearby).is_some_and(|page| page.number == number) {
+                self.open = nearby as u32;
                 return;
             }
         }
         let place = self.used.binary_search_by_key(&number, |page| page.number);
         let index = place.unwrap_or_else(|index| {
-            // With a million flows, room that nobody needs counts; a flow with many pages is busy.
+            // With a million flows, unused room counts; a flow with many pages is busy.
             if self.used.len() == self.used.capacity() {
                 self.used.reserve_exact(1 + self.used.len() / 2);
             }
@@ -286,7 +286,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every value lies in its bucket, a bucket is at most 0.1 % wide, and buckets are in order.
+        /// Every value is in its bucket, a bucket is at most 0.1 % wide, and buckets are in order.
         #[test]
         fn buckets_hold_their_values(value in 0_u64..=HIGHEST) {
             let bucket = bucket_of::<10>(value);

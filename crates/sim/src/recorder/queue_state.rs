@@ -1,5 +1,5 @@
 //! The state of queues: the table `aqm`, a row for each band, and the table `qdisc`, a row for each discipline that has
-//! bands, with what it knows beside them.
+//! bands, with what it knows in addition to them.
 //!
 //! A fair queue has a band for each flow that it has met, and most of them are idle: such a band has rows only where
 //! its numbers have changed.

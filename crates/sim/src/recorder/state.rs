@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(table.columns[2].1, Column::U32(vec![0, 5, 0, 0]));
     }
 
-    /// Subjects come and go over many blocks, one that comes late has a number that nobody had before, and rows that
+    /// Subjects come and go over many blocks, one that comes late has a number that no other had before, and rows that
     /// repeat the one before are left out: each cell is what was told last, or NaN. The expectation is kept row by row.
     #[test]
     fn rows_in_blocks() {

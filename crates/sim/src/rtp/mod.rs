@@ -16,8 +16,8 @@
 //! | `ts_ecr` | – | when the highest number arrived |
 //! | `window` | 1 on the last unit of a frame (RTP's marker bit) | how many arrived with CE, modulo 65536 |
 //!
-//! [`sender`] and [`receiver`] are the two ends, [`queue`] holds what waits, [`flight`] what was sent, [`progress`] which frames are
-//! complete, and [`rtt`] the round-trip time.
+//! [`sender`] and [`receiver`] are the two ends, [`queue`] holds the frames that wait, [`flight`] those that were sent,
+//! [`progress`] which frames are complete, and [`rtt`] the round-trip time.
 
 mod flight;
 mod progress;

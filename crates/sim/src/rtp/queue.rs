@@ -1,4 +1,4 @@
-//! What waits at the sender: frames, of which the first may be sent in part.
+//! The sender's queue: frames. The first may be sent in part.
 
 use std::collections::VecDeque;
 

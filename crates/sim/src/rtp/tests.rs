@@ -140,7 +140,7 @@ fn units_are_settled_beyond_the_reports() {
     assert_eq!(flight.find_losses(Duration::SECOND, at(20), |_| ()), Bytes::new(4000));
     flight.forget(|frame| settled.push(frame));
     assert_eq!(settled, [30, 31, 32, 33]);
-    // 35 to 65, 67 to 97, and 99 and 100, of which no report came.
+    // 35 to 65, 67 to 97, and 99 and 100: no report came about these.
     assert_eq!(flight.lose_all(at(30), |_| ()), Bytes::new(64_000));
     assert_eq!(flight.bytes(), Bytes::ZERO);
 }

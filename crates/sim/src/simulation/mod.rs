@@ -194,8 +194,8 @@ impl Simulation {
         while !self.run_slice(until, u64::MAX) {}
     }
 
-    /// Like [`Simulation::run_until`], but handles at most this many events, so that a caller who wants to stop a run
-    /// need not wait for a busy stretch of simulated time. Returns whether `until` was reached.
+    /// Like [`Simulation::run_until`], but handles at most this many events, so that a caller can stop a run without
+    /// waiting for the end of a busy stretch of simulated time. Returns whether `until` was reached.
     pub fn run_slice(&mut self, until: Time, events: u64) -> bool {
         let until = until.min(self.end);
         if self.stalled.is_some() {

@@ -193,16 +193,16 @@ fn overload_is_turned_away() {
     assert!(group.rejected > 100 && group.completed > 50, "{group:?}");
 }
 
-/// The arrival time and size of a transfer depend neither on other flows nor on its own fate: beside another flow, or
+/// The arrival time and size of a transfer depend neither on other flows nor on its own fate: next to another flow, or
 /// over a slower link, the same number arrive; with other sizes they arrive at the same times.
 #[test]
 fn draws_are_a_flows_own() {
     let arrived = |network| transfers(&run(network)).arrived;
     let load = poisson(Rate::from_mbps(2));
     let alone = arrived(path(vec![(reno(), load.clone())], 20, vec![], vec![], 20));
-    let beside =
+    let loaded =
         path(vec![(reno(), load.clone()), (reno(), poisson(Rate::from_mbps(1)))], 20, vec![], vec![], 20);
-    assert_eq!(arrived(beside), alone);
+    assert_eq!(arrived(loaded), alone);
     let slow = path(vec![(reno(), load)], 200, vec![], vec![], 20);
     assert_eq!(arrived(slow), alone);
     let point = |value, p| CdfPoint { value: Bytes::new(value), probability: Probability::clamped(p) };

@@ -6,8 +6,8 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use crate::fixtures::{path, reno, run};
 
-/// Five flows that each transfer 30 kB, one every 200 ms. Their controllers come from one factory, of which it is known or
-/// not that they start alike.
+/// Five flows that each transfer 30 kB, one every 200 ms. Their controllers come from one factory. `alike` says whether
+/// they are known to start alike.
 fn network(alike: bool) -> Network {
     let Transport::Tcp { cc, params, ack } = reno() else { panic!("a TCP") };
     let cc = if alike { cc.starting_alike() } else { cc };
@@ -35,8 +35,8 @@ fn waiting_does_not_show() {
     );
 }
 
-/// A flow of which another is an example waits for its start: then it has a stream. Its stream stays as it was last when
-/// nothing can happen to it any more.
+/// A flow that is represented by another one has no stream before its start. Once nothing can happen to a flow any
+/// more, its stream stays as it was last.
 #[test]
 fn streams_appear_and_stay() {
     let streams_at = |ms| {

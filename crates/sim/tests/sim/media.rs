@@ -152,7 +152,7 @@ fn overhead_counts_in_the_queue() {
 }
 
 /// A trace of one packet per 2 ms, and a pause of 50 ms in each 100 ms: a saturated link has 26 opportunities per 100
-/// ms, each of which takes 1504 bytes, which is 1.0027 packets.
+/// ms. Each takes 1504 bytes, which is 1.0027 packets.
 #[test]
 fn a_link_follows_its_trace() {
     let text: String = (0..25).map(|i| format!("{}\n", i * 2)).chain(["100\n".to_owned()]).collect();

@@ -173,7 +173,7 @@ fn rows_do_not_grow_with_traffic() {
     assert!(large < 4 * small, "{large} rows against {small}");
 }
 
-/// Reno beside short connections and datagrams, with losses.
+/// Reno with short connections and datagrams, and with losses.
 pub(crate) fn mixed(state: StateRecording) -> RunResult {
     let size = SizeDistribution::Exponential { mean: Bytes::new(40_000) };
     let load = Some(Rate::from_mbps(1));

@@ -79,7 +79,7 @@ impl Sender {
         prefetch_first(self, HOT);
     }
 
-    /// Asks for the memory that the next ACK needs beside this: the controller.
+    /// Prefetches the memory that the next ACK needs in addition to this: the controller.
     #[inline]
     pub fn prefetch_details(&self) {
         prefetch(&*self.cc);
@@ -356,8 +356,8 @@ impl Sender {
         }
     }
 
-    /// What the controller wants of an ACK beside its sample. Marked cold, so that it costs nothing where no controller
-    /// asks.
+    /// What the controller wants of an ACK in addition to its sample. Marked cold, so that it costs nothing where no
+    /// controller asks.
     #[cold]
     fn inquire(&mut self, packet: &Packet, sample: &mut AckSample, path: &PathView) {
         if self.needs.one_way {

@@ -2,8 +2,8 @@
 //!
 //! Linux does not offer all that its buffer holds, but only what it has seen that it can hold: a threshold
 //! (`rcv_ssthresh`) starts at 64 KiB and rises by two full segments, or twice the segment if that is more, for each
-//! segment that arrives with little enough memory beside its data (`tcp_grow_window`). It stops at the clamp (the
-//! share of the buffer that the scaling ratio allows) and at the free memory. Each time it rises, the receiver
+//! segment that arrives with little enough memory in addition to its data (`tcp_grow_window`). It stops at the clamp
+//! (the share of the buffer that the scaling ratio allows) and at the free memory. Each time it rises, the receiver
 //! acknowledges at once, so that the sender hears of the larger window and its own window grows with each segment in
 //! slow start. Out-of-order data occupy memory until the gap before them is filled; a segment that follows the last one
 //! joins its buffer, if it came from a sender's memory.

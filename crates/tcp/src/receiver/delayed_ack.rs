@@ -99,7 +99,8 @@ impl DelayedAck {
         self.rules.policy != AckPolicy::Immediate
     }
 
-    /// What an ACK of the pending segments says of them: their mark, or, dithered, the one that leaves the least owed.
+    /// What an ACK of the pending segments says about them: their mark, or, dithered, the one that leaves the least
+    /// owed.
     #[inline]
     pub(super) fn mark(&self) -> Mark {
         match self.mark {

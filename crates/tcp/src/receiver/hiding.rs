@@ -1,7 +1,7 @@
 //! A receiver that hides marks.
 //!
 //! It tells its sender of fewer marks than have arrived, to get more than its share: a misbehaviour that ECN alone cannot
-//! exclude (RFC 3168 section 7, RFC 3540). What it hides, it treats as if it had arrived unmarked.
+//! exclude (RFC 3168 section 7, RFC 3540). It treats a hidden mark as if the packet had arrived unmarked.
 
 use windtunnel_algorithm::RandomStream;
 use windtunnel_units::Probability;
@@ -40,7 +40,7 @@ mod tests {
         *Hiding::new(&AckParams { hide_marks, ..AckParams::default() }).expect("a cheat")
     }
 
-    /// A mark is what a queue wrote over the sender's code point. What was not ECN-capable, or bleached, stays so.
+    /// A mark is what a queue wrote over the sender's code point. A packet that was Not-ECT, or bleached, stays so.
     #[test]
     fn only_marks_are_hidden() {
         let mut hiding = hiding(1.0);

@@ -141,7 +141,7 @@ impl Receiver {
         }
     }
 
-    /// Asks for the memory that the next segment needs beside this.
+    /// Prefetches the memory that the next segment needs in addition to this.
     #[inline]
     pub fn prefetch(&self) {
         prefetch(self.due.as_slices().0);
@@ -436,8 +436,8 @@ impl Receiver {
         self.answer(self.close.snd_nxt(), TcpFlags::NONE);
     }
 
-    /// Acknowledges everything that arrived by a packet with this sequence number, and with these flags beside those of
-    /// an ACK.
+    /// Acknowledges everything that arrived, with a packet of this sequence number and with these flags in addition to
+    /// those of an ACK.
     #[inline]
     fn answer(&mut self, seq: Seq, flags: TcpFlags) {
         self.stats.acks += 1;

@@ -44,10 +44,10 @@ impl Receiver {
         let space = self.option_space();
         let wanted = self.feedback.wanted();
         if wanted > Bytes::ZERO && has_blocks {
-            let beside = (BLOCKS_BEFORE_ACCECN + 1..=SackBlocks::MOST)
+            let fitted = (BLOCKS_BEFORE_ACCECN + 1..=SackBlocks::MOST)
                 .rev()
                 .find(|blocks| Sack::size_of(*blocks) + wanted <= space);
-            sack.truncate(beside.unwrap_or(BLOCKS_BEFORE_ACCECN));
+            sack.truncate(fitted.unwrap_or(BLOCKS_BEFORE_ACCECN));
         }
         let left = space.saturating_sub(Sack::option_size(&sack));
         let accecn = self.feedback.option(left);

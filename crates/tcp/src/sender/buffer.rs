@@ -3,7 +3,7 @@
 //! Linux `net/ipv4/tcp.c` and `tcp_input.c` (`tcp_sndbuf_expand`), compared with recordings of 6.18; spec/congestion-control
 //! section 1.20. The buffer is counted in the kernel's memory: each packet buffer takes its data and a block of its own.
 //! The application writes until the buffer is full, which may be one packet buffer too late. Then it sleeps until a third
-//! of the buffer is free (`sk_stream_min_wspace`), looked at after each ACK, when everything that cwnd allows has been
+//! of the buffer is free (`sk_stream_min_wspace`), checked after each ACK, when everything that cwnd allows has been
 //! sent. SACK frees memory too: adjacent SACKed segments are merged into one packet buffer (`tcp_shift_skb_data`), so that
 //! the application can wake before a loss is repaired.
 //!
@@ -64,7 +64,7 @@ impl SendBuffer {
             autotuned: params.send_autotuning,
             windows: u64::from(windows),
             segment: block.next_power_of_two() + RECORD,
-            empty: Blocks::new(params).beside_payload().get(),
+            empty: Blocks::new(params).without_payload().get(),
             waiting: Bytes::ZERO,
         };
         buffer.grow(endpoint.iw / endpoint.mss());

@@ -170,9 +170,9 @@ impl Sender {
         }
     }
 
-    /// What is in flight where the inflation is not what duplicate ACKs were counted to have delivered.
+    /// The amount in flight where the inflation differs from what duplicate ACKs were counted to have delivered.
     #[cold]
-    pub(super) fn in_flight_beside_inflation(&self, in_flight: u64) -> u64 {
+    pub(super) fn in_flight_apart_from_inflation(&self, in_flight: u64) -> u64 {
         if self.inflation() == Bytes::ZERO {
             return in_flight;
         }

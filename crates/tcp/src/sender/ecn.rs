@@ -244,7 +244,7 @@ impl EcnSender {
         }
     }
 
-    /// What [`EcnSender::counts`] will say of the same ACK.
+    /// What [`EcnSender::counts`] will say about the same ACK.
     pub(super) fn foretold_counts(&self, ce: bool, sce: bool, delivered: Amount) -> EcnFeedback {
         match &self.scheme {
             Scheme::AccEcn(accecn) => accecn.counts(),

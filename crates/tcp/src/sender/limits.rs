@@ -17,7 +17,7 @@ pub enum Limited {
     Pacing = 3,
     /// The connection is not established yet.
     Handshake = 4,
-    /// Enough of the connection stands in the queue of its own host (TCP small queues).
+    /// Enough of the connection is in the queue of its own host (TCP small queues).
     Host = 5,
     /// The send buffer is full: the application has more to send.
     SendBuffer = 6,

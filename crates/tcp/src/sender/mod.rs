@@ -171,7 +171,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Asks for the memory that the next ACK needs beside this: the oldest segment and the controller.
+    /// Prefetches the memory that the next ACK needs in addition to this: the oldest segment and the controller.
     #[inline]
     pub fn prefetch(&self) {
         self.board.prefetch();

@@ -280,8 +280,8 @@ mod tests {
         }
     }
 
-    /// Four segments that leave together take four intervals, half of which are forgiven if they are late. The burst with
-    /// the tenth segment is the first that is paced, and as late as can be.
+    /// Four segments that leave together take four intervals; half of these are forgiven if they are late. The burst
+    /// with the tenth segment is the first that is paced, and as late as can be.
     #[test]
     fn bursts() {
         let mut pacer = pacer();

@@ -45,8 +45,8 @@ pub(crate) struct RateSampler {
     app_limited: Option<Bytes>,
     next_round_delivered: Bytes,
     sampled: Option<Sampled>,
-    /// The bytes and the time of which [`RateSampler::latest`] is the quotient: seldom asked for. Zero before the first
-    /// sample.
+    /// The bytes and the time whose quotient is [`RateSampler::latest`], which is seldom asked for. Zero before the
+    /// first sample.
     latest: (Bytes, Duration),
 }
 

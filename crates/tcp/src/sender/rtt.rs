@@ -1,7 +1,7 @@
 //! Round-trip time estimation, and the retransmission timeout that follows from it.
 //!
 //! RFC 6298 section 2: `RTO = srtt + max(G, 4 rttvar)`, at least 1 s. Linux (`net/ipv4/tcp_input.c`,
-//! `tcp_rtt_estimator`) differs in three ways, all of which allow a short timeout on a steady path without early
+//! `tcp_rtt_estimator`) differs in three ways. All three allow a short timeout on a steady path without early
 //! expiries on an unsteady one: the variance term, not the sum, has a floor (200 ms); the term is the largest
 //! deviation of the last round trip and decays only once per round trip; samples below the average raise the
 //! deviation eight times more slowly. spec/congestion-control section 1.3.
@@ -209,8 +209,9 @@ mod tests {
         assert_eq!(falling.rto(), Duration::from_micros(90_000 + 203_750));
     }
 
-    /// Linux: at the end of a round trip the deviation in force falls by a quarter of what lies above the largest of that
-    /// round trip. The rise above leaves 550 ms; mdev shrinks to 412.5 ms and, in the second round trip, to 309.375 ms.
+    /// Linux: at the end of a round trip the deviation in force falls by a quarter of its excess over the largest of
+    /// that round trip. The rise above leaves 550 ms; mdev shrinks to 412.5 ms and, in the second round trip, to
+    /// 309.375 ms.
     #[test]
     fn linux_forgets_by_quarters() {
         let mut rtt = estimator(RtoRule::Linux, None);

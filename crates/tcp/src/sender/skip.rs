@@ -1,12 +1,12 @@
 //! Random skips: a segment that never left shows who acknowledges what has not arrived.
 //!
-//! Optimistic ACKs need nothing but the sequence numbers that come next, which everybody can guess. So the sender now and
-//! then leaves out a segment of new data and sends those behind it (Savage et al. 1999; Sherwood, Bhattacharjee and Braud,
-//! "Misbehaving TCP receivers can cause Internet-wide congestion collapse", 2005, section 5; QUIC leaves out packet numbers
-//! for the same purpose, RFC 9000 section 21.4). An honest receiver reports the hole by SACK, one round trip later, and gets the
-//! segment then. Whoever acknowledges it before has been exposed: nobody can have received it, whatever the network lost,
-//! delayed or doubled. The sender resets such a connection, as Sherwood et al. do. A floor for cwnd instead would leave the
-//! attacker a sender that never repairs anything and never stops.
+//! Optimistic ACKs need nothing but the sequence numbers that come next, which are easy to guess. So the sender now
+//! and then leaves out a segment of new data and sends those behind it (Savage et al. 1999; Sherwood, Bhattacharjee and
+//! Braud, "Misbehaving TCP receivers can cause Internet-wide congestion collapse", 2005, section 5; QUIC leaves out
+//! packet numbers for the same purpose, RFC 9000 section 21.4). An honest receiver reports the hole by SACK, one round
+//! trip later, and gets the segment then. A receiver that acknowledges it earlier is exposed: it cannot have received
+//! it, whatever the network lost, delayed or doubled. The sender resets such a connection, as Sherwood et al. do. A
+//! floor for cwnd instead would leave the attacker a sender that never repairs anything and never stops.
 //!
 //! The distance to the next skip is geometric, so that no receiver can tell where it is; its mean is `1 / skip_probability`
 //! segments. One segment at a time is left out, in Open only, when more data follow for which the window has room, and not

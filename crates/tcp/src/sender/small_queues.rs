@@ -1,4 +1,4 @@
-//! TCP small queues: how much of a connection may stand in the queue of its own host, which is that of its network
+//! TCP small queues: how much of a connection may be in the queue of its own host, which is that of its network
 //! interface.
 //!
 //! A segment waits while as much memory as the limit, or more, is occupied by packets of the connection that have not
@@ -11,7 +11,7 @@
 //! The memory of a packet is its payload, the block of its headers (`header_block`) and its record, measured on Linux 6.18
 //! (`SO_MEMINFO`: a sender with a closed window queues 2280 bytes for each segment of 1448). A burst is one packet until the network card divides it: it has
 //! one record, and its memory is free when its last segment has left. Linux's count starts at one, so a count equal to
-//! the limit is over it. SYNs and FINs occupy a record; an ACK without data counts 2 bytes, and wakes nobody when it
+//! the limit is over it. SYNs and FINs occupy a record; an ACK without data counts 2 bytes, and wakes no sender when it
 //! leaves (`skb_set_tcp_pure_ack`).
 //!
 //! What leaves regardless of cwnd, because a timer asked for it or a recovery starts with it, is not withheld either.
@@ -40,7 +40,7 @@ struct HostPacket {
     memory: Bytes,
 }
 
-/// The packets of a connection that stand in its host.
+/// The packets of a connection that are in its host.
 #[derive(Debug)]
 pub(super) struct SmallQueues {
     limit_output: Bytes,
@@ -61,7 +61,7 @@ impl SmallQueues {
         let queues = || {
             Box::new(SmallQueues {
                 limit_output: params.limit_output_bytes,
-                record: Blocks::new(params).beside_payload(),
+                record: Blocks::new(params).without_payload(),
                 packets: VecDeque::new(),
                 memory: Bytes::ZERO,
                 newest: Seq::SYN,

@@ -166,7 +166,7 @@ impl Sender {
     pub(super) fn has_room(&self) -> bool {
         let mut in_flight = self.board.in_flight().segments;
         if self.params.inflation != Inflation::Outstanding {
-            in_flight = self.in_flight_beside_inflation(in_flight);
+            in_flight = self.in_flight_apart_from_inflation(in_flight);
         }
         if self.state == CaState::Disorder && !self.params.limited_transmit {
             // Data delivered out of order permit no new transmission before a loss is declared.

@@ -180,7 +180,7 @@ mod tests {
 
     const MSS: Bytes = Bytes::new(1000);
 
-    /// RFC 2861 section 3.2: 100 segments, of which at most 40 were used, become (100 + 40) / 2. Outside of Open
+    /// RFC 2861 section 3.2: 100 segments with at most 40 of them used become (100 + 40) / 2. Outside of Open
     /// nothing happens, and the use in that time still counts (Linux `tcp_cwnd_application_limited`).
     #[test]
     fn decays_half_of_the_way() {

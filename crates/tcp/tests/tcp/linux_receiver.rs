@@ -1,4 +1,4 @@
-//! The receiver beside Linux's own: the same segments arrive at the same times, and every ACK has to be equal.
+//! The receiver compared with Linux's own: the same segments arrive at the same times, and every ACK has to be equal.
 //!
 //! The expectation is what a Linux kernel's unmodified receiver answered (`data/linux_receiver.json` of the validation,
 //! recorded by `python -m windtunnel.validation.recorder --receiver`; five recordings of each script): after which
@@ -144,7 +144,7 @@ fn replay(script: &Script<'_>) -> (u64, Vec<(u64, Answer)>) {
         receiver.on_segment(&segment, now);
         collect(&mut receiver, n + 1, now);
     }
-    // A FIN that nobody acknowledges is repeated for ever.
+    // A FIN that is never acknowledged is repeated for ever.
     let last_us = script.rows("answers").last().map_or(0, |row| row[0]);
     let end = established + Duration::from_micros(last_us) + QUIET;
     while let Some(timer) = receiver.next_timer().filter(|timer| *timer < end) {

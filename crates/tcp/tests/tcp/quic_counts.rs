@@ -142,7 +142,7 @@ fn marks_are_heard_exactly() {
 
 /// RFC 9000 section 13.4.2.1: ECN is given up if acknowledged packets are missing in the counts (bleached), if the counts are
 /// missing (stripped), if a code point is counted that was never sent (re-marked), and if counts go back while others grow. What the
-/// ACK said of marks is then not heard.
+/// ACK said about marks is then not heard.
 #[test]
 fn validation() {
     for (counts, what) in [
@@ -166,7 +166,7 @@ fn validation() {
     let mut lab = Lab::new(Ecn::Ect0, Feedback::Counts);
     lab.ack(2, Some([2, 0, 0]), &[]);
     lab.ack(4, Some([1, 0, 3]), &[]);
-    assert!(!lab.uses_ecn(), "written by somebody else");
+    assert!(!lab.uses_ecn(), "not the sender's code point");
 }
 
 /// Section 17.8: a sender that hears SCE takes ECT(1) for its mark, not for a fault.
@@ -195,8 +195,8 @@ fn overtaken() {
     assert!(lab.uses_ecn());
 }
 
-/// With two SACK blocks there is no room for the counts beside timestamps: their absence is no fault, and the next counts include
-/// what those ACKs delivered. A retransmission is sent Not-ECT, and is not missed.
+/// With two SACK blocks there is no room for the counts next to timestamps: their absence is no fault, and the next
+/// counts include what those ACKs delivered. A retransmission is sent Not-ECT, and is not missed.
 #[test]
 fn losses() {
     let mut lab = Lab::new(Ecn::Ect0, Feedback::Counts);
@@ -253,6 +253,6 @@ fn receiver() {
     assert_eq!(give(3, Ecn::Ce).map(|(_, counts)| counts), Some(Some([2, 0, 2])), "a duplicate");
     assert_eq!(give(4, Ecn::Ect1), None);
     assert_eq!(give(5, Ecn::NotEct), counted([2, 1, 2]));
-    assert_eq!(give(7, Ecn::Ect0), Some((Bytes::new(12 + 16), Some([3, 1, 2]))), "beside a block");
+    assert_eq!(give(7, Ecn::Ect0), Some((Bytes::new(12 + 16), Some([3, 1, 2]))), "next to a block");
     assert_eq!(give(9, Ecn::Ect0), Some((Bytes::new(20), None)), "two blocks");
 }

@@ -3,7 +3,7 @@
 //! The capture point may be anywhere on the path. A sender knows of an acknowledgement only once it has arrived, so
 //! where the way from the capture point to the sender takes a notable part of the round trip, acknowledgements are
 //! applied when the sender has seen them: when its timestamps echo theirs (RFC 7323 section 3), else after the least
-//! time between the capture point and the sender. What is in flight is then the sender's own number, wherever the
+//! time between the capture point and the sender. The amount in flight is then the sender's own number, wherever the
 //! capture was made.
 
 mod ahead;

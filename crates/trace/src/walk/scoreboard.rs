@@ -21,7 +21,7 @@ struct Sent {
     fate: Fate,
 }
 
-/// What the acknowledgements say of it.
+/// What the acknowledgements say about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     InFlight,
@@ -51,7 +51,7 @@ pub(super) struct Acked {
     pub(super) sacked: u64,
     /// When the newest delivered segment was sent, of those sent once.
     pub(super) sent_at: Option<u64>,
-    /// The number lies within a segment.
+    /// The number is within a segment.
     pub(super) partial: bool,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Scoreboard {
     pub(super) una: u64,
     pub(super) nxt: u64,
     high_sack: u64,
-    /// All below were looked at for losses.
+    /// All below were examined for losses.
     looked: u64,
     pub(super) in_flight: u64,
     /// Bytes that duplicate acknowledgements without SACK stand for.
@@ -222,8 +222,8 @@ impl Scoreboard {
         self.sent.get(n).filter(|sent| sent.start <= seq).map(|_| n)
     }
 
-    /// Parts the segment that `seq` lies within. Returns whether there is one: of data that were not captured, nobody
-    /// knows where segments end.
+    /// Splits the segment that contains `seq`. Returns whether there is one: for data that were not captured, the ends
+    /// of segments are unknown.
     fn split(&mut self, seq: u64) -> bool {
         let Some(n) = self.find(seq).filter(|&n| self.sent[n].start < seq) else { return false };
         let mut upper = self.sent[n];

@@ -96,7 +96,7 @@ impl Connection {
         Connection { bbr, now: START, delivered: Bytes::ZERO, lost: Bytes::ZERO }
     }
 
-    /// An ACK of `packets` of 1000 per second, of which none left in this round; `change` alters it.
+    /// An ACK of `packets` of 1000 per second, none sent in this round; `change` alters it.
     fn ack(&mut self, after: u64, packets: u64, change: impl FnOnce(&mut AckSample, &mut PathView)) {
         self.now += after;
         let amount = MSS * packets;

@@ -12,7 +12,8 @@ use crate::state::CaState;
 const INITIAL_CWND: u64 = 10;
 /// The round trip that counts before one is known.
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
-/// Bursts for which cwnd has room beside the product: in the host's queue, in its interface, and at the receiver.
+/// Bursts for which cwnd has room in addition to the product: in the host's queue, in its interface, and at the
+/// receiver.
 const BURSTS_IN_HOSTS: u64 = 3;
 /// Of aggregation, at most what arrives in this many microseconds counts.
 const MOST_AGGREGATION: u64 = 100_000;
@@ -101,7 +102,7 @@ impl Bbr {
         even + if self.mode == Mode::ProbeBw && self.phase == 0 { 2 } else { 0 }
     }
 
-    /// What is in flight at a gain.
+    /// The amount in flight at a gain.
     pub(super) fn inflight(&self, bandwidth: Bandwidth, gain: Gain) -> u64 {
         self.with_budget(self.product(bandwidth, gain))
     }

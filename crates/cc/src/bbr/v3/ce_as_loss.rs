@@ -1,9 +1,9 @@
 //! CE as a loss: how the draft's rules answer it (draft-ietf-ccwg-bbr, section "ECN").
 //!
-//! The draft specifies no answer of its own, but demands one: who sends ECT must treat CE as congestion. The one that needs no new
-//! constant is that to a loss. A marked segment goes through `NoteLoss` and `HandleLostPacket` as a lost one does, counts where
-//! losses are compared with what was in flight, and differs in one point: a mark is never spurious, so that no undo returns what
-//! it ended.
+//! The draft specifies no answer of its own, but demands one: a sender of ECT must treat CE as congestion. The one that
+//! needs no new constant is that to a loss. A marked segment goes through `NoteLoss` and `HandleLostPacket` as a lost
+//! one does, counts where losses are compared with what was in flight, and differs in one point: a mark is never
+//! spurious, so that no undo returns what it ended.
 //!
 //! A receiver that counts marks (DCTCP's, `AccECN`) tells how many segments were marked. The echo of RFC 3168 tells once per round
 //! trip that any was; the draft has rules for senders that find one loss per round trip at most, and they are used: any is too much

@@ -60,7 +60,7 @@ impl Bbr3 {
         }
     }
 
-    /// What the probe's ACKs say of the long-term bound.
+    /// What the probe's ACKs say about the long-term bound.
     fn adapt_long_term(&mut self, ack: &AckSample, path: &PathView) {
         if self.round_start && self.ack_phase == AckPhase::ProbeStarting {
             self.ack_phase = AckPhase::ProbeFeedback;

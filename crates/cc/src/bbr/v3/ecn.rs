@@ -51,7 +51,7 @@ impl EcnRule {
     pub(super) const OFF: EcnRule = EcnRule { low: false, max_rtt: Duration::ZERO };
 }
 
-/// What marks say of the path.
+/// What marks say about the path.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about the flow")]
 #[derive(Debug)]
 pub(super) struct Ecn {

@@ -1,10 +1,10 @@
 //! BBR's third version (draft-ietf-ccwg-bbr; Linux branch google/bbr v3) and its second (Linux branch v2alpha;
 //! spec/congestion-control section 3.23).
 //!
-//! The model has bounds beside bandwidth and round trip: what may be in flight in the long term, found where probing lost more
-//! than 2 %, and bandwidth and amount in flight in the short term, lowered by 30 % in each round with losses and forgotten
-//! with the next probe. The path is probed less often than by version 1, every two to three seconds or as often as Reno would
-//! need at this window, so that Reno and CUBIC get a share:
+//! In addition to bandwidth and round trip, the model has bounds. The long-term bound on the data in flight is found
+//! where probing lost more than 2 %. The short-term bounds on bandwidth and data in flight fall by 30 % in each round
+//! with losses, and are forgotten with the next probe. Version 3 probes the path less often than version 1: every two
+//! to three seconds, or as often as Reno would need at this window, so that Reno and CUBIC get a share:
 //!
 //! - Startup ends also when more than 2 % are lost in a round of a recovery;
 //! - `ProbeBW` is a cycle of four: down (drains), cruise (leaves 15 % of the long-term bound free for others), refill (a round

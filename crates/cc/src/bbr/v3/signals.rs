@@ -1,5 +1,5 @@
-//! What delivery and loss say of the path: rounds, bandwidth, the bounds of the short term, aggregation, and whether the path
-//! is full.
+//! What delivery and loss say about the path: rounds, bandwidth, the bounds of the short term, aggregation, and whether
+//! the path is full.
 
 use windtunnel_units::Time;
 
@@ -191,7 +191,7 @@ impl Bbr3 {
         }
     }
 
-    /// Startup has filled the queue: what was delivered of it is the long-term bound.
+    /// Startup has filled the queue: the amount delivered of it is the long-term bound.
     pub(super) fn leave_full_startup(&mut self) {
         self.full_bw_reached = true;
         self.bounds.long = self.product(self.max_bw()).max(self.inflight_latest);

@@ -62,7 +62,7 @@ impl Bbr3 {
         self.min_rtt.map_or(self.iw, |rtt| bw * rtt.as_secs_f64())
     }
 
-    /// What is in flight at a gain, with room for bursts and for a probe of small products.
+    /// The amount in flight at a gain, with room for bursts and for a probe of small products.
     pub(super) fn inflight(&self, bw: f64, gain: f64) -> f64 {
         self.with_budget(self.product(bw) * gain)
     }

@@ -1,4 +1,4 @@
-//! Compound TCP: Reno's window, and beside it one that delay drives.
+//! Compound TCP: Reno's window plus a window driven by delay.
 //!
 //! Tan, Song, Zhang and Sridharan, "A Compound TCP approach for high-speed and long distance networks" (2006);
 //! draft-sridharan-tcpm-ctcp-02; spec/congestion-control section 3.13. The window W is the sum of Reno's, cwnd, and of
@@ -95,7 +95,7 @@ impl Default for CompoundParams {
 
 impl Params for CompoundParams {
     const NAME: &'static str = "compound";
-    const SUMMARY: &'static str = "Reno's window, and beside it one that delay drives";
+    const SUMMARY: &'static str = "Reno's window plus a window driven by delay";
 
     fn check(&self) -> Result<(), OutOfRange> {
         check::positive("alpha", self.alpha)?;
@@ -410,7 +410,7 @@ mod tests {
 
     /// Section 3.13: Reno's part grows by a segment for each window delivered.
     #[test]
-    fn reno_grows_beside_it() {
+    fn reno_grows_with_it() {
         let mut compound = Compound::new(&CompoundParams::default());
         let mut credit = Credit::default();
         assert_eq!((compound.grow(100, 99, &mut credit), compound.grow(100, 1, &mut credit)), (100, 101));

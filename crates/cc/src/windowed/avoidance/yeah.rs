@@ -10,7 +10,7 @@
 //! A flow of Reno on the same path would take what an emptied queue leaves. YeAH therefore keeps a count of its window
 //! that Reno would have (`reno_count`), below which it does not empty the queue, and after 16 rounds in slow mode takes it
 //! that others fill the queue: a loss then takes a half. Before, a loss takes Q, between an eighth and a half.
-//! After more than 50 fast rounds nobody else is there, and the count starts anew.
+//! After more than 50 fast rounds no other flow is there, and the count starts anew.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ struct Yeah {
     /// Rounds in slow mode since the last fast one.
     slow_rounds: u32,
     fast_rounds: u32,
-    /// The window that Reno would have beside it.
+    /// The window that Reno would have.
     reno_count: u64,
 }
 

@@ -49,7 +49,7 @@ pub trait ResponseParams: AnyParams {
         false
     }
 
-    /// Returns how the flow treats SCE beside the decrease.
+    /// Returns how the flow treats SCE apart from the decrease.
     fn sce_rules(&self) -> SceRules {
         SceRules::default()
     }
@@ -89,7 +89,7 @@ pub struct Moment {
     pub md: f64,
 }
 
-/// How a flow treats SCE beside the decrease. The default is that of MDS.
+/// How a flow treats SCE apart from the decrease. The default is that of MDS.
 #[expect(clippy::struct_excessive_bools, reason = "independent rules")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SceRules {

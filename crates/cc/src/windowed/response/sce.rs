@@ -95,7 +95,7 @@ impl Params for DctcpSceParams {
     }
 }
 
-/// What both have, beside what one SCE takes: their answers are otherwise the same.
+/// What both share. They differ only in what one SCE takes.
 trait TakesPartOfSegment: Params {
     fn cut(&self) -> Cut;
     fn to_ce(&self) -> ToCe;

@@ -67,7 +67,7 @@ struct Ack {
     lost: u64,
     app_limited: bool,
     cwnd_limited: bool,
-    /// What is in flight now.
+    /// The amount in flight now.
     in_flight: u64,
     rtt: Duration,
     /// Marked CE of what is newly delivered.

@@ -139,7 +139,7 @@ fn the_bound_rises() {
         // The next round, whose ACK still counts in the old one: 50 of 100; then one per 101 / 2.
         (start, 50, 101.0),
         (inside, 51, 103.0),
-        // One per 103 / 4: 27, of which 1.25 are left; 25.25; 26.25.
+        // One per 103 / 4: 27, which leaves 1.25; 25.25; 26.25.
         (start, 1, 103.0),
         (inside, 26, 104.0),
         (inside, 24, 104.0),

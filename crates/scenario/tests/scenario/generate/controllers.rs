@@ -6,7 +6,7 @@ use super::Draft;
 const DELAY_BASED: [&str; 9] =
     ["vegas", "illinois", "compound", "yeah", "veno", "cdg", "nv", "lp", "ledbat-pp"];
 
-/// Controllers that react to losses, beside Reno and CUBIC.
+/// Controllers that react to losses, in addition to Reno and CUBIC.
 const LOSS_BASED: [&str; 8] = ["highspeed", "htcp", "bic", "hybla", "westwood", "binomial", "sqrt", "iiad"];
 
 impl Draft {

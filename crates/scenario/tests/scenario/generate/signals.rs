@@ -1,4 +1,4 @@
-//! AQMs that differ in how they signal: MDS variants, the step, the n-th marker, and the SCE ramp beside an AQM.
+//! AQMs that differ in how they signal: MDS variants, the step, the n-th marker, and the SCE ramp of an AQM.
 
 use super::Draft;
 
@@ -54,7 +54,7 @@ impl Draft {
         }
     }
 
-    /// A ramp beside an AQM.
+    /// The ramp of an AQM.
     pub(super) fn sce_ramp(&mut self) {
         let target = self.random.log(1_000, 1_000_000_000);
         let end = self.random.log(1, target);

@@ -160,8 +160,9 @@ const MARKING: &str = "duration = \"60 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n
     queue = { kind = \"codel\", ecn = true, ecn_mode = \"rfc3168\" }\n[[flow]]\nrtt = \"40 ms\"\ncc = \"reno\"\necn = \"rfc3168\"\n\
     tcp = { ecn_nonce = true }\n";
 
-/// Whoever conceals a mark has to guess a nonce: half of the marks are found out, within five standard errors, unless one ACK
-/// covers several. With nonces the concealment costs goodput; without them it gains, and an honest receiver loses nothing by them.
+/// A receiver that conceals a mark has to guess a nonce: half of the marks are found out, within five standard errors,
+/// unless one ACK covers several. With nonces the concealment costs goodput; without them it gains, and an honest
+/// receiver loses nothing by them.
 #[test]
 fn nonces_find_out_concealed_marks() {
     let honest = run(MARKING, &[]);

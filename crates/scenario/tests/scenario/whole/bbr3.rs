@@ -137,7 +137,7 @@ fn the_application_does_not_end_startup() {
     }
 }
 
-/// Beside Reno over one product of queue, it leaves Reno more than version 1 does.
+/// Next to Reno, over a queue of one bandwidth-delay product, it leaves Reno more than version 1 does.
 #[test]
 fn room_for_reno() {
     let reno = |cc: &str| {
@@ -149,7 +149,7 @@ fn room_for_reno() {
     };
     let first = reno("\"bbr\"");
     for cc in VERSIONS {
-        assert!(reno(cc) > first, "{cc}: {} beside {first}", reno(cc));
+        assert!(reno(cc) > first, "{cc}: {}, version 1 {first}", reno(cc));
     }
 }
 
@@ -197,7 +197,8 @@ fn down_leads_to_the_next_probe() {
     assert!((1.0..3.1).contains(&(to - from)), "{from} to {to}");
 }
 
-/// Whoever pauses has an empty queue without `ProbeRTT`: it is skipped if five seconds without a lower round trip end in a pause.
+/// A flow that pauses has an empty queue without `ProbeRTT`: the phase is skipped if five seconds without a lower round
+/// trip end in a pause.
 #[test]
 fn a_pause_replaces_probe_rtt() {
     for cc in VERSIONS {
@@ -270,7 +271,7 @@ fn a_late_packet_does_not_bring_startup_back() {
 }
 
 /// The draft's flow next to one of CUBIC, both with ECN, 50 Mbit/s and 40 ms.
-fn beside_cubic(cc: &str, queue: &str) -> RunResult {
+fn next_to_cubic(cc: &str, queue: &str) -> RunResult {
     let text = format!(
         "duration = \"10 s\"\nendpoints = \"linux\"\n[bottleneck]\nrate = \"50 Mbit/s\"\nqueue = {queue}\n\
          [[flow]]\ncc = {cc}\nrtt = \"40 ms\"\necn = true\n[[flow]]\ncc = \"cubic\"\nrtt = \"40 ms\"\necn = true\n"
@@ -278,14 +279,14 @@ fn beside_cubic(cc: &str, queue: &str) -> RunResult {
     run(&text, &[])
 }
 
-/// Who sends ECT answers CE (draft-ietf-ccwg-bbr, section "ECN"): the queue of FQ-CoDel is a third of what it is without the answer at
-/// most, and CUBIC has twice the rate in DualPI2's classic queue. What is not answered is not counted as an answer, in BBR's first
-/// version either.
+/// A sender of ECT answers CE (draft-ietf-ccwg-bbr, section "ECN"): the queue of FQ-CoDel is at most a third of what it
+/// is without the answer, and CUBIC has twice the rate in DualPI2's classic queue. Marks that are not answered do not
+/// count as answered, and neither do they in BBR's first version.
 #[test]
 fn marks_are_losses_to_the_draft() {
     let fq_codel = "{ kind = \"fq_codel\", ecn_mode = \"rfc3168\" }";
     let [loss, none, first] = ["\"bbr3\"", "{ kind = \"bbr3\", ce = \"none\" }", "\"bbr\""].map(|cc| {
-        let result = beside_cubic(cc, fq_codel);
+        let result = next_to_cubic(cc, fq_codel);
         let queue = result.summary.queues[0].sojourn_ms.as_ref().expect("packets").mean;
         (queue, result.summary.flows[0].ecn_reductions.expect("it has a controller"))
     });
@@ -294,6 +295,6 @@ fn marks_are_losses_to_the_draft() {
     assert_eq!((none.1, first.1), (0, 0), "answers that reduce nothing");
 
     let [loss, none] = ["\"bbr3\"", "{ kind = \"bbr3\", ce = \"none\" }"]
-        .map(|cc| beside_cubic(cc, "{ kind = \"dualpi2\" }").summary.flows[1].goodput_mbps);
+        .map(|cc| next_to_cubic(cc, "{ kind = \"dualpi2\" }").summary.flows[1].goodput_mbps);
     assert!(loss > 2.0 * none, "{loss} Mbit/s, {none} without an answer");
 }

@@ -37,7 +37,7 @@ fn queued(result: &RunResult) -> f64 {
 }
 
 /// Sections 2.1 and 3: n flows share the path, which is full, and hold about n/delta packets in the queue. The window swings around
-/// that. The default finds that nobody else is there, so nothing is lost; other deltas are tested without the other mode.
+/// that. The default finds no competing flow, so nothing is lost; other deltas are tested without the other mode.
 #[test]
 fn n_flows_hold_n_over_delta_packets() {
     for (n, delta, switches) in
@@ -57,9 +57,9 @@ fn n_flows_hold_n_over_delta_packets() {
     }
 }
 
-/// Section 2.2: the competitive mode keeps a share beside Reno, which starves the default mode.
+/// Section 2.2: the competitive mode keeps a share next to Reno, which starves the default mode.
 #[test]
-fn keeps_its_share_beside_reno() {
+fn keeps_its_share_next_to_reno() {
     let share = |cc: &str| {
         let rates = goodputs(&steady(&[cc, "\"reno\""], 120, "2 bdp", ""));
         rates[0] / (rates[0] + rates[1])
@@ -69,7 +69,8 @@ fn keeps_its_share_beside_reno() {
     assert!(alone < 0.15, "{alone}");
 }
 
-/// Losses that no queue makes change nothing: 1 % of them costs 1 % of the path, and the flow does not compete with anybody.
+/// Losses that no queue makes change nothing: 1 % of them costs 1 % of the path, and the flow does not enter the
+/// competitive mode.
 #[test]
 fn withstands_random_losses() {
     let result = steady(&["\"copa\""], 40, "4 bdp", "impair = [{ kind = \"loss\", probability = \"1 %\" }]");

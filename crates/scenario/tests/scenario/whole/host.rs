@@ -83,9 +83,9 @@ fn a_millisecond_in_the_host() {
 /// Flows share their host's interface, which drops some of their packets: on arrival (a short FIFO, RED), from the
 /// middle of the queue (FQ-CoDel's overlimit) and at the head (CoDel). At any time, the senders count in the host
 /// exactly what is in the queue: 2280 bytes for each packet, 832 for a SYN, 2 for the ACK of its answer. The path is the
-/// link alone, so that there are no packets besides those of the link, one of which is in transmission.
+/// link alone, so that there are no packets besides those of the link: one in transmission, the rest in the queue.
 #[test]
-fn what_is_counted_is_what_stands_in_the_queue() {
+fn what_is_counted_is_what_is_in_the_queue() {
     for queue in [
         "{ kind = \"fifo\", limit = \"20 packets\" }",
         "{ kind = \"red\", min = \"15 kB\", max = \"45 kB\", limit = \"60 kB\" }",

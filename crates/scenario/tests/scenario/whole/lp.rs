@@ -4,7 +4,7 @@ use windtunnel_sim::RunResult;
 
 use super::run;
 
-fn beside_reno(cc: &str) -> RunResult {
+fn next_to_reno(cc: &str) -> RunResult {
     let text = format!(
         "duration = \"20 s\"\nendpoints = \"linux\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n\
          queue = {{ kind = \"fifo\", limit = \"100 packets\" }}\n\
@@ -19,7 +19,7 @@ fn beside_reno(cc: &str) -> RunResult {
 #[test]
 fn timestamps_decide_what_linux_does() {
     let delivered = |cc: &str| {
-        let flows = beside_reno(cc).summary.flows;
+        let flows = next_to_reno(cc).summary.flows;
         [flows[0].delivered_bytes.expect("a TCP"), flows[1].delivered_bytes.expect("a TCP")]
     };
     let reno = delivered("\"reno\"");

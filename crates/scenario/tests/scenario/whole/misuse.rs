@@ -37,7 +37,8 @@ fn unresponsive_flows_take_the_link() {
     assert!(goodputs(&neither)[0] > 3.0 * goodputs(&neither)[1], "{:?}", goodputs(&neither));
 }
 
-/// A receiver that hides all marks makes its sender's flow as bold as one that ignores them; one that hides half lies between.
+/// A receiver that hides all marks makes its sender's flow as bold as one that ignores them; one that hides half is
+/// between the two.
 #[test]
 fn hidden_marks_are_not_answered() {
     let share = |probability: &str| {
@@ -50,8 +51,8 @@ fn hidden_marks_are_not_answered() {
     assert!(half > honest && half < all, "{honest} {half} {all}");
 }
 
-/// `SO_MAX_PACING_RATE`: CUBIC capped at 5 Mbit/s of payload sends that, with hardly a queue; beside a flow that leaves it less it
-/// still answers congestion.
+/// `SO_MAX_PACING_RATE`: CUBIC capped at 5 Mbit/s of payload sends that, with hardly a queue. Next to a flow that
+/// leaves it less, it still answers congestion.
 #[test]
 fn a_cap_on_the_pacing_rate() {
     let capped =

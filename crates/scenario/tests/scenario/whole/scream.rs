@@ -100,19 +100,20 @@ fn two_flows_share() {
     assert!(steady(&result).1.utilization > 0.85);
 }
 
-/// Beside CUBIC the queue decides. Where it stays below half the target (CoDel, or half a bandwidth-delay product), losses alone count, and
-/// 0.7 is kept by both. A queue that CUBIC holds above half the target counts as marks all the time, and SCReAM starves: the delay target
-/// follows to at most 1.5 times the mean delay and its deviation, half of which is still below the mean (section 3.27).
+/// Next to CUBIC the queue decides. Where it stays below half the target (CoDel, or half a bandwidth-delay product),
+/// losses alone count, and both keep 0.7. A queue that CUBIC holds above half the target counts as marks all the time,
+/// and SCReAM starves: the delay target follows to at most 1.5 times the sum of the mean delay and its deviation, and
+/// half of that is still below the mean (section 3.27).
 #[test]
-fn beside_cubic_the_queue_decides() {
+fn the_queue_decides_next_to_cubic() {
     let cubic = format!("[[flow]]\nrtt = \"{RTT} ms\"\ncc = \"cubic\"\n");
-    let beside = |queue: &str| {
+    let shares = |queue: &str| {
         share(&minute(queue, "", &[media("\"scream\"", UNLIMITED), cubic.clone()].concat(), 15))
     };
-    let (codel, shallow) = (beside("\"codel\""), beside("{ kind = \"fifo\", limit = \"0.5 bdp\" }"));
+    let (codel, shallow) = (shares("\"codel\""), shares("{ kind = \"fifo\", limit = \"0.5 bdp\" }"));
     assert!((0.35..0.6).contains(&codel), "CoDel: {codel}");
     assert!((0.3..0.6).contains(&shallow), "half a BDP: {shallow}");
-    let (full, deep) = (beside("{ kind = \"fifo\", limit = \"1 bdp\" }"), beside(DEEP));
+    let (full, deep) = (shares("{ kind = \"fifo\", limit = \"1 bdp\" }"), shares(DEEP));
     assert!(full < 0.15 && deep < full, "one BDP: {full}, four: {deep}");
 }
 

@@ -57,8 +57,8 @@ fn others_do_not_notice() {
             assert_eq!(packets_of(&result, other), packets_of(&plain, other), "{kind} {only}");
             assert_ne!(packets_of(&result, selected), packets_of(&plain, selected), "{kind} {only}");
         }
-        let nobody = streams(&format!("{{ kind = {kind}, only = {{ dscp = [62] }} }}"));
-        assert_eq!(nobody.summary.digest, plain.summary.digest, "{kind}");
+        let unused = streams(&format!("{{ kind = {kind}, only = {{ dscp = [62] }} }}"));
+        assert_eq!(unused.summary.digest, plain.summary.digest, "{kind}");
     }
 }
 

@@ -88,7 +88,7 @@ fn variation(cc: &str, percent: f64) -> f64 {
 fn is_smoother_than_reno() {
     for percent in [0.2, 1.0, 3.0] {
         let (tfrc, reno) = (variation("tfrc", percent), variation("reno", percent));
-        assert!(tfrc < 0.75 * reno, "{percent} %: {tfrc} beside {reno}");
+        assert!(tfrc < 0.75 * reno, "{percent} %: {tfrc}, Reno {reno}");
     }
 }
 

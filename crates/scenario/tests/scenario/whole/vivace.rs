@@ -75,10 +75,10 @@ fn flows_converge() {
     }
 }
 
-/// Section 4.4: CUBIC fills the queue, which the latency utility flees from; the loss utility does not yield before 5 % are lost,
-/// and takes the link from CUBIC.
+/// Section 4.4: CUBIC fills the queue, and the latency utility gives way. The loss utility does not yield before 5 %
+/// are lost, and takes the link from CUBIC.
 #[test]
-fn beside_cubic() {
+fn next_to_cubic() {
     let share = |cc: &str| {
         let rates = goodputs(&runs(&[cc, "\"cubic\""], 60, 120, "", &[]));
         rates[0] / (rates[0] + rates[1])

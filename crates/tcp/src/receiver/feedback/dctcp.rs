@@ -1,8 +1,9 @@
 //! DCTCP's echo of CE (RFC 8257 section 3.2).
 //!
-//! ECE repeats the CE of the segments that an ACK acknowledges, no more and no less, so that a sender knows how many were
-//! marked. Segments with and without CE do not share an ACK: where the state changes, what waits is acknowledged with the old
-//! state, and the segment that changed it at once, with the new one. CWR changes nothing but the time of its ACK.
+//! ECE repeats the CE of the segments that an ACK acknowledges, no more and no less, so that a sender knows how many
+//! were marked. Segments with and without CE do not share an ACK: where the state changes, the pending segments are
+//! acknowledged with the old state, and the segment that changed it at once, with the new one. CWR changes nothing but
+//! the time of its ACK.
 
 use windtunnel_wire::{Ecn, TcpFlags};
 

@@ -27,7 +27,7 @@ use self::rfc3168::CeLatch;
 use super::segment::Segment;
 use crate::scheme::FeedbackScheme;
 
-/// What an ACK has to say of the segments that it acknowledges. Segments with different marks never share an ACK.
+/// What an ACK has to say about the segments that it acknowledges. Segments with different marks never share an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mark {
     #[default]
@@ -61,7 +61,7 @@ impl News {
 /// The receiver's side of the scheme in force.
 #[derive(Debug)]
 pub(super) enum Feedback {
-    /// No ECN: no mark is looked at.
+    /// No ECN: no mark is examined.
     None,
     Rfc3168(CeLatch),
     /// RFC 3168, and the sum of nonces.
@@ -208,7 +208,7 @@ impl Feedback {
         }
     }
 
-    /// What the ACK of the SYN/ACK said of the SYN/ACK's ECN field, once it has come (RFC 9768 table 4).
+    /// What the ACK of the SYN/ACK said about the SYN/ACK's ECN field, once it has come (RFC 9768 table 4).
     pub(super) fn syn_ack_arrived_as(&self) -> Option<Ecn> {
         match self {
             Feedback::AccEcn(accecn) => accecn.syn_ack_arrived_as(),

@@ -16,7 +16,7 @@ use crate::receiver::segment::Segment;
 #[derive(Debug)]
 pub(in crate::receiver) struct NonceSum {
     latch: CeLatch,
-    /// The sum of what lies below all of `odd`.
+    /// The sum of the numbers below all of `odd`.
     sum: bool,
     /// The first bytes of segments that arrived as ECT(1), in order.
     odd: VecDeque<Seq>,
@@ -41,7 +41,7 @@ impl NonceSum {
 
     /// The flags of an ACK with this number.
     pub(super) fn flags(&mut self, ack: Seq) -> TcpFlags {
-        // Numbers between the last two ACKs are still asked for, by whoever divides ACKs.
+        // Numbers between the last two ACKs are still asked for, by receivers that divide ACKs.
         let settled = self.count_below(self.acked);
         self.sum ^= settled % 2 == 1;
         self.odd.drain(..settled);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     /// The sum below a number is 1 + the segments with ECT(1) that start below it, modulo 2 (RFC 3540 section 4), in
-    /// whatever order they came and how often: here those at 1, 2001, 3001 and 6001. An ACK settles what lies below
+    /// whatever order they came and how often: here those at 1, 2001, 3001 and 6001. An ACK settles what is below
     /// the one before it.
     #[test]
     fn sums() {

@@ -21,8 +21,8 @@ use crate::timestamp_clock;
 /// The code of a SYN/ACK that is reserved: a client treats it as AccECN with a SYN that arrived unchanged (section 3.1.3).
 const RESERVED: u8 = 0b101;
 
-/// The number of SACK blocks that always fit beside an option (section 3.2.3.3).
-const BLOCKS_BESIDE_OPTION: usize = 2;
+/// The number of SACK blocks that always fit next to an option (section 3.2.3.3).
+const BLOCKS_NEXT_TO_OPTION: usize = 2;
 
 /// CE marks on packets without data that ask for an ACK (section 3.2.2.5.1).
 const CE_WHILE_SILENT: u32 = 3;
@@ -30,7 +30,7 @@ const CE_WHILE_SILENT: u32 = 3;
 /// No bound on the packets that an ACK may be for.
 const UNKNOWN: u32 = u32::MAX;
 
-/// What the ACKs since the last option said. The next option says of all of them how many bytes were marked.
+/// What the ACKs since the last option said. The next option says how many bytes were marked in all of them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
     /// By how much the ACE field has grown, modulo 8.
@@ -176,7 +176,7 @@ impl AccEcn {
         let reported = reported.map(|bytes| Bytes::new(bytes.into()));
         let blocks = packet.options().map_or(0, |options| options.sack.as_slice().len());
         // With as many blocks as there was room for, or without SACK, more may have arrived than the ACKs that came have shown.
-        let hides_some = !progress.sack || blocks >= BLOCKS_BESIDE_OPTION;
+        let hides_some = !progress.sack || blocks >= BLOCKS_NEXT_TO_OPTION;
         self.hear_ce(ace, reported, progress.delivered.segments as u32, hides_some)
     }
 

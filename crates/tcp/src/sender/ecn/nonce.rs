@@ -1,9 +1,10 @@
 //! ECN nonces at the sender (RFC 3540, historic since RFC 8311): a receiver shows that it got what it acknowledges, unmarked.
 //!
-//! Each new segment leaves as ECT(0) or ECT(1), at random: a nonce of one bit. Its receiver keeps the sum, modulo 2, of the nonces of
-//! everything below its ACK number, and returns it in the flag NS (now AE). CE overwrites the code point, and what is lost never shows
-//! it: whoever conceals a mark or a loss, or acknowledges before data arrive, has to guess. Each guess is right with probability
-//! 1/2, and k guesses with 2^-k. A sum starts at 1, so that a receiver that knows no nonces is told from one that does.
+//! Each new segment leaves as ECT(0) or ECT(1), at random: a nonce of one bit. Its receiver keeps the sum, modulo 2, of
+//! the nonces of everything below its ACK number, and returns it in the flag NS (now AE). CE overwrites the code point,
+//! and what is lost never shows it: a receiver that conceals a mark or a loss, or acknowledges before data arrive, has
+//! to guess. Each guess is right with probability 1/2, and k guesses with 2^-k. A sum starts at 1, so that a receiver
+//! that knows no nonces is told from one that does.
 //!
 //! What an honest receiver cannot know is not checked, and its next sum is taken as it is (sections 4 to 6, "resynchronisation"):
 //!

@@ -16,7 +16,7 @@ use windtunnel_wire::{Ecn, EcnCounts, Packet};
 
 use super::{Progress, bytes_of};
 
-/// SACK blocks beside which there is no room for the counts.
+/// The number of SACK blocks that leave no room for the counts.
 const BLOCKS_INSTEAD: usize = 2;
 
 /// What the sender knows of the counts.
@@ -97,7 +97,7 @@ impl Quic {
     }
 
     /// By how much the counts have grown; nothing if the ACK is older than one before. Counts never decrease: if some have and
-    /// others have grown, somebody else has written them.
+    /// other ones have grown, the path has overwritten them.
     fn news(&mut self, counts: EcnCounts) -> Option<EcnCounts> {
         let [ect0, ect1, ce] = {
             let (new, old) = (counts.fields(), self.known.fields());

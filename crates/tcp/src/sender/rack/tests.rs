@@ -138,7 +138,7 @@ fn round_trip_of_the_highest() {
 /// SACKed. Linux looks at SACK first. 3, sent again 41 ms ago, is late by the 40 ms of 2, and would not be by the 80 ms
 /// of 4.
 #[test]
-fn round_trip_beside_sack() {
+fn round_trip_without_sacked() {
     let (mut rack, mut board) = five();
     board.on_ack(seq(2), |_, _| ());
     for n in [3, 2] {

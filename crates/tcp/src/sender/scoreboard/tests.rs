@@ -310,7 +310,7 @@ fn d_sacks() {
 }
 
 /// Without SACK, duplicate ACKs count segments as delivered, but never a hole: a second hole takes one of the count
-/// away. An ACK of five segments, of which one was the hole and three had been counted, newly delivers two.
+/// away. An ACK of five segments (one the hole, three counted before) newly delivers two.
 #[test]
 fn holes_limit_what_duplicate_acks_count() {
     let mut board = board(5);

@@ -65,7 +65,7 @@ struct Outcome {
     advanced_ceb: Bytes,
 }
 
-/// SACK blocks that fit beside timestamps where there is no AccECN option.
+/// SACK blocks that fit next to timestamps where there is no AccECN option.
 const MOST_BLOCKS: usize = 3;
 
 impl Outcome {
@@ -322,7 +322,7 @@ proptest! {
 /// RFC 3168 over the same path tells one event per round trip, not counts: with every tenth segment marked, there are
 /// far fewer events than marks, while AccECN reports every mark.
 #[test]
-fn beside_rfc3168() {
+fn compared_with_rfc3168() {
     let marks = vec![false, false, false, false, true, false, false, false, false, false];
     let accecn = Path { marks: marks.clone(), ..Path::default() }.run(1000);
     assert_eq!((accecn.ce.0, accecn.told.counts.ce.packets), (100, 100));

@@ -74,9 +74,9 @@ fn bytes_without_packets() {
     assert_eq!(code_points(&mut sender, 20), [Ecn::NotEct]);
 }
 
-/// No more than two SACK blocks fit beside an option: lost ACKs may have had others, so it is not certain how often the
-/// field wrapped. The bytes of eight segments without growth of the field are then eight packets, and no sign of
-/// mangling; with one block they are such a sign.
+/// No more than two SACK blocks fit next to an option: lost ACKs may have had other blocks, so it is not certain how
+/// often the field wrapped. The bytes of eight segments without growth of the field are then eight packets, and no sign
+/// of mangling; with one block they are such a sign.
 #[test]
 fn bytes_beyond_what_sack_shows() {
     let block = |segment| SackBlock {

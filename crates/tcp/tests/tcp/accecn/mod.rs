@@ -92,7 +92,7 @@ fn told(told: &Mutex<Told>) -> Told {
     *told.lock().expect("one thread")
 }
 
-/// A packet of the receiver with this acknowledgment and these flags beside ACK.
+/// A packet of the receiver with this acknowledgment and these flags in addition to ACK.
 fn ack(ack: u64, flags: TcpFlags, now: Time) -> Packet {
     let mut packet = Packet::new(FlowId::new(0), HEADERS, Bytes::ZERO);
     packet.ack = Seq::new(ack);

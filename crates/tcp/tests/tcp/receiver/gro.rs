@@ -97,7 +97,7 @@ fn what_ends_a_merge() {
             assert_eq!(left, 2, "{what}: the part above it is acknowledged too");
             assert_eq!(bench.receiver.stats().out_of_order, 2);
         } else if what == "CWR" {
-            assert_eq!(left, 3, "each packet with CWR stands alone, and is acknowledged at once");
+            assert_eq!(left, 3, "each packet with CWR is alone, and is acknowledged at once");
         } else {
             assert_eq!(left, acks, "{what}");
         }

@@ -82,7 +82,7 @@ fn not_negotiated() {
     assert!(!acks[0].esce() && !bench.receiver.echoes_sce());
 }
 
-/// MDS flows echo CE through the latch as well, beside ESCE.
+/// MDS flows echo CE through the latch in addition to ESCE.
 #[test]
 fn both_echoes() {
     let mut bench = Bench::new(&crate::fixed_window(), policy(AckPolicy::Immediate), Ecn::Ect0, true);
@@ -206,8 +206,8 @@ fn dctcp_receiver() -> Bench {
     bench
 }
 
-/// RFC 8257 section 3.2: ECE says of each ACK whether its segments had CE; a segment that waits is acknowledged before one with
-/// another mark, and that one at once. So the bytes acknowledged with ECE are those that arrived with CE.
+/// RFC 8257 section 3.2: ECE says for each ACK whether its segments had CE; a segment that waits is acknowledged before
+/// one with another mark, and that one at once. So the bytes acknowledged with ECE are those that arrived with CE.
 #[test]
 fn dctcp_echoes_each_mark() {
     let mut bench = dctcp_receiver();

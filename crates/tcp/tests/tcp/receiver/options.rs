@@ -9,7 +9,7 @@ use windtunnel_wire::{Ecn, Options, TcpFlags};
 use super::fixture::{Bench, MSS, endpoint, policy};
 
 /// Five blocks and AccECN: the option comes before all but two SACK blocks, where a counter has changed. 40 bytes
-/// hold three blocks beside timestamps (12 + 28), or two and an option of 8 (12 + 20 + 8); without, four (36), or
+/// hold three blocks next to timestamps (12 + 28), or two and an option of 8 (12 + 20 + 8); without, four (36), or
 /// three and an option (28 + 8).
 #[test]
 fn sack_and_accecn_share_the_room() {
@@ -42,7 +42,7 @@ fn sack_and_accecn_share_the_room() {
     }
 }
 
-/// An ACK in order has no options beside timestamps, whether SACK was agreed on or not.
+/// An ACK in order has no options besides timestamps, whether SACK was agreed on or not.
 #[test]
 fn none_without_a_cause() {
     for sack in [true, false] {

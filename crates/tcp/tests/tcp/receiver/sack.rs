@@ -135,7 +135,7 @@ fn rfc2883_two_parts_above() {
     );
 }
 
-/// Six blocks: an ACK holds three beside timestamps, four without, the most recent first (RFC 2018 section 3); a
+/// Six blocks: an ACK holds three next to timestamps, four without, the most recent first (RFC 2018 section 3); a
 /// D-SACK takes one place. Of the others the next one comes back when there is room, as in Linux, which keeps four.
 #[test]
 fn room_for_blocks() {

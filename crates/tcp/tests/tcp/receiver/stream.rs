@@ -41,7 +41,7 @@ impl Book {
                     self.arrived[*start as usize..*end as usize].iter().all(|byte| *byte),
                     "SACKed, not arrived"
                 );
-                assert!(*start > ack.ack || i == 0, "only a D-SACK lies below");
+                assert!(*start > ack.ack || i == 0, "only a D-SACK is below");
             }
         }
     }

@@ -75,7 +75,7 @@ fn rounds(receive_window: u64, echo: bool) -> Vec<(u64, u64)> {
 fn autotuning() {
     for echo in [true, false] {
         let rounds = rounds(1 << 30, echo);
-        // The window that 128 KiB of memory allow beside the newly arrived packet, in units of 16 KiB.
+        // The window that 128 KiB of memory allow in addition to the newly arrived packet, in units of 16 KiB.
         assert_eq!(rounds[0].1, 5 << 14, "80 KiB in the first round");
         let flights: Vec<u64> = rounds.iter().map(|(flight, _)| flight / MSS).collect();
         let doubled = [10, 20, 40, 80, 160, 320, 640, 1280, 2000, 2000, 2000, 2000, 2000, 2000];

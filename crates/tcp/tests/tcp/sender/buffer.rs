@@ -160,7 +160,7 @@ fn everything_is_delivered() {
     }
 }
 
-/// An application that stops while it waits for room writes no more: what was not sent is dropped, what is in the
+/// An application that stops while it waits for room writes no more: unsent data are dropped, what is in the
 /// network is still delivered.
 #[test]
 fn a_stopped_application_writes_no_more() {

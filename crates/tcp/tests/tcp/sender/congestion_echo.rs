@@ -110,7 +110,7 @@ fn controller_declines() {
     assert_eq!(lab.told(), [Told::CeMarks(1)]);
 }
 
-/// ESCE (AE) on an MDS flow: everything that the ACK newly acknowledges counts as SCE. On other flows, and beside CE,
+/// ESCE (AE) on an MDS flow: everything that the ACK newly acknowledges counts as SCE. On other flows, and with CE,
 /// it does not.
 #[test]
 fn echo_of_sce() {

@@ -116,7 +116,7 @@ fn negotiates_ecn() {
     assert_eq!(hole.told(), [Told::Validation(1)]);
 }
 
-/// The options of spec/queues-and-signalling section 18.1 beside 40 bytes of headers: MSS 4, SACK permitted 2,
+/// The options of spec/queues-and-signalling section 18.1 in addition to 40 bytes of headers: MSS 4, SACK permitted 2,
 /// timestamps 10, window scale 4 with its NOP; without SACK or timestamps, two NOPs in its place; MDS 8 with two NOPs,
 /// as long as the SYN asks for ECN: not on the third one.
 #[test]

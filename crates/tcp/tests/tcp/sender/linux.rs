@@ -86,7 +86,7 @@ fn a_copy_of_the_last_segment() {
 /// retransmitted, new data leave instead (`tcp_try_undo_partial`). W = 20; 1 is 15 ms late, 5 to 14 are lost: by PRR 1r
 /// and 5r to 10r leave at 200 ms, so that 8 of 10 are in flight; 11r and 12r wait for the next ACK.
 #[test]
-fn nothing_is_repaired_beside_a_late_original() {
+fn nothing_is_repaired_with_a_late_original() {
     let script = Script { lost: (4..14).collect(), late: [(0, ms(15))].into(), ..Script::default() };
     let mut lab = Lab::new(Setup { cwnd: 20, ssthresh: 20, rtt: ms(100), ..Setup::default() }, script);
     lab.write_endless();

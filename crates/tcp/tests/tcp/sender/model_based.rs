@@ -267,7 +267,7 @@ fn a_resting_controllers_samples_are_marked() {
     }
 }
 
-/// An application that has no more data does not limit the flow while data stand in the host (Linux
+/// An application that has no more data does not limit the flow while data are in the host (Linux
 /// `tcp_rate_check_app_limited`; no packet of this lab leaves the host). The second segment is written while the first
 /// is on its way.
 #[test]

@@ -249,7 +249,7 @@ fn stop() {
     assert_eq!(lab.sent.iter().map(|sent| sent.segment).max(), Some(10));
 }
 
-/// RFC 7661 section 4.4.3: a window of 100 of which 20 are used every 30 s is halved after five minutes, and not
+/// RFC 7661 section 4.4.3: a window of 100 with 20 used every 30 s is halved after five minutes, and not
 /// before.
 #[test]
 fn a_window_unused_for_five_minutes() {

@@ -27,8 +27,8 @@ fn the_window_follows_a_loss() {
     assert_eq!((flow.bbr.cwnd, flow.bbr.delivered_at), (4, flow.now), "the least window");
 }
 
-/// Step 8: twice the product is 200 packets; the budget of six, the probing phase two, and what ACKs deliver at once,
-/// of which 100 ms of the bandwidth count: 99 whole packets, as it is rounded down.
+/// Step 8: twice the product is 200 packets. Added are the budget of six, two in the probing phase, and what ACKs
+/// deliver at once, up to 100 ms of the bandwidth: 99 whole packets, as it is rounded down.
 #[test]
 fn the_target_of_the_window() {
     for (phase, aggregated, target) in [(2, 0, 206), (0, 0, 208), (2, 20, 226), (2, 150, 306)] {

@@ -20,7 +20,7 @@ const NOISE_US: i64 = 64;
 /// The most ACKs of one segment that are taken for delayed ones.
 const DELAYED: u32 = 5;
 
-/// What the gradients say of the queue.
+/// What the gradients say about the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Queue {
     #[default]

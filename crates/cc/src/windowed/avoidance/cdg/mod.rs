@@ -11,7 +11,7 @@
 //! - `use_ineff`: after five backoffs that did not make the round trip fall, others fill the queue; further ones are
 //!   left out until it falls.
 //! - `use_shadow`: a shadow window remembers what the window would be without backoffs. A loss returns to half of the
-//!   shadow, so that backoffs beside flows that know losses alone are not answered twice.
+//!   shadow, so that CDG does not reduce twice when it shares a queue with flows that respond to losses alone.
 //! - `use_tolerance` (off, as in Linux): a loss while the gradients do not show a full queue is due to chance and takes
 //!   nothing.
 //!

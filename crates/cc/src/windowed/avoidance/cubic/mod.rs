@@ -8,10 +8,10 @@
 //! utilisation than Reno's 0.5 at the price of slower convergence, and `alpha = 3 (1 - beta) / (1 + beta)` makes
 //! AIMD(alpha, beta) as fast as Reno (section 4.3). Linux rounds C and beta to 1024ths: 410 and 717.
 //!
-//! Three variants: [`rfc9438`], [`linux`] in whole segments, and [`document`], the variant of the MDS document's runs. A
-//! preset beside them, `paper`, has the constants of Ha, Rhee and Xu, "CUBIC: a new TCP-friendly high-speed TCP variant"
-//! (2008): C = 0.4, and a decrease *by* 0.2, which leaves 0.8 (texts that multiply by `1 - beta` and give beta = 0.8 mean
-//! the share that is left). Its algorithm is that of Linux, by the same authors, before `HyStart`.
+//! Three variants: [`rfc9438`], [`linux`] in whole segments, and [`document`], the variant of the MDS document's runs.
+//! In addition, the preset `paper` has the constants of Ha, Rhee and Xu, "CUBIC: a new TCP-friendly high-speed TCP
+//! variant" (2008): C = 0.4, and a decrease *by* 0.2, which leaves 0.8 (texts that multiply by `1 - beta` and give beta
+//! = 0.8 mean the share that is left). Its algorithm is that of Linux, by the same authors, before `HyStart`.
 //!
 //! All parameters of Linux's module are read by their names and in their units. Those that say what another parameter
 //! says, too, are converted, so that a run's description has one form: `beta` in 1024ths becomes the fraction,

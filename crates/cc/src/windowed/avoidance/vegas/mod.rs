@@ -6,8 +6,8 @@
 //! ends when diff exceeds gamma.
 //!
 //! Two and four packets keep the path busy and notice when others leave; gamma is one, because slow start doubles what
-//! it finds. Losses are answered as Reno does. Beside a flow that fills the queue, Vegas takes the delay for its own and
-//! gives way.
+//! it finds. Losses are answered as Reno does. Next to a flow that fills the queue, Vegas takes the
+//! delay for its own and gives way.
 //!
 //! The variants ([`linux`], [`paper`]) differ in what they divide by, and in how slow start grows and ends.
 
