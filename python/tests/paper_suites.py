@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel import _core
-from windtunnel.papers.expression import names
-from windtunnel.papers.features import METHODS, parse
+from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.measures.language import call_of
+from windtunnel.papers.features import METHODS
 from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.suite import Cell, Results, Suite
 
@@ -62,12 +63,12 @@ def assert_complete(claims: Iterable[Mapping[str, Any]]) -> None:
     ids = [claim["id"] for claim in claims]
     assert len(set(ids)) == len(ids)
     for claim in claims:
-        assert names(claim["value"]) == set(claim["quantities"]), claim["id"]
+        assert Expression.of_names(claim["value"]).names == set(claim["quantities"]), claim["id"]
         assert claim["expected"].get("why") or "word" in claim["expected"]
         assert claim["over"] == "interval"
         assert len({"near", "above", "below", "word"} & set(claim["expected"])) == 1
         for quantity in claim["quantities"].values():
-            name, arguments = parse(quantity["method"])
+            name, arguments = call_of(quantity["method"])
             inspect.signature(METHODS[name]).bind(None, *arguments)
 
 

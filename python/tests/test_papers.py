@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from windtunnel import _core
+from windtunnel.experiment.measures import Expression, MetricError
+from windtunnel.experiment.measures.language import call_of
 from windtunnel.papers import mds, reproduce, select
 from windtunnel.papers.cells import OFFSETS_US, Cell, Template
 from windtunnel.papers.deployment import data_files as deployment
-from windtunnel.papers.expression import calculate, names
-from windtunnel.papers.features import METHODS, Axis, MethodError, RunData, Series, View, evaluate, parse
+from windtunnel.papers.features import METHODS, Axis, RunData, Series, View, evaluate
 from windtunnel.papers.mds.data_files import ROOT, table, toml
 from windtunnel.papers.mds.fairness import outside_acceptable, read_lines
 from windtunnel.papers.mds.figures import CHOSEN_AXIS, read_features
@@ -199,7 +200,7 @@ def test_summaries_are_read() -> None:
 @pytest.mark.parametrize("text", ["", "max", "max(1", "max(a=1)", "max([1])", "__import__('os')", "nothing(1)"])
 def test_what_is_no_method_is_refused(saw: View, text: str) -> None:
     """The data can contain calls of methods with numbers, and nothing else."""
-    with pytest.raises(MethodError):
+    with pytest.raises(MetricError):
         evaluate(saw, text)
 
 
@@ -321,7 +322,7 @@ def all_methods() -> list[str]:
 @pytest.mark.parametrize("text", all_methods())
 def test_every_method_exists_and_takes_these_arguments(text: str) -> None:
     """A misspelt method or a wrong number of arguments in the data is found without a run."""
-    name, arguments = parse(text)
+    name, arguments = call_of(text)
     inspect.signature(METHODS[name]).bind(None, *arguments)
 
 
@@ -335,7 +336,7 @@ def test_claims_are_complete() -> None:
     assert {c["id"] for c in claims if "checks" in c} == {"P08", "P09", "P10", "P11", "P34"}
     for claim in claims:
         if "checks" not in claim:
-            assert names(claim["value"]) == set(claim["quantities"]), claim["id"]
+            assert Expression.of_names(claim["value"]).names == set(claim["quantities"]), claim["id"]
             assert claim["expected"].get("why") or "word" in claim["expected"]
             assert len({"near", "above", "below", "word"} & set(claim["expected"])) == 1
 
@@ -396,11 +397,19 @@ def test_the_whole_suite_has_a_row_for_each_published_number() -> None:
 
 def test_expressions() -> None:
     """Arithmetic on named quantities, and nothing else."""
-    assert calculate("min(b - a, c / b) + -1", {"a": 1.0, "b": 3.0, "c": 12.0}) == 1.0
-    assert names("min(b - a, 2 * c)") == {"a", "b", "c"}
-    for text in ("a.b", "open('x')", "a[0]", "a if b else c", "unknown"):
-        with pytest.raises(ValueError, match="not arithmetic"):
-            calculate(text, {"a": 1.0, "b": 1.0, "c": 1.0})
+    numbers = {"a": 1.0, "b": 3.0, "c": 12.0}
+    assert Expression.of_names("min(b - a, c / b) + -1").of_numbers(numbers) == 1.0
+    assert Expression.of_names("min(b - a, 2 * c)").names == {"a", "b", "c"}
+    share = Expression.of_names("share(a, b, c)")
+    assert (share.of_numbers(numbers), share.kind, Expression.of_names("ratio(a, b)").kind) == (
+        1 / 16,
+        "share",
+        "ratio",
+    )
+    assert math.isnan(share.of_numbers(dict.fromkeys("abc", 0.0)))
+    for text in ("a.b", "open('x')", "a[0]", "a if b else c", "unknown", "share(a)"):
+        with pytest.raises(MetricError):
+            Expression.of_names(text).of_numbers(numbers)
 
 
 def test_rank_correlation() -> None:

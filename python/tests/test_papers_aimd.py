@@ -14,14 +14,15 @@ import pytest
 from rich.console import Console
 
 from windtunnel import _core, models
+from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.measures.language import call_of
 from windtunnel.papers import aimd, reproduce, select
 from windtunnel.papers.aimd import geometry, modes
 from windtunnel.papers.aimd.data_files import ROOT, toml
 from windtunnel.papers.aimd.linux import read_lines
 from windtunnel.papers.aimd.plan import TWIN_STARTS_MS
 from windtunnel.papers.cells import Cell, Measurement
-from windtunnel.papers.expression import names
-from windtunnel.papers.features import METHODS, parse
+from windtunnel.papers.features import METHODS
 from windtunnel.papers.jobs import Outcome, execute, jobs_of
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Results, Suite
@@ -168,7 +169,7 @@ def test_claims_are_complete() -> None:
     assert {id[:3] for id in ids} == {f"P{n}" for n in range(49, 55)} | {"J27", "J29", "K84"}
     assert {c["id"] for c in claims} | {"P49a", "P49b"} | {f"P54{x}" for x in "abcdef"} | {"J27", "K84"} == ids
     for claim in claims:
-        assert names(claim["value"]) == set(claim["quantities"]), claim["id"]
+        assert Expression.of_names(claim["value"]).names == set(claim["quantities"]), claim["id"]
         assert len({"near", "above", "below", "word"} & set(claim["expected"])) == 1
         assert claim["expected"].get("why") or "word" in claim["expected"]
 
@@ -219,7 +220,7 @@ def test_every_measurement_has_a_method(quick: bool) -> None:
     for cell in aimd.suite(quick=quick).cells.values():
         assert cell.measurements
         for measurement in cell.measurements:
-            name, arguments = parse(measurement.method)
+            name, arguments = call_of(measurement.method)
             inspect.signature(METHODS[name]).bind(None, *arguments)
 
 
@@ -270,7 +271,7 @@ def footnote_6(cell: Cell) -> float:
 
 def plausible(cell: Cell, measurement: Measurement, k: int) -> float:
     """Rates near 1, or 15:1 in figure 3's corner; a little different in each run."""
-    name, arguments = parse(measurement.method)
+    name, arguments = call_of(measurement.method)
     jitter = ((zlib.crc32(f"{cell.name}{measurement.flow}".encode()) + 7 * k) % 11 - 5) / 100
     if name == "steady_from":
         return 20.0
@@ -304,7 +305,7 @@ def pictures(suite: Suite, results: Results) -> dict[str, bytes]:
 @pytest.mark.parametrize("quick", [True, False])
 def test_rows_and_pictures(quick: bool, tmp_path: Path) -> None:
     """Each group gives its rows with unique ids and its picture; a page can be made of them."""
-    from windtunnel.report.suite_page import write_suite_page
+    from windtunnel.papers.suite_page import write_suite_page
 
     suite = aimd.suite(quick=quick)
     results = made_up(suite, plausible)
@@ -367,7 +368,7 @@ def starving_over_red(cell: Cell, measurement: Measurement) -> float:
 
 def starving(cell: Cell, measurement: Measurement, k: int) -> float:
     """Flow 1 gets half of flow 0's rate, and nothing in its worst seconds."""
-    name, arguments = parse(measurement.method)
+    name, arguments = call_of(measurement.method)
     if cell.name.startswith("red/"):
         return starving_over_red(cell, measurement)
     if cell.name.startswith("amplitude/"):

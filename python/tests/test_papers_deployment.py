@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from windtunnel.experiment.expectation import Expected, Limits
+from windtunnel.experiment.measures.language import call_of
 from windtunnel.papers import deployment, reproduce, select
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.deployment.checklists import together
 from windtunnel.papers.deployment.data_files import ROOT, template, toml
 from windtunnel.papers.expand import expanded
 from windtunnel.papers.experiment_figure import PanelSpec, Point, draw, filled
-from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate, parse
+from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate
 from windtunnel.papers.features.captures import extents
 from windtunnel.papers.seeds import add_seeds, overrides
 from windtunnel.papers.suite import Results, Suite
@@ -206,7 +207,7 @@ def test_every_method_exists() -> None:
         windows = cell.template.data["window"]
         assert isinstance(windows, list)
         for measurement in cell.measurements:
-            name, arguments = parse(measurement.method)
+            name, arguments = call_of(measurement.method)
             assert name in METHODS, measurement.method
             if name in ("window_value", "window_rate"):
                 assert arguments[0] in {w["name"] for w in windows}, measurement.method

@@ -12,8 +12,9 @@ import pytest
 from paper_suites import anything, perturbed
 
 from windtunnel import Scenario
+from windtunnel.experiment.measures.language import call_of
 from windtunnel.papers import NAMES, _suites
-from windtunnel.papers.features import Axis, RunData, View, evaluate, parse
+from windtunnel.papers.features import Axis, RunData, View, evaluate
 from windtunnel.papers.features.extremes import GIVEN
 from windtunnel.papers.features.view import Tables
 from windtunnel.papers.mds.data_files import template
@@ -80,7 +81,7 @@ def test_where_axes_end_is_given(figures: dict[str, tuple[list[Feature], dict[tu
     count = 0
     for mine, axes, runs in figures.values():
         for feature in mine:
-            if parse(feature.method)[0] in GIVEN:
+            if call_of(feature.method)[0] in GIVEN:
                 values = seen(feature, axes[feature.figure, feature.panel], runs)
                 assert {verdict(feature.value, feature.error, [v]) for v in values} == {"agrees"}, feature.id
                 count += 1
@@ -93,7 +94,7 @@ def test_every_other_reading_can_fail(
     """Every reading that keeps its verdict is outside for one of these runs: no method always gives what was read."""
     for mine, axes, runs in figures.values():
         for feature in mine:
-            if parse(feature.method)[0] not in GIVEN:
+            if call_of(feature.method)[0] not in GIVEN:
                 values = seen(feature, axes[feature.figure, feature.panel], runs)
                 assert any(verdict(feature.value, feature.error, [v]) == "differs" for v in values), feature.id
 

@@ -10,11 +10,12 @@ import pytest
 from rich.console import Console
 
 from windtunnel import _core
+from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.measures.language import call_of
 from windtunnel.flowgrind import Line, read_script
 from windtunnel.papers import reproduce, select, talk
 from windtunnel.papers.cells import Excerpt
-from windtunnel.papers.expression import names
-from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate, parse
+from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate
 from windtunnel.papers.features.probes import find_probes
 from windtunnel.papers.features.settling import moving_average
 from windtunnel.papers.jobs import Outcome
@@ -100,11 +101,11 @@ def test_claims_are_complete() -> None:
     arms = {arm["name"] for arm in claims.arms()}
     for experiment in every:
         for check in experiment["check"]:
-            assert names(check["value"]) == set(check["of"]), (experiment["id"], check["id"])
+            assert Expression.of_names(check["value"]).names == set(check["of"]), (experiment["id"], check["id"])
             assert check.get("why") or "word" in check.get("expect", {})
             for arm, _, method in check["of"].values():
                 assert "$" in arm or arm in arms
-                assert parse(method)[0] in METHODS
+                assert call_of(method)[0] in METHODS
 
 
 def test_arms_of_missing_controllers_are_valid_scenarios() -> None:

@@ -14,8 +14,8 @@ from windtunnel.papers.features import Axis, RunData, View, evaluate
 from windtunnel.papers.jobs import Outcome, execute, jobs_of
 from windtunnel.papers.rows import trial_row
 from windtunnel.papers.suite import Results
+from windtunnel.papers.suite_page import write_suite_page
 from windtunnel.papers.time_series import flow_series
-from windtunnel.report.suite_page import write_suite_page
 from windtunnel.scenario import Scenario
 
 

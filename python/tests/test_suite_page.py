@@ -11,8 +11,8 @@ import pytest
 from headless import drive
 
 from windtunnel.papers.rows import Row
-from windtunnel.report.suite_page import SuiteFigure, write_suite_page
-from windtunnel.report.suite_rows import shown
+from windtunnel.papers.suite_page import SuiteFigure, write_suite_page
+from windtunnel.papers.suite_rows import shown
 
 NASTY = "</script><!--<script>alert(1)</script> \"quoted\" 'single' & Ümläut \N{RIGHTWARDS ARROW} \u2028"
 

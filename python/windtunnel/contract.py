@@ -16,12 +16,14 @@ import numpy as np
 
 from windtunnel.errors import InputError, reason
 from windtunnel.keyed import KEYS, NAMES
-from windtunnel.result import SCHEMA_VERSION
 from windtunnel.table import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
+
+#: Version of ``summary.json`` and of the result folder; it changes when readers have to change.
+SCHEMA_VERSION = 2
 
 #: A kind of JSON value: in words, and the types that Python has for it.
 Kind: TypeAlias = tuple[str, tuple[type, ...]]

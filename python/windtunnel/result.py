@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 #: Tables by name.
 Tables: TypeAlias = Mapping[str, Table]
 
-#: Version of ``summary.json`` and of the result folder; it changes when readers have to change.
-SCHEMA_VERSION = 2
-
 
 @dataclass(frozen=True, init=False, repr=False)
 class RunResult:
@@ -115,12 +112,12 @@ class RunResult:
 
     @cached_property
     def fairness(self) -> list[dict[str, Any]]:
-        """How equally flows share each queue; see :func:`windtunnel.fairness.fairness_of`."""
+        """How equally flows share each queue; see :func:`windtunnel.notes.fairness.fairness_of`."""
         if "fairness" in self.summary:  # of a result that was read back
             return list(self.summary["fairness"])
         if not self.meta.get("scenario"):
             return []
-        from windtunnel.fairness import fairness_of
+        from windtunnel.notes.fairness import fairness_of
 
         return fairness_of(self)
 
@@ -145,7 +142,7 @@ class RunResult:
         Raises InputError for a part that is empty, or of a result whose scenario is not known.
         """
         from windtunnel.errors import InputError
-        from windtunnel.fairness import fairness_of
+        from windtunnel.notes.fairness import fairness_of
 
         if not to_s > from_s:
             raise InputError(f"from {from_s:g} s to {to_s:g} s there is no time")
@@ -187,6 +184,8 @@ class RunResult:
         Its keys are ``schema_version``, ``meta``, ``stalled``, ``notes``, ``flows``, ``queues``, ``fairness``,
         ``impairments``, ``windows``, ``claims``.
         """
+        from windtunnel.contract import SCHEMA_VERSION
+
         meta = {key: value for key, value in self.meta.items() if key != "scenario_toml"}
         return {
             "schema_version": SCHEMA_VERSION,

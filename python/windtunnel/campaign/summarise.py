@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from windtunnel.campaign.claims import decide
 from windtunnel.campaign.columns import where
 from windtunnel.campaign.conduct import Conductor, of_units
 from windtunnel.campaign.plan import Cell
-from windtunnel.claims.cells import decide
 from windtunnel.claims.decide import Decided
 from windtunnel.experiment import statistics
 from windtunnel.experiment.scales import PLAIN, Scale

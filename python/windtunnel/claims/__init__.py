@@ -4,6 +4,5 @@
 |---|---|
 | ``model.py`` | a claim of a scenario or a campaign |
 | ``decide.py`` | confirmed, refuted or undecided: of one value, or of the mean of several with its interval |
-| ``cells.py`` | the claims of a campaign, cell by cell |
 | ``junit.py`` | decisions as a JUnit report, for continuous integration |
 """

@@ -71,7 +71,7 @@ def write(folder: Path, evidence: Evidence) -> None:
     """Write every file of the pack into ``folder``."""
     from windtunnel.evaluate.appendix import write_archive, write_markdown
     from windtunnel.evaluate.figures import write_figures
-    from windtunnel.report.pack_page import write_pack_page
+    from windtunnel.evaluate.page import write_pack_page
 
     for run in evidence.runs:
         file = folder / run.file

@@ -184,7 +184,7 @@ def not_converged(subject: Subject) -> Sayings:
     """Equal flows did not reach a Jain index of 0.95 of their rates over seconds while all of them ran: means over
     the run show how they started.
     """
-    from windtunnel.fairness import shared_fairness
+    from windtunnel.notes.fairness import shared_fairness
 
     for queue in subject.data_queues:
         found = shared_fairness(subject, equal_flows(queue))

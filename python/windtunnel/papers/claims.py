@@ -9,10 +9,10 @@ from typing import Any
 
 from windtunnel import models
 from windtunnel.experiment.expectation import Expected
+from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.scales import Scale
 from windtunnel.experiment.verdict import Verdict, judge
 from windtunnel.papers.cells import Cell, Measurement
-from windtunnel.papers.expression import calculate, kind
 from windtunnel.papers.features import Axis
 from windtunnel.papers.rows import Row, compare, spread, trial_row
 from windtunnel.papers.suite import Group, Results
@@ -76,10 +76,11 @@ def _claim(
 
     note = f"{claim['measure']}. {why}"
     what, unit, limits = claim["text"], claim["unit"], expected.limits
-    scale = Scale.of(claim.get("kind") or kind(claim["value"]))
+    quantity = Expression.of_names(claim["value"])
+    scale = Scale.of(claim.get("kind") or quantity.kind)
 
     def rows(results: Results) -> list[Row]:
-        values = _evaluate(claim["value"], constants, {n: results.values(*p) for n, p in places.items()})
+        values = _evaluate(quantity, constants, {n: results.values(*p) for n, p in places.items()})
         # Where phases decide, one run says little: the interval of the mean over all of them is judged.
         if claim.get("over") == "interval":
             return [
@@ -114,9 +115,9 @@ def _claim(
     return Group(id, f"Claim {id}", claim["text"], runs, rows, statement=True)
 
 
-def _evaluate(text: str, constants: Mapping[str, float], measured: Mapping[str, list[float]]) -> list[float]:
+def _evaluate(quantity: Expression, constants: Mapping[str, float], measured: Mapping[str, list[float]]) -> list[float]:
     """The expression's value for the unperturbed runs, then for each perturbation that all runs share."""
     if any(not values for values in measured.values()):
         return []
     count = min((len(values) for values in measured.values()), default=1)
-    return [calculate(text, {**constants, **{n: v[k] for n, v in measured.items()}}) for k in range(count)]
+    return [quantity.of_numbers({**constants, **{n: v[k] for n, v in measured.items()}}) for k in range(count)]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 
+from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.experiment.verdict import mean, mean_interval
 from windtunnel.figures.style import INK, RC, SOFT, flow_look
-from windtunnel.papers.expression import calculate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,7 +139,8 @@ def _panel(axes: Axes, spec: PanelSpec, lines: Mapping[str, Sequence[Point]]) ->
                       capsize=2.5, label=label)  # fmt: skip
     if spec.curve:
         xs = np.linspace(*axes.get_xlim(), 200).tolist()
-        axes.plot(xs, [calculate(spec.curve, {"x": x}) for x in xs], color=INK, lw=0.9, label=spec.curve_label)
+        curve = Expression.of_names(spec.curve)
+        axes.plot(xs, [curve.of_numbers({"x": x}) for x in xs], color=INK, lw=0.9, label=spec.curve_label)
     for limit in spec.limits:
         axes.axhline(limit, color=SOFT, lw=0.9, ls=(0, (4, 2)), zorder=1)
     axes.set(title=spec.title, xlabel=spec.xlabel, ylabel=spec.ylabel)

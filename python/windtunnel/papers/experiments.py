@@ -6,17 +6,16 @@ combines quantities of arms into one number per seed, and says what the claim ex
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from windtunnel.experiment.expectation import Expected
+from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.experiment.verdict import Of, Verdict, is_one_draw, judge
 from windtunnel.papers.cells import Cell, Measurement, Template
 from windtunnel.papers.expand import expanded
-from windtunnel.papers.expression import calculate, kind, names
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.seeds import add_seeds
 from windtunnel.papers.suite import Results
@@ -46,7 +45,7 @@ class Check:
 
     id: str
     text: str
-    value: str
+    value: Expression
     unit: str
     quantities: Mapping[str, Quantity]
     expected: Expected | None
@@ -59,11 +58,11 @@ class Check:
     """Why the check is shown and not judged, although it expects something."""
 
     def values(self, results: Results) -> list[float]:
-        """The number by seed; NaN where a division by zero leaves nothing to measure; empty if a run failed."""
+        """The number by seed; NaN where there is nothing to measure; empty if a run failed."""
         measured = {name: quantity.values(results) for name, quantity in self.quantities.items()}
         if any(len(values) < self.runs for values in measured.values()):
             return []
-        return [_calculated(self.value, {name: v[k] for name, v in measured.items()}) for k in range(self.runs)]
+        return [self.value.of_numbers({name: v[k] for name, v in measured.items()}) for k in range(self.runs)]
 
     def verdict(self, results: Results) -> Verdict:
         """What the runs say of the expectation."""
@@ -86,13 +85,6 @@ class Check:
             tolerance=expected.tolerance if expected else None, scale=self.scale,
             not_judged=self.not_judged,
         )  # fmt: skip
-
-
-def _calculated(text: str, quantities: Mapping[str, float]) -> float:
-    try:
-        return calculate(text, quantities)
-    except ZeroDivisionError:
-        return math.nan
 
 
 @dataclass(frozen=True)
@@ -145,19 +137,20 @@ def _check(
 ) -> Check:
     used = {name: _cell(of[0], arms, cells, quick=quick) for name, of in data["of"].items()}
     quantities = {name: Quantity(cell.name, cell.index(_measurement(data["of"][name]))) for name, cell in used.items()}
-    missing = names(data["value"]) ^ set(quantities)
+    value = Expression.of_names(data["value"])
+    missing = value.names ^ set(quantities)
     if missing:
         raise ValueError(f"{experiment}: the value and the quantities differ in {', '.join(sorted(missing))}")
     return Check(
         f"{experiment}/{data['id']}",
         data["text"],
-        data["value"],
+        value,
         data.get("unit", ""),
         quantities,
         Expected.of(data["expect"]) if "expect" in data else None,
         data.get("why", ""),
         min(1 + len(cell.twins) for cell in used.values()),
-        Scale.of(data.get("kind") or kind(data["value"])),
+        Scale.of(data.get("kind") or value.kind),
         frozenset(data["about"]),
         data.get("not_judged", ""),
     )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from windtunnel.papers.features import parse
+from windtunnel.experiment.measures.language import call_of
 
 
 class Published(Protocol):
@@ -93,7 +93,7 @@ def readings(features: Sequence[Published]) -> tuple[Reading, ...]:
 
 
 def _canonical(method: str) -> tuple[str, tuple[float | str, ...]]:
-    name, arguments = parse(method)
+    name, arguments = call_of(method)
     if name in _FIRST:
         return _FIRST[name], (1.0, *arguments)
     return name, tuple(arguments)

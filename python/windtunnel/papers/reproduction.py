@@ -29,7 +29,7 @@ from windtunnel.scenario import Scenario
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from windtunnel.report.suite_page import SuiteFigure
+    from windtunnel.papers.suite_page import SuiteFigure
 
 #: Version of the layout of rows.json.
 SCHEMA = 3
@@ -139,7 +139,7 @@ def _write(
     *,
     part: bool,
 ) -> None:
-    from windtunnel.report.suite_page import write_suite_page
+    from windtunnel.papers.suite_page import write_suite_page
 
     every = [row for group in groups for row in rows[group.id]]
     _write_csv(folder / "rows.csv", every)
@@ -155,7 +155,7 @@ def _figure(
 ) -> SuiteFigure:
     """A group as the page shows it; its picture is also a file."""
     from windtunnel.papers.comparison_figure import comparison
-    from windtunnel.report.suite_page import SuiteFigure
+    from windtunnel.papers.suite_page import SuiteFigure
 
     png = group.png(results) or (None if group.statement else comparison(rows))
     if png is not None:

@@ -38,7 +38,7 @@ def kind_of(node: Node) -> Kind:
     match node:
         case PathNode(parts=parts):
             return "share" if _is_share(parts) else "plain"
-        case Call(name=("ratio" | "jain") as name):
+        case Call(name=("ratio" | "jain" | "share") as name):
             return name
         case Call(name=name, arguments=arguments) if name in (*_KEEPS, "baseline") or _QUANTILE.fullmatch(name):
             kinds: set[Kind] = {kind_of(argument) for argument in arguments}

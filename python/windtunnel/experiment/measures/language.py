@@ -8,6 +8,7 @@ Python's own parser reads the text, and everything in it that is not listed here
 | ``p50`` ... ``p99.9`` | quantiles in percent |
 | ``jain`` | Jain's fairness index |
 | ``ratio(a, b)``, ``abs(a)`` | of numbers |
+| ``share(a, b, ...)`` | a / (a + b + ...) |
 | ``baseline(a)`` | the same of what is compared with (``windtunnel compare``) |
 """
 
@@ -17,7 +18,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -59,7 +60,7 @@ _QUANTILE = re.compile(r"p(\d+(?:_\d+)?)")
 #: Of these the summary has the value itself, counted over every packet.
 _COUNTED = {"min": "min", "mean": "mean", "max": "max", "median": "p50"}
 _COUNTED_QUANTILES = ("p50", "p95", "p99")
-_FUNCTIONS = (*_OF_MANY, *_OF_NUMBERS, "p50", "p90", "p95", "p99", "p99.9")
+_FUNCTIONS = (*_OF_MANY, *_OF_NUMBERS, "share", "p50", "p90", "p95", "p99", "p99.9")
 
 # `flows.0.rtt` and `p99.9(...)` are natural to write, but no Python.
 _INDEX = re.compile(r"(?<=[A-Za-z_\]])\.(\d+)(?![\w(])")
@@ -89,7 +90,14 @@ class Binary:
     right: Node
 
 
-Node: TypeAlias = "Number | PathNode | Call | Binary"
+@dataclass(frozen=True)
+class Name:
+    """A number that has a name of its own, and is no part of a run."""
+
+    name: str
+
+
+Node: TypeAlias = "Number | PathNode | Name | Call | Binary"
 
 #: What an expression is read from: a run, or the values of some expressions, which are all that is known of one.
 Measured: TypeAlias = "RunResult | Mapping[Node, float]"
@@ -128,10 +136,24 @@ class Expression:
         """Its value; NaN where the run has none (a flow without data, a ratio to 0). Raises MetricError."""
         return _number(_value(self.root, result, baseline), self.text)
 
+    @classmethod
+    def of_names(cls, text: str) -> Expression:
+        """An expression over numbers with names: ``ratio(after, before)``. Raises MetricError."""
+        return cls.of(text, node_of(python_of(text), path=_name))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names in it; see :meth:`of_names`."""
+        return frozenset(node.name for node in _nodes(self.root) if isinstance(node, Name))
+
+    def of_numbers(self, numbers: Mapping[str, float]) -> float:
+        """Its value where its names are these numbers. Raises MetricError for a name that is not among them."""
+        return self.value({Name(name): number for name, number in numbers.items()})
+
     @property
     def is_quantile(self) -> bool:
         """Whether a quantile of a distribution is in it, such as ``p99(...)`` or ``rtt_ms.p50``."""
-        return _has_quantile(self.root)
+        return any(map(_is_quantile, _nodes(self.root)))
 
     @property
     def flows(self) -> Expression | None:
@@ -142,7 +164,7 @@ class Expression:
     @property
     def compares(self) -> bool:
         """Whether it names a baseline."""
-        return _compares(self.root)
+        return any(isinstance(node, Call) and node.name == "baseline" for node in _nodes(self.root))
 
 
 #: No expressions that a text may name.
@@ -186,23 +208,26 @@ def python_of(text: str, names: Mapping[str, Expression] = NONE) -> ast.expr:
         raise MetricError("is nested too deeply") from None
 
 
-def node_of(node: ast.expr, depth: int = 0) -> Node:
-    """A part of an expression. Raises MetricError for everything that is none."""
+def node_of(node: ast.expr, depth: int = 0, path: Callable[[ast.expr], Node] | None = None) -> Node:
+    """A part of an expression. ``path`` reads what stands for a number; by default it is in a run's result.
+
+    Raises MetricError for everything that is no expression.
+    """
     if depth > _DEEPEST:
         raise MetricError("is nested too deeply")
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return Number(_finite(number))
         case ast.Name() | ast.Attribute() | ast.Subscript():
-            return _path(node)
+            return (path or _path)(node)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return Binary(type(op), node_of(left, depth + 1), node_of(right, depth + 1))
+            return Binary(type(op), node_of(left, depth + 1, path), node_of(right, depth + 1, path))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return Binary(ast.Sub, Number(0.0), node_of(operand, depth + 1))
+            return Binary(ast.Sub, Number(0.0), node_of(operand, depth + 1, path))
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-            return node_of(operand, depth + 1)
+            return node_of(operand, depth + 1, path)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-            return _call(name, [node_of(argument, depth + 1) for argument in arguments])
+            return _call(name, [node_of(argument, depth + 1, path) for argument in arguments])
     raise MetricError(f"`{ast.unparse(node)}` is not allowed here: paths, numbers, + - * / and functions are")
 
 
@@ -234,6 +259,12 @@ def _path(node: ast.expr) -> PathNode:
     return PathNode(tuple(reversed(parts)))
 
 
+def _name(node: ast.expr) -> Name:
+    if not isinstance(node, ast.Name):
+        raise MetricError(f"`{ast.unparse(node)}` is not the name of a number")
+    return Name(node.id)
+
+
 def _call(name: str, arguments: Sequence[Node]) -> Call:
     shown = name.replace("_", ".") if _QUANTILE.fullmatch(name) else name
     if name in _OF_NUMBERS:
@@ -242,12 +273,34 @@ def _call(name: str, arguments: Sequence[Node]) -> Call:
     elif found := _QUANTILE.fullmatch(name):
         if len(arguments) != 1 or not 0 <= float(found[1].replace("_", ".")) <= 100:
             raise MetricError(f"{shown}() is the quantile of one argument, from p0 to p100")
+    elif name == "share":
+        if len(arguments) < 2:
+            raise MetricError("share() takes at least 2 arguments: a part, and the rest")
     elif name not in _OF_MANY:
         raise MetricError(f"there is no function `{shown}`; there are {', '.join(_FUNCTIONS)}"
                           f"{did_you_mean(shown, _FUNCTIONS)}")  # fmt: skip
     if not arguments:
         raise MetricError(f"{shown}() needs an argument")
     return Call(name, tuple(arguments))
+
+
+def call_of(text: str) -> tuple[str, list[float | str]]:
+    """The name and the arguments of one call with constants, such as ``max(10, inf)``. Raises MetricError."""
+    match python_of(text):
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+            return name, [_argument(each) for each in arguments]
+    raise MetricError(f"{text!r} is not a call, such as max(10, 30)")
+
+
+def _argument(node: ast.expr) -> float | str:
+    match node:
+        case ast.Name(id="inf"):
+            return math.inf
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.Constant(value=int() | float() as number):
+            return _finite(number)
+    raise MetricError(f"`{ast.unparse(node)}` is neither a number nor a text in quotes")
 
 
 def _tables(node: Node) -> set[str]:
@@ -272,24 +325,25 @@ def _is_window(path: Path, name: str) -> bool:
     return str(path[-1]) in ("cwnd", "cwnd_bytes") and name not in ("min", "mean", "max")
 
 
-def _has_quantile(node: Node) -> bool:
+def _is_quantile(node: Node) -> bool:
     match node:
         case PathNode(parts=parts):
             return any(isinstance(part, str) and _QUANTILE.fullmatch(part.replace(".", "_")) for part in parts)
-        case Binary(left=left, right=right):
-            return _has_quantile(left) or _has_quantile(right)
-        case Call(name=name, arguments=arguments):
-            return bool(_QUANTILE.fullmatch(name)) or any(map(_has_quantile, arguments))
+        case Call(name=name):
+            return bool(_QUANTILE.fullmatch(name))
     return False
 
 
-def _compares(node: Node) -> bool:
+def _nodes(node: Node) -> Iterator[Node]:
+    """The node, and all below it."""
+    yield node
     match node:
         case Binary(left=left, right=right):
-            return _compares(left) or _compares(right)
-        case Call(name=name, arguments=arguments):
-            return name == "baseline" or any(map(_compares, arguments))
-    return False
+            yield from _nodes(left)
+            yield from _nodes(right)
+        case Call(arguments=arguments):
+            for argument in arguments:
+                yield from _nodes(argument)
 
 
 def _value(node: Node, result: Measured, baseline: Measured | None) -> Value:
@@ -298,6 +352,8 @@ def _value(node: Node, result: Measured, baseline: Measured | None) -> Value:
     match node:
         case Number(number=number):
             return number
+        case Name(name=name):
+            raise MetricError(f"`{name}` is not known")
         case PathNode(parts=parts):
             if isinstance(result, Mapping):
                 raise MetricError(f"`{show(parts)}` is no metric of the campaign")
@@ -318,6 +374,10 @@ def _apply(name: str, values: Sequence[Value]) -> float:
     if name == "ratio":
         above, below = (_number(value, "ratio()") for value in values)
         return above / below if below else math.nan
+    if name == "share":
+        parts = [_number(value, "share()") for value in values]
+        whole = sum(parts[1:], parts[0])
+        return parts[0] / whole if whole else math.nan
     if name == "abs":
         return abs(_number(values[0], "abs()"))
     if found := _QUANTILE.fullmatch(name):

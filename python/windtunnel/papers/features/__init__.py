@@ -29,14 +29,13 @@ from windtunnel.papers.features import (
     windows,
 )
 from windtunnel.papers.features.identity import identity
-from windtunnel.papers.features.method import METHODS, MethodError, evaluate, parse
+from windtunnel.papers.features.method import METHODS, evaluate
 from windtunnel.papers.features.series import Series
 from windtunnel.papers.features.view import Axis, RunData, View
 
 __all__ = [
     "METHODS",
     "Axis",
-    "MethodError",
     "RunData",
     "Series",
     "View",
@@ -52,7 +51,6 @@ __all__ = [
     "marks",
     "news",
     "overflows",
-    "parse",
     "probes",
     "queues",
     "rates",

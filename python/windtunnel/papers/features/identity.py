@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windtunnel.papers.features.method import parse
+from windtunnel.experiment.measures.language import call_of
 from windtunnel.papers.features.view import Axis
 
 #: By method: the one that it is another name of, and the arguments that this one has first.
@@ -13,7 +13,7 @@ _EXTREME = {"peak", "axis_y_max"}
 
 def identity(panel: str, flow: str, method: str, axis: Axis) -> str:
     """What is measured. Extremes of a panel's series are one here; whether they are the same shows in their values."""
-    name, arguments = parse(method)
+    name, arguments = call_of(method)
     if name in _EXTREME:
         return f"{panel} peak"
     if name in _FIRST:

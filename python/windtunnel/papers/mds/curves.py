@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from windtunnel import models
+from windtunnel.experiment.measures.language import call_of
 from windtunnel.figures.style import INK
-from windtunnel.papers.features import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ LINES: dict[str, Callable[[models.Result], models.Result]] = {
 
 def value(method: str, line: str) -> float:
     """``reduction(tau)`` in percent, or ``max_rtt(mbps)`` of a line in ms."""
-    name, (argument,) = parse(method)
+    name, (argument,) = call_of(method)
     x = np.asarray(float(argument))
     if name == "reduction":
         return float(100.0 * models.reduction_per_signal(x))
@@ -44,7 +44,7 @@ def draw(figure: str, published: Sequence[tuple[str, float]]) -> bytes:
     """A curve figure as a PNG, with the ``published`` points: the method of each, with its argument, and its value."""
     drawn = _reduction() if figure == "1" else _max_rtt()
     (axes,) = drawn.axes
-    xs = [float(parse(method)[1][0]) for method, _ in published]
+    xs = [float(call_of(method)[1][0]) for method, _ in published]
     axes.plot(xs, [y for _, y in published], "o", ms=3.5, mfc="none", mec=INK, mew=0.7, label="published", zorder=6)
     axes.legend()
     out = io.BytesIO()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from windtunnel.experiment.measures.language import call_of
 from windtunnel.papers.cells import Cell, Measurement, Picture
-from windtunnel.papers.features import Axis, parse
+from windtunnel.papers.features import Axis
 from windtunnel.papers.features.extremes import GIVEN
 from windtunnel.papers.mds import curves
 from windtunnel.papers.mds.data_files import table, template, toml
@@ -143,7 +144,7 @@ def _run_group(
                 continue
             values, note = results.values(name, places[f.id]), f"{f.how}: {f.method}"
             row = compare(f.id, id, f.what, f.value, f.error, values, f.unit, note, cell.identity(places[f.id]))
-            by = GIVEN.get(parse(f.method)[0])
+            by = GIVEN.get(call_of(f.method)[0])
             out.append(given(row, by) if by else row)
         # An axis may end at a reading that has a row of its own, and then repeats it.
         return sorted(out, key=lambda row: "/axis_" in row.id)

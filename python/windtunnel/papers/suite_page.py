@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from windtunnel.experiment.verdict import OF_SUITES, Kind
 from windtunnel.papers.rows import Row
+from windtunnel.papers.suite_rows import ShownRow, shown
 from windtunnel.report.page import render, write_page
-from windtunnel.report.suite_rows import ShownRow, shown
 from windtunnel.report.thumbnail import thumbnail
 
 # Numbers of a statement that the table of statements shows; the others are in its section.
