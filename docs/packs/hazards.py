@@ -2,7 +2,7 @@
 
 ``mds-hazards.txt`` is the page without its numbers: ``{{table lost}}`` stands for the rows of a table below, and
 ``{{mds-sce-lost/100-mbit-s/ae-cleared/no-fallback/other .1f}}`` for a number of a campaign, by its axes and its metric
-(``windtunnel.papers.references``). ``python docs/packs/hazards.py`` runs the campaigns of ``scenarios/campaigns`` into
+(``windtunnel.papers.notes``). ``python docs/packs/hazards.py`` runs the campaigns of ``scenarios/campaigns`` into
 ``results``, keeps the numbers in ``mds-hazards.csv``, and writes ``mds-hazards.md``; ``--page`` writes the page alone.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from windtunnel import Campaign
 from windtunnel.campaign.results import CampaignResult
-from windtunnel.papers.references import filled
+from windtunnel.papers.notes import filled
 from windtunnel.papers.rows import Row
 
 HERE = Path(__file__).parent

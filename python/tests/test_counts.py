@@ -19,7 +19,7 @@ from windtunnel.experiment.verdict import OF_SUITES
 from windtunnel.papers import NAMES, _suites
 from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.reproduction import _write
-from windtunnel.papers.standing import rows_of
+from windtunnel.papers.suite import rows_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 

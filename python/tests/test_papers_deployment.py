@@ -16,14 +16,13 @@ from rich.console import Console
 from windtunnel.experiment.expectation import Expected, Limits
 from windtunnel.experiment.measures.language import call_of
 from windtunnel.papers import deployment, reproduce, select
+from windtunnel.papers.arms import add_seeds, expanded, overrides
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.deployment.checklists import together
 from windtunnel.papers.deployment.data_files import ROOT, template, toml
-from windtunnel.papers.expand import expanded
 from windtunnel.papers.experiment_figure import PanelSpec, Point, draw, filled
 from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate
 from windtunnel.papers.features.captures import extents
-from windtunnel.papers.seeds import add_seeds, overrides
 from windtunnel.papers.suite import Results, Suite
 from windtunnel.scenario import Scenario
 

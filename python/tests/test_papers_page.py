@@ -15,15 +15,12 @@ from windtunnel.papers import NAMES, _suites
 from windtunnel.papers.comparison_figure import comparison
 from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.mds.figures import read_features
-from windtunnel.papers.mentions import Mentions
-from windtunnel.papers.notes import placed, to_html
+from windtunnel.papers.notes import Mentions, filled, placed, to_html
 from windtunnel.papers.readings import Reading, readings
 from windtunnel.papers.readings_figure import add_readings
-from windtunnel.papers.references import filled
 from windtunnel.papers.reproduction import _write
 from windtunnel.papers.rows import Row, compare
-from windtunnel.papers.standing import rows_of
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, rows_of
 
 
 def groups(*ids: str) -> list[Group]:

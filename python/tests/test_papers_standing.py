@@ -20,8 +20,7 @@ from windtunnel.papers.features.view import Tables
 from windtunnel.papers.mds.data_files import template
 from windtunnel.papers.mds.figures import Feature, axes_of, read_features
 from windtunnel.papers.rows import Row, compare, verdict
-from windtunnel.papers.standing import given, rows_of
-from windtunnel.papers.suite import Group, Results, Suite
+from windtunnel.papers.suite import Group, Results, Suite, given, rows_of
 
 #: Flows of a made-up run: as many as the figure with most.
 FLOWS = 16

@@ -14,10 +14,9 @@ from windtunnel.experiment.expectation import Expected
 from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.experiment.verdict import Of, Verdict, is_one_draw, judge
+from windtunnel.papers.arms import add_seeds, expanded
 from windtunnel.papers.cells import Cell, Measurement, Template
-from windtunnel.papers.expand import expanded
 from windtunnel.papers.rows import Row, trial_row
-from windtunnel.papers.seeds import add_seeds
 from windtunnel.papers.suite import Results
 
 #: An arm's table, and where its scenario is found.

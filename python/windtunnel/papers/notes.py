@@ -3,18 +3,28 @@
 A paragraph or list item that names groups of the suite ("figures 11 and 14a", "table 2", "P17d") stands with these, and
 the items under a heading that names some ("## Figures 1, 2 and 5") with those of the heading. Sections that tell how to
 read a row or an image concern all rows and stay whole.
+
+Numbers in notes are references to rows, filled in when the page is built, so that no note is older than its rows:
+``{{P44/five .1f}}`` is what the row P44/five measured, with one decimal; ``{{P44/five}}`` has three significant
+digits. ``{{K77/share-100-* .2f}}`` is the range over the rows of that pattern, ``0.53 to 0.54``;
+``{{P05a interval .2f}}`` is the row's interval, ``1.10 to 1.12``; with ``%`` as in ``{{P05a .0%}}`` the number is in
+percent. ``{{P05a verdict}}`` is what became of it, ``confirmed``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from windtunnel.papers.mentions import Mentions
+from windtunnel.papers.rows import Row
+from windtunnel.papers.suite import Group
 
 #: HTML in the text is text.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -128,3 +138,93 @@ def _pointer(targets: Sequence[str], titles: Mapping[str, str]) -> str:
     """Where notes on this group stand."""
     links = ", ".join(f"[{titles[id]}](#{id})" for id in dict.fromkeys(targets))
     return to_html(f"See also the notes at {links}.")
+
+
+# --- What a text names ----------------------------------------------------------------------------------------------
+
+#: What documents number, and the prefix of the ids of its groups.
+_KINDS = {"figure": "fig", "table": "table", "graph": "graph", "slide": "slide"}
+_NUMBER = r"\d+[a-z]?"
+_NUMBERED = re.compile(
+    rf"\b({'|'.join(_KINDS)})s?\s+({_NUMBER}(?:(?:,\s+and\s+|,\s*|\s+and\s+|\s+to\s+){_NUMBER})*)\b", re.IGNORECASE
+)
+#: The ids of claims: a letter, two digits, and perhaps one that tells several apart.
+_CLAIM = re.compile(r"\b[A-Z]\d\d[a-z]?\b")
+
+
+class Mentions:
+    """Finds the groups of a suite in texts."""
+
+    def __init__(self, groups: Sequence[Group], aliases: Mapping[str, Sequence[str]]) -> None:
+        self.titles = {group.id: group.title for group in groups}
+        self._order = list(self.titles)
+        self._aliases = aliases
+
+    def in_text(self, text: str) -> list[str]:
+        """The ids of the groups that the text names, in its order; those that were not run are not there."""
+        found = [*self._numbered(text), *(id for match in _CLAIM.findall(text) for id in self._known(match))]
+        return list(dict.fromkeys(found))
+
+    def _numbered(self, text: str) -> Iterator[str]:
+        for kind, listed in _NUMBERED.findall(text):
+            prefix = _KINDS[kind.lower()]
+            for part in re.split(r",\s+and\s+|,\s*|\s+and\s+", listed):
+                first, _, last = re.sub(r"\s+to\s+", "-", part).partition("-")
+                yield from self._range(prefix + first, prefix + last) if last else self._known(prefix + first)
+
+    def _known(self, name: str) -> list[str]:
+        """The group of that name, or those for which it stands (``fig3`` is 3a and 3b)."""
+        if name in self.titles:
+            return [name]
+        return [id for id in self._aliases.get(name, ()) if id in self.titles]
+
+    def _range(self, first: str, last: str) -> list[str]:
+        """From the first group of one name to the last of the other, in the suite's order."""
+        start, end = self._known(first), self._known(last)
+        if not start or not end:
+            return [*start, *end]
+        return self._order[self._order.index(start[0]) : self._order.index(end[-1]) + 1]
+
+
+# --- Numbers --------------------------------------------------------------------------------------------------------
+
+#: What stands in a part of a suite for a number of the rest.
+ELSEWHERE = "\N{HORIZONTAL ELLIPSIS}"
+_REFERENCE = re.compile(r"\{\{(?P<row>[^\s{}]+)(?: (?P<of>interval|verdict))?(?: (?P<format>\.\d[fg%]))?\}\}")
+
+
+def filled(text: str, rows: Iterable[Row], *, whole: bool) -> str:
+    """``text`` with its references replaced.
+
+    ``whole``: all of the suite was run. Raises ValueError then for a row that does not exist; in a part of the suite, a
+    row of the rest is ``ELSEWHERE``.
+    """
+    known = {row.id: row for row in rows}
+
+    def number(match: re.Match[str]) -> str:
+        found = [row for id, row in known.items() if fnmatchcase(id, match["row"])]
+        if not found and whole:
+            raise ValueError(f"the notes refer to the row {match['row']}, which does not exist")
+        if found and match["of"] == "verdict":
+            return " or ".join(dict.fromkeys(_verdict(row) for row in found))
+        values = [v for row in found for v in _values(row, interval=match["of"] == "interval")]
+        if not values:
+            return ELSEWHERE
+        low, high = (_shown(v, match["format"] or ".3g") for v in (min(values), max(values)))
+        return low if low == high else f"{low} to {high}"
+
+    return _REFERENCE.sub(number, text)
+
+
+def _verdict(row: Row) -> str:
+    return "agrees weakly" if row.verdict == "weak" else row.word.text
+
+
+def _values(row: Row, *, interval: bool) -> list[float]:
+    wanted = row.interval or () if interval else (row.measured,)
+    return [value for value in wanted if value is not None and math.isfinite(value)]
+
+
+def _shown(value: float, spec: str) -> str:
+    number, unit = (f"{100 * value:{spec[:-1]}f}", " %") if spec.endswith("%") else (f"{value:{spec}}", "")
+    return f"{number if float(number) else number.removeprefix('-')}{unit}"

@@ -16,12 +16,9 @@ from windtunnel.atomic import staged
 from windtunnel.engine import cache
 from windtunnel.escape import csv_cell
 from windtunnel.papers.jobs import Job, Outcome, jobs_of, run_all
-from windtunnel.papers.mentions import Mentions
-from windtunnel.papers.notes import Notes, placed
-from windtunnel.papers.references import filled
+from windtunnel.papers.notes import Mentions, Notes, filled, placed
 from windtunnel.papers.rows import Row
-from windtunnel.papers.standing import rows_of
-from windtunnel.papers.suite import Group, Results, Suite
+from windtunnel.papers.suite import Group, Results, Suite, rows_of
 from windtunnel.papers.terminal import show_failures, show_rows, show_totals
 from windtunnel.progress import progress_bar
 from windtunnel.scenario import Scenario

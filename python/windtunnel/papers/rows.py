@@ -24,7 +24,7 @@ class Row:
     ``published`` is text where the document gives no number (``"< 5"``, ``"smaller"``), and None where a run is
     compared with what the document does not print: that number is the ``reference``, and ``source`` says whose it is (a
     real stack's, a model's). ``measurement`` says what was
-    measured on which run, in the same words wherever it is the same: two such rows repeat each other (``standing.py``).
+    measured on which run, in the same words wherever it is the same: two such rows repeat each other (``suite.py``).
     ``limits`` are those of a statement, infinite on a side without one. ``of`` is what the verdict is on.
     """
 

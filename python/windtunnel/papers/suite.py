@@ -1,9 +1,19 @@
-"""The parts of every paper suite: cells to run, and groups of rows that read them."""
+"""The parts of every paper suite: cells to run, groups of rows that read them, and what a row's verdict is worth.
+
+A verdict counts only where a run could have turned it. Three kinds of rows are no such evidence:
+
+- *Given*: the value follows from the scenario (an axis ends where the run ends), or from a formula alone (a point of a
+  printed curve). Its note says what it follows from, and whether the document's number agrees with that.
+- *Without a run*: a group that needs no cell has nothing but given rows.
+- *Repeats*: a row of the same measurement, with the same published value, as a row before it.
+
+A number agrees *weakly* where the interval of the runs is wider than a fifth of the measured value.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from windtunnel.papers.cells import Cell, Excerpt
 from windtunnel.papers.jobs import Outcome
@@ -67,3 +77,56 @@ class Suite:
     groups: list[Group]
     notes: str
     aliases: dict[str, list[str]] = field(default_factory=dict)
+
+
+# --- What a verdict is worth ----------------------------------------------------------------------------------------
+
+#: What the rows of a group without runs follow from.
+FORMULA = "a formula and its printed arguments"
+
+
+def rows_of(groups: Sequence[Group], results: Results) -> dict[str, list[Row]]:
+    """The rows of each group by its id; those that cannot fail are for information."""
+    found: dict[str, list[Row]] = {}
+    seen: dict[tuple[str, str], list[Row]] = {}
+    for group in groups:
+        rows = group.rows(results)
+        if not group.cells:
+            rows = [given(row, FORMULA) for row in rows]
+        found[group.id] = [_weighed(_repeating(row, seen)) for row in rows]
+    return found
+
+
+def _weighed(row: Row) -> Row:
+    """``row``, whose agreement is weak where its interval is wide."""
+    return replace(row, verdict="weak") if row.verdict == "agrees" and row.of == "number" and row.wide else row
+
+
+def given(row: Row, by: str) -> Row:
+    """``row``, whose value follows from ``by`` whatever a run does."""
+    if row.verdict == "info":
+        return row
+    says = "agrees" if row.verdict == "agrees" else "differs"
+    note = f"follows from {by}, whatever a run does; the published value {says}"
+    return replace(row, verdict="info", note="; ".join(filter(None, [note, row.note])))
+
+
+def _repeating(row: Row, seen: dict[tuple[str, str], list[Row]]) -> Row:
+    """``row``, for information if a row before it says the same; it is added to those that were seen."""
+    if row.verdict == "info" or not row.measurement:
+        return row
+    before = seen.setdefault((row.measurement, row.unit), [])
+    same = next((other for other in before if _same(row, other)), None)
+    if same is None:
+        before.append(row)
+        return row
+    note = f"repeats {same.id}: the same measurement, and the same published value"
+    return replace(row, verdict="info", note="; ".join(filter(None, [note, row.note])))
+
+
+def _same(row: Row, other: Row) -> bool:
+    """Whether both have one value from every run, and one published value to the precision of its sources."""
+    if not isinstance(row.expected, float) or not isinstance(other.expected, float):
+        return False
+    apart, precision = abs(row.expected - other.expected), (row.tolerance or 0.0) + (other.tolerance or 0.0)
+    return row.measured == other.measured and row.interval == other.interval and apart <= precision

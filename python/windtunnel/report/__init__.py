@@ -1,6 +1,6 @@
-"""Pages for readers: the interactive report of one run, and the side-by-side page of a paper suite (``suite_page``).
+"""Pages for readers: the interactive report of one run, and what all pages share.
 
-Both are single files that open offline: style, script and data are inside, and a content security policy
+Pages are single files that open offline: style, script and data are inside, and a content security policy
 forbids everything else. The script is built from ``web/`` and committed, so that no user needs Node.
 """
 

@@ -13,8 +13,7 @@ from windtunnel.papers.aimd.modes import PIE_TARGET_S, Mode, mode, mode_by_equat
 from windtunnel.papers.aimd.plan import LIMIT_S, fair_mbps, starts, steady, whisker
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, compare, spread
-from windtunnel.papers.standing import given
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, given
 
 #: Rates in Mbit/s and base RTTs in ms. The axes of the published images are not legible: see the notes.
 RATES = (4, 12, 40, 120, 200)

@@ -15,8 +15,7 @@ from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.mds.draws import draws_row
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.rows import Row, compare, printed_precision, spread
-from windtunnel.papers.standing import given
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, given
 
 #: Cells of the quick suite: two of each kind of table, none above 100 Mbit/s.
 QUICK = (

@@ -14,8 +14,7 @@ from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.readings import readings
 from windtunnel.papers.rows import Row, compare
-from windtunnel.papers.standing import given
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, given
 
 #: Figures that show another figure's run again, with axes chosen by hand.
 SAME_RUN = {"3b": "3a", "14b": "14a", "15b": "15a"}

@@ -7,8 +7,7 @@ from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.rows import Row, compare, printed_precision
-from windtunnel.papers.standing import given
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, given
 
 #: Marks in the measurement window of the scenario, per second.
 RATE = Measurement("summary", "queue 0", 'window_rate("steady", "sce")')

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from windtunnel.papers.arms import expanded
 from windtunnel.papers.cells import Cell
-from windtunnel.papers.expand import expanded
 from windtunnel.papers.experiment_figure import figure_of
 from windtunnel.papers.experiments import Experiment, read
 from windtunnel.papers.suite import Group

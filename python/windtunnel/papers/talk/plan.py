@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from windtunnel.flowgrind import Command, default_path, read_script, scenario_of
+from windtunnel.papers.arms import add_seeds
 from windtunnel.papers.cells import Cell, Measurement, Template
-from windtunnel.papers.seeds import add_seeds
 from windtunnel.papers.talk.controllers import CUBIC, RENO
 from windtunnel.papers.talk.data_files import template, text
 

@@ -1,4 +1,7 @@
-"""The runs of an arm: one per seed, with other start offsets within a round trip.
+"""The arms of an experiment: tables that stand for many, and the runs of an arm, one per seed.
+
+``for = { rtt = [20, 80] }`` repeats a table with ``$rtt`` replaced by each value; ``quick_for`` has the values of the
+quick suite where these are fewer.
 
 A seed sets every random stream of the run, and where in its first round trip each flow starts
 (``windtunnel/start_offsets.py``). The arms of an experiment use the same seeds, so that they can be compared run by
@@ -7,11 +10,34 @@ run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from string import Template as Placeholders
+from typing import Any
 
 from windtunnel._core import quantity
 from windtunnel.papers.cells import Cell, Template
 from windtunnel.start_offsets import moved
+
+
+def expanded(tables: Sequence[Mapping[str, Any]], *, quick: bool = False) -> Iterator[dict[str, Any]]:
+    """Each table once for every combination of the values of its ``for``; in lists of tables within it, too."""
+    for table in tables:
+        fewer = table.get("quick_for", {}) if quick else {}
+        values: Mapping[str, Sequence[object]] = {**table.get("for", {}), **fewer}
+        rest = {key: value for key, value in table.items() if key not in ("for", "quick_for")}
+        for chosen in itertools.product(*values.values()):
+            yield _replaced(rest, dict(zip(values, map(str, chosen), strict=True)))
+
+
+def _replaced(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return Placeholders(value).safe_substitute(names)
+    if isinstance(value, list):
+        return [_replaced(each, names) for each in value]
+    if isinstance(value, dict):
+        return {Placeholders(key).safe_substitute(names): _replaced(each, names) for key, each in value.items()}
+    return value
 
 
 def add_seeds(cell: Cell, seeds: int) -> Cell:
