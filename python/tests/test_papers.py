@@ -16,6 +16,7 @@ from rich.console import Console
 from windtunnel import _core
 from windtunnel.experiment.measures import Expression, MetricError
 from windtunnel.experiment.measures.language import call_of
+from windtunnel.experiment.verdict import of_number
 from windtunnel.papers import mds, reproduce, select
 from windtunnel.papers.cells import OFFSETS_US, Cell, Template
 from windtunnel.papers.deployment import data_files as deployment
@@ -25,7 +26,7 @@ from windtunnel.papers.mds.fairness import outside_acceptable, read_lines
 from windtunnel.papers.mds.figures import CHOSEN_AXIS, read_features
 from windtunnel.papers.mds.tau import rank_correlation
 from windtunnel.papers.notes import to_html
-from windtunnel.papers.rows import compare, printed_precision, verdict
+from windtunnel.papers.rows import compare, printed_precision
 
 DATA = Path(__file__).parent / "data" / "mds-figures"
 
@@ -264,7 +265,7 @@ def test_verdict(published: float, precision: float, values: list[float], expect
     """A row is within if the published value, to its precision, is in the range of the runs; without a measurement it
     is outside.
     """
-    assert verdict(published, precision, values) == expected
+    assert of_number(published, precision, values) == expected
 
 
 @pytest.mark.parametrize(("text", "precision"), [("0.50", 0.005), ("49.2", 0.05), ("436", 0.5), ("400", 0.5)])

@@ -13,13 +13,14 @@ from paper_suites import anything, perturbed
 
 from windtunnel import Scenario
 from windtunnel.experiment.measures.language import call_of
+from windtunnel.experiment.verdict import of_number
 from windtunnel.papers import NAMES, _suites
 from windtunnel.papers.features import Axis, RunData, View, evaluate
 from windtunnel.papers.features.extremes import GIVEN
 from windtunnel.papers.features.view import Tables
 from windtunnel.papers.mds.data_files import template
 from windtunnel.papers.mds.figures import Feature, axes_of, read_features
-from windtunnel.papers.rows import Row, compare, verdict
+from windtunnel.papers.rows import Row, compare
 from windtunnel.papers.suite import Group, Results, Suite, given, rows_of
 
 #: Flows of a made-up run: as many as the figure with most.
@@ -82,7 +83,7 @@ def test_where_axes_end_is_given(figures: dict[str, tuple[list[Feature], dict[tu
         for feature in mine:
             if call_of(feature.method)[0] in GIVEN:
                 values = seen(feature, axes[feature.figure, feature.panel], runs)
-                assert {verdict(feature.value, feature.error, [v]) for v in values} == {"agrees"}, feature.id
+                assert {of_number(feature.value, feature.error, [v]) for v in values} == {"agrees"}, feature.id
                 count += 1
     assert count == 192
 
@@ -95,7 +96,7 @@ def test_every_other_reading_can_fail(
         for feature in mine:
             if call_of(feature.method)[0] not in GIVEN:
                 values = seen(feature, axes[feature.figure, feature.panel], runs)
-                assert any(verdict(feature.value, feature.error, [v]) == "differs" for v in values), feature.id
+                assert any(of_number(feature.value, feature.error, [v]) == "differs" for v in values), feature.id
 
 
 def test_a_real_run_ends_where_its_scenario_does():

@@ -84,6 +84,20 @@ def verdict_of(text: str) -> Verdict:
     raise ValueError(f"{text!r} is none of {', '.join(each.text for each in WORDS)}")
 
 
+def of_number(expected: float, precision: float, values: Sequence[float]) -> Verdict:
+    """It agrees where the expected number, to its precision, lies in the range of the measured ones.
+
+    ``values`` come from runs that differ by nothing that the source would know. The expected number is one more draw
+    from the same chaotic system, so that only the source's own precision widens the range. The relative 1e-9 absorbs
+    nothing but the rounding of decimal fractions (50.0 - 49.95 is not 0.05 in binary).
+    """
+    finite = [v for v in values if math.isfinite(v)]
+    if not finite:
+        return "differs"
+    slack = precision + 1e-9 * max(abs(expected), precision)
+    return "agrees" if min(finite) - slack <= expected <= max(finite) + slack else "differs"
+
+
 def of_interval(limits: Limits, interval: tuple[float, float] | None) -> Verdict:
     """Whether what lies in ``interval`` is within the limits; the rounding of fractions decides nothing."""
     if interval is None or not all(map(math.isfinite, interval)):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from windtunnel.experiment import statistics
 from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.scales import PLAIN, Scale
-from windtunnel.experiment.verdict import Of, Verdict, Word, is_one_draw, judge, mean, mean_interval, word
+from windtunnel.experiment.verdict import Of, Verdict, Word, is_one_draw, judge, mean, mean_interval, of_number, word
 
 #: An interval wider than this part of the measured value determines that value badly.
 WIDE = 0.2
@@ -77,20 +77,6 @@ def spread(values: Sequence[float]) -> tuple[float, float] | None:
     return (min(finite), max(finite)) if len(values) > 1 and finite else None
 
 
-def verdict(published: float, precision: float, values: Sequence[float]) -> Verdict:
-    """``within`` where the published value, to its precision, lies in the range of the measured ones.
-
-    ``values`` come from the unperturbed run and its perturbed twins. The published value is one more draw from the same
-    chaotic system, so that only the source's own precision widens the range. The relative 1e-9 absorbs nothing but the
-    rounding of decimal fractions (50.0 - 49.95 is not 0.05 in binary).
-    """
-    finite = [v for v in values if math.isfinite(v)]
-    if not finite:
-        return "differs"
-    slack = precision + 1e-9 * max(abs(published), precision)
-    return "agrees" if min(finite) - slack <= published <= max(finite) + slack else "differs"
-
-
 def compare(
     id: str,
     group: str,
@@ -106,7 +92,7 @@ def compare(
     measured = values[0] if values and math.isfinite(values[0]) else None
     if measured is None:
         note = "; ".join(filter(None, [note, "the run shows nothing to measure"]))
-    agreed = verdict(published, precision, values)
+    agreed = of_number(published, precision, values)
     interval = spread(values)
     return Row(id, group, what, float(published), measured, precision, unit, agreed, note, interval, measurement)
 

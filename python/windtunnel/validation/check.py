@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from windtunnel.experiment.verdict import Verdict
+from windtunnel.experiment.verdict import Verdict, of_number
 from windtunnel.result import RunResult
 
 DATA = Path(__file__).parent / "data"
@@ -36,7 +36,7 @@ class Line:
             return "agrees" if self.expected == self.measured else "differs"
         if self.tolerance is None:
             return "info"
-        return "agrees" if abs(self.measured - self.expected) <= self.tolerance else "differs"
+        return of_number(self.expected, self.tolerance, [self.measured])
 
 
 #: The small, picklable values to which the process that ran a check's scenario reduces the result.
