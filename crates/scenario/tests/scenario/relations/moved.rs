@@ -92,7 +92,7 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
 /// same nanosecond may change their order, so flows start apart; queues by flow number the flows.
 pub(super) fn reversed(case: &Case) -> bool {
     let text = case.scenario.to_toml();
-    let by_flow = ["kind = \"fq", "kind = \"sfq", "hash = \"jenkins\"", "flows = ["]
+    let by_flow = ["kind = \"fq", "kind = \"sfq", "kind = \"sfb", "hash = \"jenkins\"", "flows = ["]
         .iter()
         .any(|word| text.contains(word));
     if case.scenario.flows.len() < 2 || by_flow {
