@@ -42,7 +42,7 @@ NUMBER = re.compile(r"\*\*(-?[\d.]+)\*\*<!-- (?P<expression>[^|>]+?)(?: \| (?P<c
 #: The options of the picture.
 PICTURE = re.compile(r"<!-- picture: (.*?) -->")
 
-#: What an expression may use beside the summary's parts.
+#: Functions that an expression may use in addition to the summary's parts.
 FUNCTIONS = {"min": min, "max": max, "sum": sum, "len": len, "abs": abs}
 
 

@@ -18,7 +18,7 @@ FLOWS = (
 def built(**more: Any) -> wt.Scenario:
     """The scenario of the tests, built in Python."""
     given: dict[str, Any] = {
-        "title": "Reno beside Reno-MDS",
+        "title": "Reno and Reno-MDS",
         "duration": "5 s",
         "seed": 7,
         "endpoints": "ideal",
@@ -170,7 +170,7 @@ def test_summary_and_meta(result: wt.RunResult) -> None:
     assert len(result.queues) == 1
     assert result.windows[0]["from_s"] == 2
     assert result.meta["packets_per_second"] == pytest.approx(result.meta["packets"] / result.meta["cpu_seconds"])
-    assert result.title == "Reno beside Reno-MDS"
+    assert result.title == "Reno and Reno-MDS"
     assert "digest" in repr(result)
 
 

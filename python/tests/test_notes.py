@@ -20,7 +20,7 @@ CASES = {**BEFORE, **AFTER}
 
 
 def before(keys: Keys) -> list[dict[str, Any]]:
-    """What is said of a scenario before it runs."""
+    """The notes on a scenario before it runs."""
     return [note.document() for note in notes_before(wt.Scenario(**keys).resolve())]
 
 
@@ -126,7 +126,7 @@ def test_the_issue_s_examples() -> None:
 
 
 def test_warnings_come_first_and_many_flows_are_few_notes() -> None:
-    """A hundred flows that left slow start are four notes, the last of which says how many more there are."""
+    """A hundred flows that left slow start are four notes; the last says how many more there are."""
     result = wt.Scenario(**one({**CUBIC, "count": 100}, UNLIMITED, "100 Mbit/s", "5 s")).run()
     levels = [note["level"] for note in result.notes]
     assert levels == sorted(levels, key=lambda level: level != "warning")
@@ -136,7 +136,7 @@ def test_warnings_come_first_and_many_flows_are_few_notes() -> None:
 
 
 def test_only_the_slowest_link_is_a_buffer() -> None:
-    """An unlimited FIFO on a fast link before the bottleneck stays empty: nothing is said of it, before or after."""
+    """An unlimited FIFO on a fast link before the bottleneck stays empty: no note is about it, before or after."""
     fast_first = AFTER_A_FAST_LINK
     assert not [note for note in before(fast_first) if note["rule"] in ("unlimited-queue", "one-start")]
     notes = wt.Scenario(**fast_first).run().notes
@@ -170,7 +170,7 @@ def test_flows_with_other_parameters_are_no_equals() -> None:
     assert not named(unequal.notes, "lock-out")
 
 
-#: Two CUBIC flows of which the first is ahead since slow start: for ten seconds it has more than twice the rate.
+#: Two CUBIC flows. The first has been ahead since slow start: for ten seconds it has more than twice the rate.
 AHEAD: Keys = one({**CUBIC, "count": 2}, rate="100 Mbit/s")
 JITTER: Keys = {"kind": "jitter", "mean": "1 ms", "deviation": "1 ms"}
 BEFORE_PIE: Keys = {

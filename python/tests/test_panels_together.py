@@ -23,7 +23,7 @@ LINK = {"rate": "10 Mbit/s", "delay": "5 ms", "queue": {"kind": "fifo", "limit":
 
 
 def graph(*paths: list[str], count: int = 1, points: bool = True) -> Scenario:
-    """A chain of three links, each of which has its own rate; one flow, or several, along each path."""
+    """A chain of three links, each with its own rate; one flow, or several, along each path."""
     names = ("one", "two", "three")
     return Scenario(
         duration="2 s",

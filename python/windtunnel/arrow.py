@@ -27,7 +27,7 @@ def _array(values: npt.NDArray[Any]) -> pa.Array:
 
 
 def numbers(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-    """Numbers, of which those that are ``missing`` are null."""
+    """Numbers; those that are ``missing`` are null."""
     values = np.ascontiguousarray(values)
     known = _bits(~missing) if missing is not None and missing.any() else None
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [known, pa.py_buffer(values)])

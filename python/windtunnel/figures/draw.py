@@ -364,7 +364,7 @@ def _label_abscissa(axes: Axes, panel: Panel, window: Window) -> None:
 
 
 def _legend_above(axes: Axes, markerscale: float = 2.0) -> None:
-    """A legend beside the title, where it covers no data."""
+    """A legend next to the title, where it covers no data."""
     legend = axes.legend(
         loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.1, columnspacing=1.0, handletextpad=0.3,
         handlelength=1.6, markerscale=markerscale,

@@ -10,7 +10,7 @@ from windtunnel.notes.words import count, percent, rate, size, time
 
 #: The share of time from which on a limit decides.
 _DECIDES = 0.5
-#: The share from which on a limit that nobody asked for is worth a word.
+#: The share from which on a limit that the user did not set is worth a note.
 _MATTERS = 0.1
 
 

@@ -64,7 +64,7 @@ class Check:
         return [self.value.of_numbers({name: v[k] for name, v in measured.items()}) for k in range(self.runs)]
 
     def verdict(self, results: Results) -> Verdict:
-        """What the runs say of the expectation."""
+        """What the runs say about the expectation."""
         if self.expected is None or self.not_judged:
             return "info"
         return judge(self.expected.limits, self.values(results), self.scale)

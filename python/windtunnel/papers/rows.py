@@ -1,4 +1,4 @@
-"""One published number, or another reference, beside the measured one, and the rule that says whether they agree."""
+"""One published number, or another reference, the measured one, and the rule that says whether they agree."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def spread(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def verdict(published: float, precision: float, values: Sequence[float]) -> Verdict:
-    """``within`` where the published value, to its precision, lies in the range of the measured ones.
+    """``within`` where the published value, to its precision, is in the range of the measured ones.
 
     ``values`` come from the unperturbed run and its perturbed twins. The published value is one more draw from the same
     chaotic system, so that only the source's own precision widens the range. The relative 1e-9 absorbs nothing but the

@@ -70,7 +70,7 @@ def carry_out(
     use_cache: bool = True,
     show: Show | None = None,
 ) -> tuple[Result, Count]:
-    """Do a search and ``write`` what it found; returns that, and how many runs it took. What is done is kept beside
+    """Do a search and ``write`` what it found; returns that, and how many runs it took. What is done is kept next to
     ``out`` until it is written, and is not done again.
 
     Raises InputError; KeyboardInterrupt, after which what was done is kept.
