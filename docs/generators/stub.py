@@ -1,4 +1,4 @@
-"""Descriptions of the core's classes: they stand in its stub, which is not there when the program runs."""
+"""Descriptions of the core's classes: they are in its stub, which is not there when the program runs."""
 
 from __future__ import annotations
 

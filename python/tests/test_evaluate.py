@@ -247,7 +247,7 @@ def test_a_clause_is_as_good_as_its_worst_row() -> None:
 
 
 def test_code_in_texts() -> None:
-    """What stands between backticks is code on the page; all else is text."""
+    """Text between backticks is code on the page; all else is text."""
     assert with_code("`a<b` and <i>") == "<code>a&lt;b</code> and &lt;i&gt;"
 
 

@@ -85,7 +85,7 @@ def test_changes_that_texts_propose_are_valid(folder: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("folder", [*LESSONS, *GALLERY], ids=lambda folder: folder.name)
 def test_pictures_are_those_of_the_runs(folder: Path) -> None:
-    """What the drawing code draws of the scenario today has the hash that stands in the committed picture."""
+    """What the drawing code draws of the scenario today has the hash that is in the committed picture."""
     assert not TOOL.stale(folder), f"redraw it: python docs/measured.py {folder.name}"
 
 

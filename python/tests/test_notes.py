@@ -1,4 +1,4 @@
-"""Notes: each rule speaks of one scenario and not of another like it, with the numbers that it must give."""
+"""Notes: each rule applies to one scenario and not to a similar one, with the numbers that it must give."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_rules_of_the_scenario_after_the_run(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", AFTER)
 def test_after_the_run(rule: str) -> None:
-    """A rule of the measurements speaks of the one run and not of the other."""
+    """A rule of the measurements applies to the one run and not to the other."""
     case = AFTER[rule]
     result = wt.Scenario(**case.fires).run()
     found = named(result.notes, rule)
@@ -238,7 +238,7 @@ def test_marks_that_were_cleared_were_made() -> None:
 
 @pytest.mark.parametrize(("kind", "marks"), [("codel", 73), ("my-aqm", 73), ("my-aqm", 0), ("codel", 0)])
 def test_counters_stand_above_what_is_known_of_a_kind(kind: str, marks: int) -> None:
-    """A queue that marked in the run is not said to make no marks, and of an unknown kind nothing is said."""
+    """A queue that marked in the run is not said to make no marks, and nothing is said about an unknown kind."""
     scenario = json.loads(json.dumps(wt.Scenario(**one({**CUBIC, "ecn": True}, "codel")).resolve()))
     queue = scenario["bottleneck"]["queue"]
     if kind != "codel":

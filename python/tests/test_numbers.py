@@ -91,7 +91,7 @@ def test_fairness_is_that_of_the_tables() -> None:
 
 
 def test_fairness_of_a_part_of_the_run() -> None:
-    """The same numbers of a part alone: the time before the second flow joins does not count, nor what lies outside."""
+    """The same numbers of a part alone: the time before the second flow joins does not count, nor the time outside."""
     result = run(RENO, {**RENO, "start": "2 s"}, duration="60 s", bottleneck={**PATH, "queue": "fq_codel"})
     (part,) = result.fairness_between(10, 40)
     assert part["shared_s"] == pytest.approx(30, abs=0.01)

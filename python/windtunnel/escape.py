@@ -45,7 +45,7 @@ def markdown(text: object) -> str:
 
 
 def markdown_code(text: object) -> str:
-    """Text as code in Markdown, between backticks: what stands there cannot be escaped, so backticks become quotes."""
+    """Text as code in Markdown, between backticks: text there cannot be escaped, so backticks become quotes."""
     return f"`{printable(str(text)).replace('`', chr(39))}`"
 
 

@@ -1,5 +1,5 @@
-"""Carries a campaign out: takes runs from the plan, gives those that are known from before without running them, keeps
-the results, and adds runs to a cell until its intervals are narrow enough.
+"""Carries out a campaign: takes runs from the plan, reuses known results, keeps the results, and adds runs to a cell
+until its intervals are narrow enough.
 
 The results are kept in a journal next to the place of the data set, until the data set is complete. To continue an
 interrupted campaign, start the same command again. The order in which runs end decides nothing.

@@ -71,7 +71,7 @@ def _kind(state: State | None) -> Kind:
 
 
 def _source(clause: Clause, document: str) -> str:
-    """Where the clause stands: the document, and its section where the clause has a number."""
+    """Where the clause is: the document, and its section where the clause has a number."""
     section = clause.id.rpartition("-")[2]
     parts = [clause.document or document, *([f"section {section}"] if section[0].isdigit() else [])]
     return f"{', '.join(parts)}; {clause.level}"

@@ -36,7 +36,7 @@ class Run:
 
     @property
     def file(self) -> str:
-        """Where its scenario stands in the pack."""
+        """Where its scenario is in the pack."""
         parts = [self.trial, *(f"{axis} {label}" for axis, label in self.cell.labels), self.arm, f"seed {self.seed}"]
         name = "_".join("-".join(re.sub(r"[^A-Za-z0-9.+-]+", " ", part).split()) for part in parts)
         return f"scenarios/{self.clause}/{name}.toml"

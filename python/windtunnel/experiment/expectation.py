@@ -73,5 +73,5 @@ class Expected:
 
     @property
     def published(self) -> float | str:
-        """What stands in the published column."""
+        """The content of the published column."""
         return self.text if self.near is None else self.near

@@ -8,7 +8,7 @@ People read a verdict in the words of what was compared: a published number agre
 requirement is met (``WORDS``).
 
 The mean of several runs has an interval. A statement about the mean agrees where the whole interval is within the
-limits, and differs where none of it does. Runs that all give the same value are one draw: they say no more than one
+limits, and differs where none of it is. Runs that all give the same value are one draw: they say no more than one
 run does, and have no interval.
 """
 

@@ -130,7 +130,7 @@ def _optimistic(flow: Flow) -> dict[str, Any]:
 
 
 def _hidden_marks(flow: Flow) -> dict[str, Any]:
-    """Packets that were marked CE in front of the capture point, while no acknowledgement tells of it."""
+    """Packets that were marked CE in front of the capture point, while no acknowledgement reports it."""
     acks, sends = flow.acks, flow.sends
     assert acks is not None and sends is not None
     marked = int(np.sum(sends["ecn"] == _CE))
@@ -141,7 +141,7 @@ def _hidden_marks(flow: Flow) -> dict[str, Any]:
     if marked < _LEAST:
         return _sign("hidden marks", None, 0, "no marked packet passes the capture point")
     return _sign(
-        "hidden marks", told == 0, marked, f"{marked} packets marked CE, {told} acknowledgements that tell of it"
+        "hidden marks", told == 0, marked, f"{marked} packets marked CE, {told} acknowledgements that report it"
     )
 
 

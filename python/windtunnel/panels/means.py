@@ -24,7 +24,7 @@ _STEPS = 25
 def usual_average(duration_s: float, spacing_s: float) -> float:
     """The time over which to average, unless a reader chooses another: :data:`USUAL_S` for a run of some seconds.
 
-    ``spacing_s`` is the time between two samples. Samples that lie farther apart than half the usual time are averaged
+    ``spacing_s`` is the time between two samples. Samples that are farther apart than half the usual time are averaged
     over a longer one, because each is the mean over a round trip without a queue, which alternates with the real one.
     """
     for step in (step for step in AVERAGES if step >= USUAL_S):

@@ -52,7 +52,7 @@ class Check:
     runs: int
     scale: Scale = PLAIN
     about: frozenset[str] = frozenset()
-    """The subjects that it speaks of: lists of claims gather their checks by them."""
+    """The subjects that it is about: lists of claims gather their checks by them."""
     not_judged: str = ""
     """Why the check is shown and not judged, although it expects something."""
 

@@ -135,7 +135,7 @@ def _text(tokens: Sequence[Token]) -> str:
 
 
 def _pointer(targets: Sequence[str], titles: Mapping[str, str]) -> str:
-    """Where notes on this group stand."""
+    """Where notes on this group are."""
     links = ", ".join(f"[{titles[id]}](#{id})" for id in dict.fromkeys(targets))
     return to_html(f"See also the notes at {links}.")
 
@@ -188,7 +188,7 @@ class Mentions:
 
 # --- Numbers --------------------------------------------------------------------------------------------------------
 
-#: What stands in a part of a suite for a number of the rest.
+#: What replaces a number of the rest in a part of a suite.
 ELSEWHERE = "\N{HORIZONTAL ELLIPSIS}"
 _REFERENCE = re.compile(r"\{\{(?P<row>[^\s{}]+)(?: (?P<of>interval|verdict))?(?: (?P<format>\.\d[fg%]))?\}\}")
 

@@ -19,7 +19,7 @@ from windtunnel.report.thumbnail import thumbnail
 
 # Numbers of a statement that the table of statements shows; the others are in its section.
 _FOREMOST = 4
-# Characters of a note that stands open in that table; a longer one is unfolded by a click, and printed.
+# Characters of a note that is open in that table; a longer one is unfolded by a click, and printed.
 _LONG_NOTE = 700
 
 
@@ -142,7 +142,7 @@ def write_suite_page(
 
 
 def _ordered(sections: Sequence[Section]) -> list[Section]:
-    """Figures and tables first, then what stands behind single statements."""
+    """Figures and tables first, then what supports single statements."""
     return sorted(sections, key=lambda section: section.figure.statement)
 
 

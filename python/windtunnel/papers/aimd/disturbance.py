@@ -6,7 +6,7 @@ undisturbed counterpart. If Reno is the more sensitive one, it keeps a smaller p
 share of their common rate falls. The footnote belongs to a sentence about CUBIC outside its Reno-friendly mode: paths
 on which CUBIC is Reno-friendly throughout are shown for information.
 
-What one flow loses the other may take. Each is therefore also disturbed alone, where the capacity that it does not take
+The other flow may take what one loses. Each is therefore also disturbed alone, where the capacity that it does not take
 stays unused.
 """
 

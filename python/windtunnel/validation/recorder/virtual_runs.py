@@ -122,7 +122,7 @@ RANDOM_QUEUES = ("red", "red_adaptive", "fq_pie", "sfb", "choke", "dualpi2")
 def queue_draws() -> list[VirtualRun]:
     """More draws of :func:`queues`: seeds where a discipline leaves something to chance, and offsets of two flows.
 
-    A single run says nothing of its neighbours: 40 seconds over RED differ by several percent.
+    A single run says nothing about its neighbours: 40 seconds over RED differ by several percent.
     """
     out = []
     for name, parameters in QUEUES.items():
