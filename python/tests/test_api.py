@@ -107,7 +107,7 @@ def test_equal_scenarios_are_equal(tmp_path: Path) -> None:
         (tmp_path / folder / "t").write_text("1\n2\n", encoding="utf-8")
     a, again, b = (wt.Scenario.from_toml(trace, file=str(tmp_path / name / "s.toml")) for name in ("a", "a", "b"))
     assert a == again != b
-    # What is no scenario has no meaning, only its text.
+    # A text that is not a scenario has no meaning, so only the text counts.
     wrong = wt.Scenario.from_toml("duration = 1")
     assert wrong == wt.Scenario.from_toml("duration = 1") != wt.Scenario.from_toml("duration  = 1")
     assert len({wrong, wrong}) == 1

@@ -98,7 +98,7 @@ def test_groups_by_controller_are_of_one_run() -> None:
 
 
 def test_a_connection_that_begins_late(tmp_path: Path) -> None:
-    """Of a connection that begins at 30 s nothing is drawn before; what was acknowledged is what the curve holds."""
+    """For a connection that begins at 30 s, nothing is drawn before; what was acknowledged is what the curve holds."""
     with (tmp_path / "late.pcap").open("wb") as file:
         writer = Writer(file)
         writer.transfer(1001, 300)

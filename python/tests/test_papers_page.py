@@ -126,7 +126,7 @@ def test_readings_have_their_places():
 
 
 def test_most_readings_of_figures_can_be_drawn():
-    """Of each figure with runs, something is drawn, and every drawn value is a published one."""
+    """Something is drawn for each figure with runs, and every drawn value is a published one."""
     features = read_features()
     values = {(f.panel, f.value) for f in features}
     for figure in {f.figure for f in features if f.name.startswith("axis_") and f.method}:

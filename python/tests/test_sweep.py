@@ -152,7 +152,7 @@ def test_options(cli: Cli, file: Path, tmp_path: Path) -> None:
 
 
 def test_an_axis_may_give_what_the_scenario_lacks(cli: Cli, tmp_path: Path) -> None:
-    """A base without an RTT is no scenario of its own: the manifest has it as its first cell has it."""
+    """A base without an RTT is not a scenario by itself: the manifest has it as it is in its first cell."""
     text = BASE.replace('rtt = "20 ms"\n', "", 1)
     (tmp_path / "base.toml").write_text(text)
     file = tmp_path / "c.toml"

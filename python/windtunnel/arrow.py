@@ -45,7 +45,7 @@ def column(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if array.null_count and not pa.types.is_floating(array.type):
-        # No table of windtunnel has such.
+        # No table of windtunnel has such a column.
         return np.asarray(array.to_numpy(zero_copy_only=False))
     known, values = array.buffers()
     if values is None:

@@ -53,7 +53,7 @@ class StoredTables(Mapping[str, Table]):
 def parts(tables: Mapping[str, Table], name: str, columns: Collection[str]) -> Iterator[Table]:
     """The rows of a table in their order, in parts of at most :data:`PART`, with those of ``columns`` that it has.
 
-    There is always a first part. Of a stored table no more than a part is in memory.
+    There is always a first part. No more than a part of a stored table is in memory.
     """
     return tables.parts(name, columns) if isinstance(tables, StoredTables) else _slices(tables[name], columns)
 

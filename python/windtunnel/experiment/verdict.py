@@ -2,7 +2,7 @@
 
 There are five verdicts. A measured number *agrees* with what is expected of it, or *differs*. It agrees *weakly* where
 the runs spread over so much that other numbers would agree as well. It is *undecided* where the interval of the mean
-contains the limit: the runs are too few, or too different, to tell. Else it is for *information*.
+contains the limit: the runs are too few, or too different, to tell. Otherwise it is for *information*.
 
 People read a verdict in the words of what was compared: a published number agrees, a statement is confirmed, a
 requirement is met (``WORDS``).

@@ -26,7 +26,7 @@ class Note:
     numbers: Mapping[str, float] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """The note in ``summary.json``; a number that is none is null."""
+        """The note in ``summary.json``; a number that is not finite is null."""
         numbers = {key: value if math.isfinite(value) else None for key, value in self.numbers.items()}
         return {
             "rule": self.rule,

@@ -157,7 +157,7 @@ def _facts(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
 
 
 def _sections(summary: Mapping[str, Any], run: Run | None = None) -> list[dict[str, Any]]:
-    """The tables of the whole run, then of each measurement window; of groups, where ``run`` has such."""
+    """The tables of the whole run, then of each measurement window; of groups, where ``run`` has any."""
     parts = [("Whole run", summary)]
     for window in summary.get("windows", []):
         span = f"{setting(window.get('from_s'))} s to {setting(window.get('to_s'))} s"
