@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test test-long docs-run install wheel wheel-pgo test-wheel lint test-rust test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web clean
+.PHONY: demo test test-long docs-run install wheel wheel-pgo test-wheel lint prose test-rust test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -49,6 +49,10 @@ lint: install
 	$(BIN)/ruff check python examples fuzz docs
 	$(BIN)/ruff format --check python examples fuzz docs
 	$(BIN)/mypy
+
+# Phrases that read as a translation, and long lines of Markdown; python/tools/prose.toml says what to write instead.
+prose: install
+	$(BIN)/python python/tools/prose.py
 
 test-rust:
 	cargo test --workspace --quiet

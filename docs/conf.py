@@ -53,7 +53,7 @@ for generator in (kinds, keys, results, metrics, commands):
             page.write_text(text, encoding="utf-8")
 
 
-#: Pages whose lists are made of the files beside them; in the repository, a folder lists itself.
+#: Pages that list the files next to them; in the repository, a folder lists itself.
 CHILDREN = {
     "course/README": "*/README",
     "gallery/README": "*/README",

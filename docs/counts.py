@@ -4,7 +4,7 @@
 whole suite, keeps what it counts in ``counts.toml``, and writes the documents anew. A suite without a folder keeps what
 was counted before. Without any folder it only writes the documents anew.
 
-In a document, what stands between ``<!-- counts: NAME -->`` and ``<!-- end of counts -->`` is written here; the tests
+In a document, the text between ``<!-- counts: NAME -->`` and ``<!-- end of counts -->`` is written here; the tests
 compare it with the file. Counts of the validation come from its page, ``docs/validation.md``.
 """
 

@@ -29,7 +29,7 @@ SCENARIO = DOCS.parent / "scenarios/tail-drop.toml"
 #: Width and height: the head of the page and its first four panels.
 SIZE = (1300, 1075)
 
-#: How fast this machine was; the version, and what else the page says of the program.
+#: How fast this machine was; the version, and what else the page says about the program.
 _FACTS = re.compile(r'<p class="facts">.*?</p>', re.DOTALL)
 _KEPT = ("title", "scenario", "scenario_toml", "seed", "digest")
 

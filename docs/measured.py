@@ -1,8 +1,8 @@
 """Texts whose numbers and pictures come from runs, never by hand: lessons of the course, scenarios of the gallery.
 
 Each is a folder with its text (``README.md``), its scenario and its picture. A number of the text that comes from a
-run is written ``**9.7**<!-- flows[0].goodput_mbps -->``: what stands in the comment is computed from the run's summary
-and shown with as many digits as stand there. Changes of the scenario follow a bar, as ``--set`` takes them:
+run is written ``**9.7**<!-- flows[0].goodput_mbps -->``: the expression is computed from the run's summary
+and shown with the same number of digits. Changes of the scenario follow a bar, as ``--set`` takes them:
 ``<!-- flows[0].rtos | flow[0].cc=tahoe -->``. The picture is what ``windtunnel plot`` draws with the options of
 the line ``<!-- picture: --panel cwnd -->``.
 
@@ -42,7 +42,7 @@ NUMBER = re.compile(r"\*\*(-?[\d.]+)\*\*<!-- (?P<expression>[^|>]+?)(?: \| (?P<c
 #: The options of the picture.
 PICTURE = re.compile(r"<!-- picture: (.*?) -->")
 
-#: What an expression may use beside the summary's parts.
+#: Functions that an expression may use in addition to the summary's parts.
 FUNCTIONS = {"min": min, "max": max, "sum": sum, "len": len, "abs": abs}
 
 

@@ -5,7 +5,7 @@ family are read in order, and their commands run in that order in one clean fold
 scenarios, examples and documents. Commands that offer it get ``--quick``, runs ``--memory 4GB``. Python blocks run
 there too.
 
-Comments in a text say more. Each stands directly above the block that it is about; the last one also stands behind code
+Comments in a text say more. Each is directly above the block that it is about; the last one may also follow code
 in a sentence:
 
 ``<!-- file: first.toml -->``   the block is this file: it is written, for the commands that follow
@@ -50,7 +50,7 @@ _ASSIGNMENT = re.compile(r"^(?:[A-Z_]+=\S+ +)+")
 
 @dataclass(frozen=True)
 class Step:
-    """Something to type, or a file to write, and where it stands."""
+    """Something to type, or a file to write, and where it is."""
 
     page: Path
     line: int

@@ -1,1 +1,1 @@
-"""Pages of the reference, made of what the program says of itself: each module has ``pages()``, texts by file name."""
+"""Pages of the reference, written from the program itself: each module has ``pages()``, texts by file name."""

@@ -39,7 +39,7 @@ def _page(kind: str, entries: Sequence[Entry]) -> str:
 
 
 def _common(kind: str) -> str:
-    """What tables of the kind have beside their own parameters."""
+    """What tables of the kind have in addition to their own parameters."""
     if kind == "controllers":
         return (
             "A controller that grows and reduces a window also takes `slow_start`, one of the "

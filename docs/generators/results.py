@@ -50,8 +50,8 @@ What the summary's keys and the tables' columns mean. Units end the names.
 ## Columns
 
 Those of a run of CUBIC, short transfers and a probe over FQ-CoDel. The tables `cc`, `aqm` and `qdisc` have the columns
-of the algorithms in the run. In files, `scenario`, `seed`, `digest` stand before them, and `flow_name`, `queue_name`
-beside the numbers.
+of the algorithms in the run. In files, `scenario`, `seed` and `digest` come first, and `flow_name` and `queue_name` are
+next to the numbers.
 """
 
 

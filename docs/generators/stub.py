@@ -1,4 +1,4 @@
-"""Descriptions of the core's classes: they stand in its stub, which is not there when the program runs."""
+"""Descriptions of the core's classes: they are in its stub, which is not there when the program runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def described(name: str) -> str:
 
 
 def docstring(name: str, member: str) -> str:
-    """What the stub says of a member of a class."""
+    """What the stub says about a member of a class."""
     found = next(function for function in _functions(classes()[name]) if function.name == member)
     return ast.get_docstring(found) or ""
 

@@ -42,7 +42,7 @@ PIECES += [
     b" " * 5000,
 ]
 
-#: JSON values that may stand in the place of the expected ones.
+#: JSON values that may replace the expected ones.
 VALUES: list[Any] = [None, True, 0, -1, 1e308, 2**70, "", "x\x1b[2Jx", "\ud800", [], {}, [[]], {"a": {}}]
 
 READERS = (

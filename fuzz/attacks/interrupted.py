@@ -33,7 +33,7 @@ HOLDS_PER_S = 20e6
 _LOOK = 100_000
 #: A command that has not ended after this long hangs, however busy the machine is.
 HANGS_S = 60.0
-#: Runs for each signal, of which some come to their end before it.
+#: Runs for each signal; some end before it comes.
 _TRIES = 4
 
 

@@ -23,7 +23,7 @@ rtt = "40 ms"
 """
 
 FILE = """\
-title = "CUBIC beside Reno"
+title = "CUBIC and Reno"
 scenario = "base.toml"
 seeds = 3
 offsets = true
@@ -63,7 +63,7 @@ def campaign(seeds: int = 3, **more: object) -> Campaign:
             "delay": "p99(queue.sojourn)",
             "tail": "p90(queue.sojourn)",
         },
-        "title": "CUBIC beside Reno",
+        "title": "CUBIC and Reno",
         **more,
     }
     return Campaign(base(), **given)  # type: ignore[arg-type]

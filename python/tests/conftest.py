@@ -22,7 +22,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 PROGRAM = ("-m", "windtunnel")
 
 SCENARIO = """\
-title = "Reno beside Reno-MDS"
+title = "Reno and Reno-MDS"
 duration = "5 s"
 seed = 7
 endpoints = "ideal"

@@ -50,7 +50,7 @@ class BodyReader(HTMLParser):
 def drive(page: Path, driver: str, *, size: str = "1400,1000", virtual_time: bool = True, at: str = "") -> Any:
     """Open a page, run a driver in it and return the result that it left; skips the test if there is no Chromium.
 
-    ``at`` is what stands behind the page's address. With ``virtual_time`` timers fire at once, so that a driver may
+    ``at`` is what follows the page's address. With ``virtual_time`` timers fire at once, so that a driver may
     wait; without it, the page's clock is real, and the driver has to finish before the load event.
     """
     chromium = shutil.which("chromium")

@@ -38,7 +38,7 @@ def busy(rng: np.random.Generator, shape: tuple[int, int]) -> Draws:
 
 
 def full(rng: np.random.Generator, shape: tuple[int, int]) -> Draws:
-    """Utilisations of which 16 % are exactly 1."""
+    """Utilisations; 16 % are exactly 1."""
     return np.minimum(rng.normal(0.97, 0.03, shape), 1.0)
 
 

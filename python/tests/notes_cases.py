@@ -1,5 +1,5 @@
-"""For each rule of ``windtunnel.notes``: a scenario of which it speaks, with the numbers that it must give, and one
-like it of which it does not. Where nothing else is said, the path is 10 Mbit/s and 40 ms: a bandwidth-delay product
+"""For each rule of ``windtunnel.notes``: a scenario to which it applies, with the numbers that it must give, and a
+similar one to which it does not. Unless stated otherwise, the path is 10 Mbit/s and 40 ms: a bandwidth-delay product
 of 50 kB.
 """
 
@@ -107,7 +107,7 @@ BEFORE: Mapping[str, Case] = {
         {"bdp_bytes": 50_000},
         ("no queue limit", "unlimited", "50 kB"),
     ),
-    # Reno keeps half of its window: it needs (1/0.5 - 1) x 50 kB, of which 10 packets are 0.3, and 20 are 0.6.
+    # Reno keeps half of its window: it needs (1/0.5 - 1) x 50 kB. 10 packets are 0.3 of this, and 20 are 0.6.
     "small-buffer": Case(
         one(RENO, {"kind": "fifo", "limit": "10 packets"}),
         one(RENO, {"kind": "fifo", "limit": "20 packets"}),

@@ -18,7 +18,7 @@ FLOWS = (
 def built(**more: Any) -> wt.Scenario:
     """The scenario of the tests, built in Python."""
     given: dict[str, Any] = {
-        "title": "Reno beside Reno-MDS",
+        "title": "Reno and Reno-MDS",
         "duration": "5 s",
         "seed": 7,
         "endpoints": "ideal",
@@ -107,7 +107,7 @@ def test_equal_scenarios_are_equal(tmp_path: Path) -> None:
         (tmp_path / folder / "t").write_text("1\n2\n", encoding="utf-8")
     a, again, b = (wt.Scenario.from_toml(trace, file=str(tmp_path / name / "s.toml")) for name in ("a", "a", "b"))
     assert a == again != b
-    # What is no scenario has no meaning, only its text.
+    # A text that is not a scenario has no meaning, so only the text counts.
     wrong = wt.Scenario.from_toml("duration = 1")
     assert wrong == wt.Scenario.from_toml("duration = 1") != wt.Scenario.from_toml("duration  = 1")
     assert len({wrong, wrong}) == 1
@@ -170,7 +170,7 @@ def test_summary_and_meta(result: wt.RunResult) -> None:
     assert len(result.queues) == 1
     assert result.windows[0]["from_s"] == 2
     assert result.meta["packets_per_second"] == pytest.approx(result.meta["packets"] / result.meta["cpu_seconds"])
-    assert result.title == "Reno beside Reno-MDS"
+    assert result.title == "Reno and Reno-MDS"
     assert "digest" in repr(result)
 
 

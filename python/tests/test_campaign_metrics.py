@@ -142,7 +142,7 @@ def test_refusals(text: str, problem: str, run: RunResult) -> None:
     ],
 )
 def test_kinds_and_units(text: str, kind: str, unit: str) -> None:
-    """What built-in functions and names of the summary say of themselves; a division alone says nothing."""
+    """Built-in functions and names of the summary have a kind and a unit; a division alone has none."""
     found = Expression.parse(text)
     assert (found.kind, found.unit) == (kind, unit)
 

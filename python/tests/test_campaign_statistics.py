@@ -169,7 +169,7 @@ def test_ratios_are_added_as_logarithms() -> None:
     assert st.mean_interval([0.5, 2.0], 0.95, "t", sc.RATIO) == pytest.approx(
         (math.exp(-half), math.exp(half)), rel=1e-3
     )
-    # The same is said of a over b and of b over a.
+    # The interval of a over b is that of b over a, inverted.
     low, high = st.mean_interval([0.5, 0.7, 3.0], 0.95, "t", sc.RATIO) or (0, 0)
     assert st.mean_interval([1 / 0.5, 1 / 0.7, 1 / 3.0], 0.95, "t", sc.RATIO) == pytest.approx((1 / high, 1 / low))
 

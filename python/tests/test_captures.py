@@ -37,7 +37,7 @@ AGAIN = "This frame is a (suspected) retransmission"
 EARLY = "This frame is a (suspected) out-of-order segment"
 TWICE = "D-SACK Sequence"
 
-#: tshark's names for segments of which it has already seen a part.
+#: tshark's names for segments when it has already seen a part of them.
 KINDS = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
 
 
@@ -480,4 +480,4 @@ def test_accecn(ect: str, tmp_path: Path) -> None:
     assert with_option > 300
     assert cep > 5 + 8, "the ACE field went round"
     assert result.flows[0]["ce_marks"] == cep - 5
-    assert result.flows[0]["retransmits"] >= 5, "there were SACK blocks beside the option"
+    assert result.flows[0]["retransmits"] >= 5, "there were SACK blocks next to the option"

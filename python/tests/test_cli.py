@@ -213,7 +213,7 @@ def test_progress_on_a_terminal(tmp_path: Path) -> None:
             if select.select([ours], [], [], 0.5)[0]:
                 seen += os.read(ours, 4096)
         process.send_signal(signal.SIGINT)
-        # If nobody read the terminal, the program would block.
+        # If the terminal were not read, the program would block.
         while select.select([ours], [], [], 5)[0]:
             try:
                 if not os.read(ours, 4096):
@@ -222,7 +222,7 @@ def test_progress_on_a_terminal(tmp_path: Path) -> None:
                 break
         out, _ = process.communicate(timeout=30)
     os.close(ours)
-    assert b"Reno beside Reno-MDS" in seen
+    assert b"Reno and Reno-MDS" in seen
     assert b"%" in seen
     assert b"ETA" in seen
     assert out == b""

@@ -67,7 +67,7 @@ def test_wrong_files(cli: Cli, tmp_path: Path, command: str, kind: str, fragment
 
 
 def test_unreadable_file(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    """A file without read permission; for root, who may read everything, a file that the kernel lets nobody read."""
+    """A file without read permission; for root, who may read everything, a file that the kernel lets no user read."""
     scenario.chmod(0)
     if os.access(scenario, os.R_OK):
         name = "/proc/self/mem"

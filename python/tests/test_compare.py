@@ -65,7 +65,7 @@ def test_folders(cli: Cli, two: Path) -> None:
 
 
 def test_late_difference(cli: Cli, tmp_path: Path) -> None:
-    """A difference after the first beginning that is looked at: a flow that starts at 3 s in one of the runs."""
+    """A difference after the first beginning that is compared: a flow starts at 3 s in one of the runs."""
     text = BASE.replace('"1 s"', '"5 s"')
     (tmp_path / "a.toml").write_text(text)
     (tmp_path / "b.toml").write_text(text + '\n[[flow]]\nname = "c"\ncc = "reno"\nrtt = "10 ms"\nstart = "3 s"\n')

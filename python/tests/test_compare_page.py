@@ -57,7 +57,7 @@ def write(folder: Path, *names: str) -> tuple[dict[str, Any], dict[str, Any], Pa
 
 def test_numbers_are_those_of_the_campaigns(two: Path) -> None:
     """Means and intervals are those of each campaign's own cells, differences those that are printed; a cell that one
-    lacks has no runs there. Rates that are written differently are one value, and stand in the order of their numbers.
+    lacks has no runs there. Rates that are written differently are one value, and are in the order of their numbers.
     """
     meta, columns, _ = write(two, "before", "after")
     axes = {axis["name"]: axis["labels"] for axis in meta["axes"]}
@@ -204,7 +204,7 @@ def test_three_campaigns(two: Path) -> None:
 
 
 def test_axes_of_a_zip_and_none(tmp_path: Path) -> None:
-    """Axes that vary together stay so, if they do in all campaigns; else each stands alone. A campaign without axes has
+    """Axes that vary together stay so, if they do in all campaigns; else each is separate. A campaign without axes has
     one cell.
     """
     values = {"flow.a.rtt": ["20 ms", "40 ms"], "flow.b.rtt": ["30 ms", "60 ms"]}

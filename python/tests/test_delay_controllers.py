@@ -1,4 +1,4 @@
-"""Laws of the controllers that measure delay: what each promises of its queue, and beside Reno.
+"""Laws of the controllers that measure delay: what each promises about its queue, and next to Reno.
 
 The documents are those that the controllers' files name; the bounds are theirs.
 """
@@ -52,7 +52,7 @@ def queued_ms(result: RunResult, flow: int = 0) -> float:
 
 
 def share(cc: str, **settings: float) -> float:
-    """The share of a flow beside Reno."""
+    """The share of a flow next to Reno."""
     result = run(cc, '"reno"', **settings)  # type: ignore[arg-type]
     return goodput(result, 0) / (goodput(result, 0) + goodput(result, 1))
 
@@ -103,7 +103,7 @@ def test_nv_loses_nothing_alone() -> None:
 
 
 def test_lp_gives_way() -> None:
-    """Kuzmanovic and Knightly 2003: alone it uses most of the path, beside Reno what Reno leaves."""
+    """Kuzmanovic and Knightly 2003: alone it uses most of the path; next to Reno, what Reno leaves."""
     lp = '{ kind = "lp", variant = "paper" }'
     assert goodput(run(lp, seconds=60)) > 0.7 * FULL
     assert share(lp, seconds=60) < 0.2
@@ -117,7 +117,7 @@ def test_lp_of_linux_is_reno() -> None:
 
 def test_ledbat_pp_holds_its_target_and_gives_way() -> None:
     """draft-irtf-iccrg-ledbat-plus-plus: alone 60 ms of queue at most and, apart from slowdowns, the whole path; a
-    quarter at most of what Reno has beside it, where Reno's queue is longer than the target.
+    quarter at most of what Reno has next to it, where Reno's queue is longer than the target.
     """
     alone = run('"ledbat++"', seconds=120, queue="4 bdp")
     assert goodput(alone) > 0.8 * FULL

@@ -130,7 +130,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
 
 @pytest.mark.filterwarnings("ignore")  # of Dask's own
 def test_dask_gives_the_same_although_a_worker_is_killed(tmp_path: Path) -> None:
-    """A real scheduler with two workers, one of which is killed half-way: the data set is that of threads, byte for
+    """A real scheduler with two workers; one is killed half-way: the data set is that of threads, byte for
     byte, without a failed run.
     """
     wanted = campaign(seeds=10)

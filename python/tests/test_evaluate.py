@@ -247,7 +247,7 @@ def test_a_clause_is_as_good_as_its_worst_row() -> None:
 
 
 def test_code_in_texts() -> None:
-    """What stands between backticks is code on the page; all else is text."""
+    """Text between backticks is code on the page; all else is text."""
     assert with_code("`a<b` and <i>") == "<code>a&lt;b</code> and &lt;i&gt;"
 
 
@@ -313,7 +313,7 @@ def test_a_pack(cli: Cli, tmp_path: Path) -> None:
     """
     done = cli("evaluate", "rfc9743", "--cc", "vegas", "--quick", "--only", "5.1.2", "--only", "7.10", "--jobs", "1")
     assert (done.returncode, done.stderr) == (0, ""), done
-    assert done.stdout.startswith("vegas by RFC 9743, beside cubic and reno: 36 runs, about ")
+    assert done.stdout.startswith("vegas by RFC 9743, compared with cubic and reno: 36 runs, about ")
     folder = tmp_path / "results" / "rfc9743-vegas"
     pack = json.loads((folder / "pack.json").read_text(encoding="utf-8"))
     verdicts = {clause["id"]: clause["verdict"] for clause in pack["clauses"]}

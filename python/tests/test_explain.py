@@ -1,7 +1,7 @@
 """``windtunnel explain``: each answer against runs whose truth is known, and against captures of a real kernel.
 
 The simulator records what the answers are about: its senders' windows, flights, limits and losses. The kernel's
-captures were made on paths whose rates, delays and queues are written beside them.
+captures were made on paths whose rates, delays and queues are written next to them.
 """
 
 from __future__ import annotations

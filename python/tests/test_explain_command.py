@@ -27,7 +27,7 @@ def test_every_question_has_an_answer(cli: Cli) -> None:
     assert done.returncode == 0, done.stderr
     for question in (
         *("Which controller?", "What limits the sender?", "How large is cwnd?", "What are a and b?", "Overflows?"),
-        *("Where is the queue?", "Does anybody cheat?", "Is a signal bleached?"),
+        *("Where is the queue?", "Does an endpoint cheat?", "Is a signal bleached?"),
     ):
         assert question in done.stdout
 

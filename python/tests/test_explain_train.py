@@ -34,7 +34,7 @@ def test_the_forest_learns_what_no_line_parts() -> None:
 
 
 def test_the_forest_is_calibrated() -> None:
-    """Labels of which a fifth is random: of fits with a probability of about p, about p are right."""
+    """A fifth of the labels is random: of fits with a probability of about p, a share of about p is right."""
 
     def noisy(seed: int) -> tuple[np.ndarray, np.ndarray]:
         vectors, classes = rings(1200, seed)
@@ -82,7 +82,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 def test_the_stored_model() -> None:
-    """It knows controllers that exist, and the page beside it is about the same ones."""
+    """It knows controllers that exist, and the page next to it is about the same ones."""
     known = model()
     listed = {entry["name"] for entry in json.loads(_core.listing())["controllers"]}
     assert set(known.names) <= listed

@@ -141,7 +141,7 @@ def test_series_of_each_panel(figure: Figure) -> None:
 
 
 def test_legends_name_everything_and_cover_nothing(figure: Figure) -> None:
-    """The legend of the flows lies below all panels, that of the marks above its panel."""
+    """The legend of the flows is below all panels, that of the marks above its panel."""
     figure.canvas.draw()
     assert [t.get_text() for t in figure.legends[0].get_texts()] == ["flow-1", "flow-2"]
     box = figure.legends[0].get_window_extent()
@@ -360,7 +360,7 @@ def test_interval_series_where_points_are_missing() -> None:
 
 @pytest.fixture(scope="module")
 def lossy() -> RunResult:
-    """CUBIC with losses beside short connections and probes, without single events."""
+    """CUBIC with losses, short connections and probes, without single events."""
     flows = [
         {"name": "cubic", "cc": "cubic", "rtt": "40 ms"},
         {"name": "web", "cc": "reno", "rtt": "20 ms", "app": {"kind": "poisson", "load": "1 Mbit/s"}},

@@ -58,7 +58,7 @@ def test_contract(result: RunResult, tmp_path: Path) -> None:
     assert document["meta"].get("commit") == _core.commit()
     assert set(document["meta"]["host"]) >= {"python", "system", "kernel", "machine"}
     assert "unknown" not in document["meta"]["host"].values()
-    assert document["meta"]["scenario"]["title"] == "Reno beside Reno-MDS"
+    assert document["meta"]["scenario"]["title"] == "Reno and Reno-MDS"
     assert [f["name"] for f in document["flows"]] == ["reno", "mds"]
     assert [w["name"] for w in document["windows"]] == ["late"]
     queues = pq.read_table(tmp_path / "deep" / "run" / "queues.parquet")
@@ -74,7 +74,7 @@ def test_the_summary_is_json_with_an_indent(result: RunResult) -> None:
         "": [[], {}, [{}]],
         "n": [1e-07, 1e22, -0.0, True],
     }
-    # A scenario that is none has no windows either, of which notes would speak.
+    # This is not a scenario, so it has no windows that notes could be about.
     summary = {**result.summary, "windows": []}
     run = RunResult(summary, result.tables, {**result.meta, "scenario": strange})
     assert run.to_json() == json.dumps(run.document(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -61,7 +61,7 @@ def figures(summary: dict[str, object], duration: float) -> dict[str, float]:
 def test_figure_summary(name: str) -> None:
     """Rates, windows, sojourn and marks of the second half of each of the document's runs up to 1 Gbit/s.
 
-    Tolerance: the reference lies in the range of five runs of ours (path RTTs 0 to 4 us longer), extended by twice its
+    Tolerance: the reference is in the range of five runs of ours (path RTTs 0 to 4 us longer), extended by twice its
     width on either side (five chaotic values alone hold a sixth with 67 %), and by one part in a thousand.
     """
     loaded = golden.load(golden.DATA / "paper" / f"{name}.json")

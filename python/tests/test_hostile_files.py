@@ -33,7 +33,7 @@ SECRET = "root:x:0"
 
 @pytest.fixture
 def shared(tmp_path: Path) -> Path:
-    """A folder beside the scenario's own, with a trace and with a file that is not a trace."""
+    """A folder next to the scenario's own, with a trace and with a file that is not a trace."""
     folder = tmp_path / "shared"
     folder.mkdir()
     (folder / "up.trace").write_text("1\n2\n", encoding="utf-8")
@@ -178,7 +178,7 @@ def wait_until_read(stream: IO[bytes], program: subprocess.Popen[str]) -> None:
     ["run", "check", "sweep", "hunt", "tune", "explain", "compare two.toml", "flowgrind --script", "flowgrind --path"],
 )
 def test_what_is_no_file_is_refused(cli: Cli, tmp_path: Path, scenario: Path, command: str) -> None:
-    """A named pipe is refused at once, whether somebody writes to it or not; so is a device, and nothing is written."""
+    """A named pipe is refused at once, whether it has a writer or not; so is a device, and nothing is written."""
     del scenario
     os.mkfifo(tmp_path / "pipe")
     before = snapshot(tmp_path)
@@ -279,7 +279,7 @@ SEARCHES = [("sweep", CAMPAIGN), ("hunt", HUNT), ("tune", TUNE)]
 
 
 def naming(tmp_path: Path, text: str, scenario: str) -> Path:
-    """A campaign or a search in a folder of its own, which names a scenario; one is in a folder beside it."""
+    """A campaign or a search in a folder of its own. It names a scenario; one is in a folder next to it."""
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     for folder in (ours, ours / "below", theirs):
         folder.mkdir(exist_ok=True)
@@ -353,7 +353,7 @@ def test_a_campaign_through_a_pipe(tmp_path: Path) -> None:
 
 
 def test_axes_name_traces_by_the_rule_of_scenarios(cli: Cli, tmp_path: Path, shared: Path) -> None:
-    """A trace that a campaign sets is beside the scenario, or allowed."""
+    """A trace that a campaign sets is next to the scenario, or allowed."""
     file = naming(tmp_path, CAMPAIGN, "s.toml")
     trace = shared / "up.trace"
     text = file.read_text().replace(

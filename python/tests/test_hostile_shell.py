@@ -96,7 +96,7 @@ def test_file_names_and_arguments(cli: Cli, hostile: Path) -> None:
 
 
 def test_progress_bar_shows_them() -> None:
-    """The title beside the progress bar is made printable too."""
+    """The title next to the progress bar is made printable too."""
     screen = io.StringIO()
     console = Output(file=screen, force_terminal=True, markup=False, _environ={"TERM": "xterm"})
     with progress_bar("\x1b]0;owned\x07 [/x]", console) as update:

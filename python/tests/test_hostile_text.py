@@ -261,7 +261,7 @@ def test_captures(hostile: RunResult, harmless: RunResult, tmp_path: Path) -> No
 
 
 def blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The types and bodies of a pcapng file's blocks, whose lengths stand at both ends."""
+    """The types and bodies of a pcapng file's blocks, whose lengths are at both ends."""
     place = 0
     while place < len(data):
         kind, length = struct.unpack_from("<II", data, place)

@@ -163,7 +163,7 @@ def test_cost_does_not_grow_with_the_run() -> None:
 def test_cost_grows_with_the_logarithm_of_the_flows(tmp_path: Path) -> None:
     """Sixteen times the flows add four levels to the event queue, with at most 100 instructions per doubling.
 
-    A packet causes three to four changes, each of which costs about 15 instructions per level, and touches more memory.
+    A packet causes three to four changes, at about 15 instructions per level each, and touches more memory.
     A cost of two instructions per flow would fail.
     """
     grown = []

@@ -48,7 +48,7 @@ def test_numbers_are_those_of_the_runs(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", [*LESSONS, *GALLERY], ids=lambda folder: folder.name)
 def test_a_page_is_whole(folder: Path) -> None:
-    """A title, a command that runs the scenario beside it, a picture; the page of all has a link to it."""
+    """A title, a command that runs the scenario next to it, a picture; the page of all has a link to it."""
     text = _text(folder)
     assert re.match(r"# .+\n", text)
     assert f"    windtunnel run docs/{folder.parent.name}/{folder.name}/{folder.name}.toml\n" in text
@@ -85,7 +85,7 @@ def test_changes_that_texts_propose_are_valid(folder: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("folder", [*LESSONS, *GALLERY], ids=lambda folder: folder.name)
 def test_pictures_are_those_of_the_runs(folder: Path) -> None:
-    """What the drawing code draws of the scenario today has the hash that stands in the committed picture."""
+    """What the drawing code draws of the scenario today has the hash that is in the committed picture."""
     assert not TOOL.stale(folder), f"redraw it: python docs/measured.py {folder.name}"
 
 

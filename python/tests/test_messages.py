@@ -1,4 +1,4 @@
-"""Messages in the words of whoever reads them: a user of Python, of the command line, of the field's other tools."""
+"""Messages in the words of their readers: users of Python, of the command line, or of the field's other tools."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ GOOD: Mapping[str, Any] = {
 
 
 def message(**changes: Any) -> str:
-    """What is said of a scenario that differs from a good one in these arguments."""
+    """The message about a scenario that differs from a good one in these arguments."""
     with pytest.raises(wt.ScenarioError) as caught:
         wt.Scenario(**{**GOOD, **changes}).check()
-    assert caught.value.line is None, "nobody wrote the lines of the text in between"
+    assert caught.value.line is None, "the user did not write the lines of the text in between"
     return str(caught.value)
 
 
@@ -41,7 +41,7 @@ def test_of_objects() -> None:
 
 
 def test_of_overrides_and_texts() -> None:
-    """An override of an object is called that; a text that somebody wrote has lines."""
+    """An override of an object is called that; a text that a user wrote has lines."""
     scenario = wt.Scenario(**GOOD)
     with pytest.raises(wt.ScenarioError, match=r'^override\("flow\.0\.rtt=40"\): flows\[0\]\.rtt: `40` has no unit'):
         scenario.override("flow.0.rtt=40").run()

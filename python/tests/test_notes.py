@@ -1,4 +1,4 @@
-"""Notes: each rule speaks of one scenario and not of another like it, with the numbers that it must give."""
+"""Notes: each rule applies to one scenario and not to a similar one, with the numbers that it must give."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CASES = {**BEFORE, **AFTER}
 
 
 def before(keys: Keys) -> list[dict[str, Any]]:
-    """What is said of a scenario before it runs."""
+    """The notes on a scenario before it runs."""
     return [note.document() for note in notes_before(wt.Scenario(**keys).resolve())]
 
 
@@ -60,7 +60,7 @@ def test_rules_of_the_scenario_after_the_run(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", AFTER)
 def test_after_the_run(rule: str) -> None:
-    """A rule of the measurements speaks of the one run and not of the other."""
+    """A rule of the measurements applies to the one run and not to the other."""
     case = AFTER[rule]
     result = wt.Scenario(**case.fires).run()
     found = named(result.notes, rule)
@@ -126,7 +126,7 @@ def test_the_issue_s_examples() -> None:
 
 
 def test_warnings_come_first_and_many_flows_are_few_notes() -> None:
-    """A hundred flows that left slow start are four notes, the last of which says how many more there are."""
+    """A hundred flows that left slow start are four notes; the last says how many more there are."""
     result = wt.Scenario(**one({**CUBIC, "count": 100}, UNLIMITED, "100 Mbit/s", "5 s")).run()
     levels = [note["level"] for note in result.notes]
     assert levels == sorted(levels, key=lambda level: level != "warning")
@@ -136,7 +136,7 @@ def test_warnings_come_first_and_many_flows_are_few_notes() -> None:
 
 
 def test_only_the_slowest_link_is_a_buffer() -> None:
-    """An unlimited FIFO on a fast link before the bottleneck stays empty: nothing is said of it, before or after."""
+    """An unlimited FIFO on a fast link before the bottleneck stays empty: no note is about it, before or after."""
     fast_first = AFTER_A_FAST_LINK
     assert not [note for note in before(fast_first) if note["rule"] in ("unlimited-queue", "one-start")]
     notes = wt.Scenario(**fast_first).run().notes
@@ -170,7 +170,7 @@ def test_flows_with_other_parameters_are_no_equals() -> None:
     assert not named(unequal.notes, "lock-out")
 
 
-#: Two CUBIC flows of which the first is ahead since slow start: for ten seconds it has more than twice the rate.
+#: Two CUBIC flows. The first has been ahead since slow start: for ten seconds it has more than twice the rate.
 AHEAD: Keys = one({**CUBIC, "count": 2}, rate="100 Mbit/s")
 JITTER: Keys = {"kind": "jitter", "mean": "1 ms", "deviation": "1 ms"}
 BEFORE_PIE: Keys = {
@@ -238,7 +238,7 @@ def test_marks_that_were_cleared_were_made() -> None:
 
 @pytest.mark.parametrize(("kind", "marks"), [("codel", 73), ("my-aqm", 73), ("my-aqm", 0), ("codel", 0)])
 def test_counters_stand_above_what_is_known_of_a_kind(kind: str, marks: int) -> None:
-    """A queue that marked in the run is not said to make no marks, and of an unknown kind nothing is said."""
+    """A queue that marked in the run is not said to make no marks, and nothing is said about an unknown kind."""
     scenario = json.loads(json.dumps(wt.Scenario(**one({**CUBIC, "ecn": True}, "codel")).resolve()))
     queue = scenario["bottleneck"]["queue"]
     if kind != "codel":

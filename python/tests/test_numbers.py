@@ -58,7 +58,7 @@ def test_windows_cut_the_active_time() -> None:
 
 
 def test_lost_acks_are_no_losses_of_the_flow() -> None:
-    """One in ten packets of the way back is lost: ACKs, and none of the data, of which the queue alone loses some."""
+    """One in ten packets on the way back is lost. These are ACKs, not data; only the queue loses data."""
     reverse = {"rate": "10 Mbit/s", "impair": {"kind": "loss", "probability": "10 %"}}
     result = run(RENO, reverse=reverse)
     (flow,) = result.flows
@@ -86,12 +86,12 @@ def test_fairness_is_that_of_the_tables() -> None:
     assert fairness["jain"] == pytest.approx(float(jain_index(rates)), abs=1e-3)
     # A fair queue is fair as soon as the new flow has left slow start.
     assert 0 < fairness["convergence_s"] < 3
-    assert run(RENO).fairness == [], "one flow has nobody to share with"
+    assert run(RENO).fairness == [], "one flow has no other to share with"
     assert run(RENO, {"app": "probe", "rtt": "40 ms"}).fairness == []
 
 
 def test_fairness_of_a_part_of_the_run() -> None:
-    """The same numbers of a part alone: the time before the second flow joins does not count, nor what lies outside."""
+    """The same numbers of a part alone: the time before the second flow joins does not count, nor the time outside."""
     result = run(RENO, {**RENO, "start": "2 s"}, duration="60 s", bottleneck={**PATH, "queue": "fq_codel"})
     (part,) = result.fairness_between(10, 40)
     assert part["shared_s"] == pytest.approx(30, abs=0.01)

@@ -302,7 +302,7 @@ def test_flent_plots_it(flent_file: Path, tmp_path: Path, plot: str) -> None:
 
 @pytest.fixture(scope="module")
 def mixed() -> RunResult:
-    """CUBIC with losses beside short connections and datagrams."""
+    """CUBIC with losses, short connections and datagrams."""
     flows = [
         {"name": "cubic", "cc": "cubic", "rtt": "40 ms"},
         {"name": "web", "cc": "reno", "rtt": "20 ms", "app": {"kind": "poisson", "load": "1 Mbit/s"}},

@@ -481,7 +481,7 @@ def test_transfers_of_a_flow_have_its_look(mixed: RunResult) -> None:
 
 def test_classes_of_a_queue_are_lines_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Over DualPI2 each class has its line with its range, in the figure's panel, in the distribution, in the page's
-    table and in the terminal; a queue without classes in the same run is one line beside them.
+    table and in the terminal; a queue without classes in the same run is one line next to them.
     """
     result = two_queues("dualpi2").run()
     run, table = Run(result), result.tables["classes"]

@@ -23,7 +23,7 @@ LINK = {"rate": "10 Mbit/s", "delay": "5 ms", "queue": {"kind": "fifo", "limit":
 
 
 def graph(*paths: list[str], count: int = 1, points: bool = True) -> Scenario:
-    """A chain of three links, each of which has its own rate; one flow, or several, along each path."""
+    """A chain of three links, each with its own rate; one flow, or several, along each path."""
     names = ("one", "two", "three")
     return Scenario(
         duration="2 s",
@@ -98,7 +98,7 @@ def test_groups_by_controller_are_of_one_run() -> None:
 
 
 def test_a_connection_that_begins_late(tmp_path: Path) -> None:
-    """Of a connection that begins at 30 s nothing is drawn before; what was acknowledged is what the curve holds."""
+    """For a connection that begins at 30 s, nothing is drawn before; what was acknowledged is what the curve holds."""
     with (tmp_path / "late.pcap").open("wb") as file:
         writer = Writer(file)
         writer.transfer(1001, 300)

@@ -197,7 +197,7 @@ def test_the_reference_has_three_decimals() -> None:
 
 
 def test_published_is_what_the_report_prints() -> None:
-    """Numbers of the real stack and of this project's own chain stand in a column of their own, with their source."""
+    """Numbers of the real stack and of this project's own chain are in a column of their own, with their source."""
     results = Results(whole().cells, [])
     for group, sources in (("linux", {"Linux 6.12", "chance alone"}), ("markov", {"Markov chain"})):
         rows = [r for g in whole().groups if g.id == group for r in g.rows(results)]

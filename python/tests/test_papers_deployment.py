@@ -168,7 +168,7 @@ def test_what_checks_say_together() -> None:
 
 
 def test_figures_are_drawn() -> None:
-    """Numbers on a logarithmic axis, names, and places that were measured, with a curve beside them."""
+    """Numbers on a logarithmic axis, names, and places that were measured, with a curve next to them."""
     points = [Point(0.1, 0.6, 0.55, 0.65), Point(0.4, 0.7, 0.68, 0.72)]
     measured = {"a": "m-$x"}
     specs = [

@@ -166,7 +166,7 @@ def test_printed_numbers_and_the_bar() -> None:
 
 @pytest.mark.parametrize(("first", "word", "count"), [(8.9, "not questionable", 0.0), (9.1, "questionable", 8.0)])
 def test_fairness_of_each_cell(first: float, word: str, count: float) -> None:
-    """A cell's verdict against the bar stands in its note; their number is compared with the printed table's."""
+    """A cell's verdict against the bar is in its note; their number is compared with the printed table's."""
 
     def value(cell: Cell, index: int) -> float:
         return first if cell.measurements[index].flow == "0" else 10.0 - first

@@ -77,13 +77,13 @@ About both.
 def test_notes_stand_beside_what_they_explain():
     """A paragraph or item goes to the groups it names, or its heading does; a guide and all else stay, in order."""
     notes = placed(NOTES, MENTIONS)
-    assert set(notes.beside) == {"fig2", "fig3b", "fig4", "fig5", "table2"}
-    assert notes.beside["fig3b"] == notes.beside["fig5"] == "<p>About both.</p>"
-    assert "<em>figure 4</em>" in notes.beside["fig4"]
-    assert notes.beside["fig4"].count("<ul>") == 1
-    assert "<table>" in notes.beside["fig4"]
-    assert "<strong>Chaos</strong>" in notes.beside["fig2"]
-    assert "Published" not in notes.beside["fig2"]
+    assert set(notes.by_group) == {"fig2", "fig3b", "fig4", "fig5", "table2"}
+    assert notes.by_group["fig3b"] == notes.by_group["fig5"] == "<p>About both.</p>"
+    assert "<em>figure 4</em>" in notes.by_group["fig4"]
+    assert notes.by_group["fig4"].count("<ul>") == 1
+    assert "<table>" in notes.by_group["fig4"]
+    assert "<strong>Chaos</strong>" in notes.by_group["fig2"]
+    assert "Published" not in notes.by_group["fig2"]
     rest = notes.rest.replace("\n", "")
     assert rest.index("How to read") < rest.index("Published") < rest.index("What differs") < rest.index("Nothing")
     assert "Figures 3b and 5" not in rest
@@ -91,10 +91,10 @@ def test_notes_stand_beside_what_they_explain():
 
 
 def test_a_note_on_many_groups_is_there_once():
-    """It stands with the first; the others point to it."""
+    """It is placed with the first; the others point to it."""
     notes = placed("On figures 2 to 5 and table 2.", MENTIONS)
-    assert "On figures" in notes.beside["fig2"]
-    assert notes.beside["table2"] == '<p>See also the notes at <a href="#fig2">Title fig2</a>.</p>'
+    assert "On figures" in notes.by_group["fig2"]
+    assert notes.by_group["table2"] == '<p>See also the notes at <a href="#fig2">Title fig2</a>.</p>'
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -102,7 +102,7 @@ def test_no_note_is_lost(name: str):
     """Every word of a suite's notes is in its place on the page."""
     suite = _suites()[name](False)
     notes = placed(suite.notes, Mentions(suite.groups, suite.aliases))
-    everything = notes.rest + "".join(notes.beside.values())
+    everything = notes.rest + "".join(notes.by_group.values())
     for line in to_html(suite.notes).splitlines():
         if not line.startswith(("<h", "<ul", "</ul", "<ol", "</ol")):
             assert line in everything
@@ -126,7 +126,7 @@ def test_readings_have_their_places():
 
 
 def test_most_readings_of_figures_can_be_drawn():
-    """Of each figure with runs, something is drawn, and every drawn value is a published one."""
+    """Something is drawn for each figure with runs, and every drawn value is a published one."""
     features = read_features()
     values = {(f.panel, f.value) for f in features}
     for figure in {f.figure for f in features if f.name.startswith("axis_") and f.method}:

@@ -25,7 +25,7 @@ from windtunnel.papers.suite import Group, Results, Suite, given, rows_of
 
 #: Flows of a made-up run: as many as the figure with most.
 FLOWS = 16
-#: Among so many sets of made-up results every row with a verdict must fail at least once.
+#: Sets of made-up results. Every row with a verdict must fail in at least one of them.
 DRAWS = 60
 PANELS = ("throughput", "sojourn", "cwnd", "mark")
 

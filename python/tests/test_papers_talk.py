@@ -293,7 +293,7 @@ def test_the_notes_have_the_catalogues_tables() -> None:
 
 
 def test_parts_are_reproduced(tmp_path: Path) -> None:
-    """The knee lies where the line is full, the window's line bends, and Tahoe uses less of the link than Reno."""
+    """The knee is where the line is full, the window's line bends, and Tahoe uses less of the link than Reno."""
     out = tmp_path / "out"
     console = Console(file=io.StringIO(), width=160)
     assert reproduce("talk", only=["knee", "P38", "tahoe"], quick=False, out=out, jobs=2, console=console) == 0

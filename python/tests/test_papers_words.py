@@ -17,7 +17,7 @@ DATA = Path(papers.__file__).parent
 
 
 def checks() -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Every expectation of every suite's data: where it stands, what it expects, and why."""
+    """Every expectation of every suite's data: where it is, what it expects, and why."""
     for path in sorted(DATA.glob("*/data/**/*.toml")):
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         for experiment in data.get("experiment", ()):
@@ -36,7 +36,7 @@ def test_the_bars_of_ratios_shares_and_parts() -> None:
     assert word("starved").limits("share", percent=True) == Limits(90.0, math.inf, strict=True)
     assert word("fair").limits("jain").low == 0.95
     assert word("equal").around_one == 0.1
-    with pytest.raises(ValueError, match="'equal' says nothing of a jain; it does of: ratio"):
+    with pytest.raises(ValueError, match="'equal' says nothing about a jain; it does about: ratio"):
         word("equal").limits("jain")
     with pytest.raises(ValueError, match="'alike' is no word of words"):
         word("alike")
@@ -57,7 +57,7 @@ def test_complements_leave_no_gap_and_do_not_overlap() -> None:
 
 
 def test_every_word_is_used_and_says_where_its_bar_comes_from() -> None:
-    """A bar has a reason and a source; no word of the table lies idle, and no phrase has two bars."""
+    """A bar has a reason and a source; every word of the table is used, and no phrase has two bars."""
     used = {expect["word"] for _, expect, _ in checks() if "word" in expect}
     assert used == set(words())
     phrases = [phrase for each in words().values() for phrase in each.says]

@@ -98,7 +98,7 @@ def test_handshakes(result: RunResult, tmp_path: Path) -> None:
 
 @needs_tshark
 def test_sequence_numbers(result: RunResult, tmp_path: Path) -> None:
-    """Relative numbers are the simulator's own; SACK blocks lie in the numbers of the data."""
+    """Relative numbers are the simulator's own; SACK blocks are in the numbers of the data."""
     path = capture(result, tmp_path / "x.pcapng")
     rows = tshark(path, "tcp.seq", "tcp.ack", "tcp.len", only="tcp.stream == 0 && ip.src == 192.0.2.1 && tcp.len > 0")
     expected = [n * MSS + 1 for n in range(10)] + [2 * MSS + 1]

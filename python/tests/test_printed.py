@@ -134,14 +134,14 @@ def test_no_command_finds_its_folder_taken(family: str) -> None:
 
 
 def test_what_is_not_run_is_listed_and_says_why() -> None:
-    """A mark in a text excuses a command only if it stands here, too."""
+    """A mark in a text excuses a command only if it is here, too."""
     excused = {step.text.partition("#")[0].strip(): step.reason for step in STEPS if step.reason}
     assert set(excused) == NOT_RUN
     assert all(len(reason.split()) > 2 for reason in excused.values())
 
 
 def test_a_file_of_a_text_is_named_to_the_reader() -> None:
-    """The comment that names a file is invisible; the name stands in the text, too."""
+    """The comment that names a file is invisible; the name is in the text, too."""
     files = [step for step in STEPS if step.kind == "file"]
     assert len(files) >= 6
     for step in files:

@@ -308,7 +308,7 @@ def test_signed_numbers() -> None:
 
 def test_each_index_of_fairness_says_of_what_it_is(tmp_path: Path) -> None:
     """Of flows that start one after the other, the index of their rates over the run is not that of the time that they
-    shared: both stand on the page and in the terminal, each with what it is of.
+    shared: both are on the page and in the terminal, each with what it is of.
     """
     flow = {"cc": "reno", "rtt": "20 ms", "count": 14, "stagger": "150 ms"}
     result = Scenario(duration="6 s", bottleneck={"rate": "50 Mbit/s", "queue": "fq_codel"}, flows=[flow]).run()

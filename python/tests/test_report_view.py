@@ -198,7 +198,7 @@ def test_panels_are_saved(page: Path) -> None:
         assert title in texts
         assert "Time (s)" in texts
         assert "10.2" in texts
-        # What the values are stands beside the chart too, upright for a reader who turns the page.
+        # The name of the quantity is next to the chart too, upright for a reader who turns the page.
         words = root.iter("{http://www.w3.org/2000/svg}text")
         assert [element.text for element in words if "rotate" in element.get("transform", "")] == [title]
         assert len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 10

@@ -21,7 +21,7 @@ FILES = sorted(
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_runs_and_repeats(file: Path) -> None:
     """Some packets arrive, and the digests are equal. The benchmark's works run for 0.1 s, without windows, and with
-    the controllers of the Python file beside them; the large ones have a thousand flows of each kind.
+    the controllers of the Python file next to them; the large ones have a thousand flows of each kind.
     """
     load(file.with_suffix(".py"))
     shortened = ["duration=0.1 s"] if file.parent.name == "bench" else []

@@ -50,7 +50,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_the_stage_of_a_killed_process(tmp_path: Path) -> None:
-    """A living process keeps its stage; the stage of a killed one is removed as soon as anything is written beside
+    """A living process keeps its stage; the stage of a killed one is removed as soon as anything is written next to
     it.
     """
     with writer(tmp_path / "o") as process:
@@ -212,7 +212,7 @@ def test_a_predecessor_that_was_replaced_goes(tmp_path: Path) -> None:
 
 
 def test_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a file system without locks, folders are written as usual, and nobody removes the stages of others."""
+    """On a file system without locks, folders are written as usual, and no process removes the stages of others."""
     import fcntl
 
     def refuse(*_: object) -> None:

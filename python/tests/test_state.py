@@ -20,7 +20,7 @@ from windtunnel.state_tables import find_state, state_numbers, state_unit
 
 
 def run(record: dict[str, Any] | None = None, **more: Any) -> wt.RunResult:
-    """CUBIC beside Reno over PIE."""
+    """CUBIC and Reno over PIE."""
     given: dict[str, Any] = {
         "duration": "10 s",
         "bottleneck": {"rate": "20 Mbit/s", "queue": "pie"},
@@ -127,7 +127,7 @@ def test_panels_of_state_share_their_times(both: wt.RunResult) -> None:
 
 
 def test_only_modulators_have_accumulators() -> None:
-    """PIE's dequeues have no ``acc``; beside a modulator they have none of their own: NaN, not 0."""
+    """PIE's dequeues have no ``acc``; in a run with a modulator theirs is NaN, not 0."""
     short = {"duration": "1 s", "record": {"events": True, "points": "0 s"}}
     assert not {"acc", "mds_osc", "conv_osc"} & set(run(**short).tables["dequeue_events"])
     nodes = [{"name": name} for name in "abc"]

@@ -137,7 +137,7 @@ def test_suite_page_refuses(tmp_path: Path, rows: Any, figures: Any, message: st
         # The tolerance of 2 is half of the strip, which is 40 pixels to either side.
         ({"published": 10.0, "measured": 11.0}, 10, (-20, 20), None),
         ({"published": 10.0, "measured": 99.0, "interval": (9.0, 12.0)}, 40, (-20, 20), (-10, 20)),
-        # Beside one limit the farthest value is at four fifths.
+        # With one limit the farthest value is at four fifths.
         ({"published": "> 3", "measured": 5.0, "limits": (3.0, math.inf)}, 32, (0, 40), None),
         (
             {"published": "< 3", "measured": 4.0, "limits": (-math.inf, 3.0), "interval": (1.0, 4.0)},

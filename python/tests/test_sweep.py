@@ -101,7 +101,7 @@ def test_places_give_the_same(tmp_path: Path) -> None:
 
 
 def test_table(cli: Cli, file: Path, tmp_path: Path) -> None:
-    """At 80 columns nothing of a name is cut, units stand beside the metrics, and hidden rows are counted."""
+    """At 80 columns no name is cut, units are next to the metrics, and hidden rows are counted."""
     done = cli("sweep", file, "--out", tmp_path / "a", "--rows", "5")
     assert done.returncode == 0, done.stderr
     assert "\u2026" not in done.stdout and "..." not in done.stdout
@@ -152,7 +152,7 @@ def test_options(cli: Cli, file: Path, tmp_path: Path) -> None:
 
 
 def test_an_axis_may_give_what_the_scenario_lacks(cli: Cli, tmp_path: Path) -> None:
-    """A base without an RTT is no scenario of its own: the manifest has it as its first cell has it."""
+    """A base without an RTT is not a scenario by itself: the manifest has it as it is in its first cell."""
     text = BASE.replace('rtt = "20 ms"\n', "", 1)
     (tmp_path / "base.toml").write_text(text)
     file = tmp_path / "c.toml"
@@ -362,7 +362,7 @@ def test_controllers_of_python(cli: Cli, file: Path, tmp_path: Path) -> None:
 def test_hostile_names(cli: Cli, file: Path, tmp_path: Path) -> None:
     """No control character of a title, an axis, a value or a flow reaches the terminal; the data set has them."""
     name = r"\u001b[31mred\u0007"
-    text = FILE.replace("CUBIC beside Reno", name).replace('"delay"', "").replace("share =", f'"{name}" =')
+    text = FILE.replace("CUBIC and Reno", name).replace('"delay"', "").replace("share =", f'"{name}" =')
     file.write_text(
         text.replace("[axes.grid]", f'[axes.grid]\n"{name}x" = {{ key = "flow.b.name", values = ["{name}", "b"] }}')
     )
@@ -378,7 +378,7 @@ def test_hostile_names(cli: Cli, file: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_what_ends_a_sweep_loses_nothing(number: signal.Signals, file: Path, tmp_path: Path) -> None:
-    """The journal is whole, and nothing else is there; SIGKILL leaves SQLite's own log beside it, which it recovers."""
+    """The journal is whole, and nothing else is there. SIGKILL leaves SQLite's own log too, which SQLite recovers."""
     file.write_text(FILE.replace("seeds = 3", "seeds = 1000"))
     command = [sys.executable, *PROGRAM, "sweep", file.name, "--no-cache", "--set", "duration=5 s"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL)

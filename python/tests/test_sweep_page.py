@@ -271,7 +271,7 @@ def test_every_choice_can_be_shown(tmp_path: Path) -> None:
 
 
 def document(sizes: dict[str, int], metrics: int = 1) -> dict[str, Any]:
-    """What `campaign.json` says of a campaign of numbers, with a baseline."""
+    """What `campaign.json` says about a campaign of numbers, with a baseline."""
     axes = [
         {"name": name, "keys": [name], "block": 0, "kind": "grid",
          "values": [{"label": str(i), "settings": [], "number": float(i)} for i in range(size)]}

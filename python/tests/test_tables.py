@@ -98,7 +98,7 @@ def test_plot(mixed: wt.RunResult) -> None:
 
 
 def test_a_page_in_a_notebook(mixed: wt.RunResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page of the folder stands in a frame of its own, in a sandbox; one that is too large is not shown."""
+    """The page of the folder is in a frame of its own, in a sandbox; one that is too large is not shown."""
     html = mixed._repr_html_()
     found = re.fullmatch(r'<iframe srcdoc="([^"]*)" sandbox="([^"]*)" style="[^"]*"></iframe>', html)
     assert found is not None

@@ -86,7 +86,7 @@ def test_limits() -> None:
 
 
 def test_unknown_queue() -> None:
-    """A queue that no kernel has is named, and tail drop of its size stands in its place."""
+    """A queue that no kernel has is named, and tail drop of its size replaces it."""
     text = lines('{ kind = "deltim", limit = "100 packets" }')
     assert any("deltim: tc has no such discipline" in line for line in text)
     assert commands(text)[1].endswith("pfifo limit 100")

@@ -134,7 +134,7 @@ def test_other_threads_work_during_a_run() -> None:
 
 
 def test_runs_in_threads_are_the_same_runs() -> None:
-    """Runs beside each other have the digests that they have alone."""
+    """Parallel runs have the digests that they have alone."""
     scenario = wt.Scenario.from_toml(SHORT)
     alone = [scenario.override(f"seed={seed}").run().digest for seed in (1, 2)]
     found: dict[int, str] = {}

@@ -95,7 +95,7 @@ def test_a_run_as_flent_draws_it() -> None:
 
 
 def test_equal_flows_share_an_entry_of_the_legend() -> None:
-    """RRUL's eight flows are two entries for rates and two for round trips, beside the sum and the probe; each flow has
+    """RRUL's eight flows are two entries for rates and two for round trips, with the sum and the probe; each flow has
     its line, in the colour of its equals.
     """
     path = {"rtt": "20 ms", "count": 4}

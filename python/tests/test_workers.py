@@ -61,7 +61,7 @@ def wait_for(condition: object, seconds: float = 20.0) -> None:
 
 
 def runs(number: int) -> bool:
-    """Whether a process exists and has not ended (an ended one may wait for somebody to ask how)."""
+    """Whether a process exists and has not ended (an ended one may wait until its exit code is read)."""
     try:
         state = subprocess.run(["ps", "-o", "stat=", "-p", str(number)], capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def runs(number: int) -> bool:
 
 
 def test_a_worker_ends_with_its_parent(processes: tuple[subprocess.Popen[str], int]) -> None:
-    """Not even SIGKILL, about which the parent cannot tell anybody, leaves a worker behind."""
+    """Not even SIGKILL, which the parent cannot report, leaves a worker behind."""
     process, worker = processes
     assert runs(worker)
     process.kill()

@@ -14,7 +14,7 @@ from windtunnel import RunResult, Scenario, _core
 from windtunnel.explain.explanation import Explanation, explain, explain_trace
 from windtunnel.explain.trace import SENDER, Flow, Trace, by_flow, of_run
 
-#: Captures of a real kernel, made in namespaces; README.md beside them says how.
+#: Captures of a real kernel, made in namespaces; README.md next to them says how.
 CAPTURES = Path(__file__).parents[2] / "crates" / "trace" / "tests" / "captures"
 
 

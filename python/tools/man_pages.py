@@ -15,7 +15,7 @@ import click
 
 from windtunnel.cli.app import app
 
-#: What maturin installs beside the package: everything in ``data`` goes below the environment's prefix.
+#: Files that maturin installs in addition to the package: everything in ``data`` goes below the environment's prefix.
 TARGET = Path(__file__).parents[2] / "man" / "data" / "share" / "man" / "man1"
 
 #: What every command ends with.

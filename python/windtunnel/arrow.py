@@ -27,7 +27,7 @@ def _array(values: npt.NDArray[Any]) -> pa.Array:
 
 
 def numbers(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-    """Numbers, of which those that are ``missing`` are null."""
+    """Numbers; those that are ``missing`` are null."""
     values = np.ascontiguousarray(values)
     known = _bits(~missing) if missing is not None and missing.any() else None
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [known, pa.py_buffer(values)])
@@ -45,7 +45,7 @@ def column(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if array.null_count and not pa.types.is_floating(array.type):
-        # No table of windtunnel has such.
+        # No table of windtunnel has such a column.
         return np.asarray(array.to_numpy(zero_copy_only=False))
     known, values = array.buffers()
     if values is None:

@@ -1,6 +1,6 @@
 """A folder that appears complete or not at all.
 
-It is written beside its place under a temporary name (``stage.py``) and then renamed, which a file system does at once
+It is written next to its place under a temporary name (``stage.py``) and then renamed. A file system does this at once
 or not at all. If anything goes wrong before that, such as an interrupt or a full disk, nothing stays behind; the next
 process removes what a killed one left.
 """
@@ -20,7 +20,7 @@ Recognise = Callable[[Path], bool]
 def check_free(path: Path, *, force: bool, ours: Recognise) -> None:
     """Refuse a place that is taken. With ``force`` a folder of ours may be replaced, nothing else.
 
-    What killed processes left beside it is removed, or put back, first. Raises InputError.
+    Folders that killed processes left next to it are removed, or put back, first. Raises InputError.
     """
     sweep(path.parent)
     if not os.path.lexists(path):

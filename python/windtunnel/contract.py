@@ -213,7 +213,7 @@ def check_tables(folder: Path, tables: Mapping[str, Table], summary: Mapping[str
 
 
 def _check_file(file: Path) -> None:
-    """Refuse anything but a regular file, such as a folder in its place or a pipe that nobody writes to."""
+    """Refuse anything but a regular file, such as a folder in its place or a pipe without a writer."""
     try:
         if not file.exists():
             raise InputError(f"{file}: is missing")

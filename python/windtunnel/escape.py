@@ -6,7 +6,7 @@ they look like. Writers get such text through these functions and nowhere else; 
 * terminals: :func:`windtunnel.printable.printable`;
 * HTML: Jinja's ``autoescape``, and ``report/page.py`` for the JSON of a page;
 * figures: :func:`windtunnel.figures.legible.legible` (Matplotlib itself escapes what SVG needs);
-* JSON and TOML: their libraries, of which both have an escape for every character; captures: pcapng's own lengths.
+* JSON and TOML: their libraries, which both have an escape for every character; captures: pcapng's own lengths.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def markdown(text: object) -> str:
 
 
 def markdown_code(text: object) -> str:
-    """Text as code in Markdown, between backticks: what stands there cannot be escaped, so backticks become quotes."""
+    """Text as code in Markdown, between backticks: text there cannot be escaped, so backticks become quotes."""
     return f"`{printable(str(text)).replace('`', chr(39))}`"
 
 

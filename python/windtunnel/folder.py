@@ -5,9 +5,9 @@
 | ``summary.json`` | see :meth:`windtunnel.result.RunResult.document` |
 | ``scenario.toml`` | the scenario with every default; running it again gives the same digest |
 | ``flows.parquet``, ``queues.parquet`` | time series at the recording interval |
-| all ``*.parquet`` | first ``scenario``, ``seed``, ``digest``; ``flow_name`` and ``queue_name`` beside numbers |
-| ``cc.parquet``, ``aqm.parquet`` | the state of controllers and of queues, where any of them has such |
-| ``transfers.parquet`` | each transfer that was completed, where flows make such |
+| all ``*.parquet`` | first ``scenario``, ``seed``, ``digest``; ``flow_name`` and ``queue_name`` next to numbers |
+| ``cc.parquet``, ``aqm.parquet`` | the state of controllers and of queues, where any of them has one |
+| ``transfers.parquet`` | each transfer that was completed, where flows make transfers |
 | ``packets.parquet`` | every packet at every place, where the scenario records packets |
 | ``points/*.parquet`` | single events, thinned: one file per ``*_points`` table |
 | ``events/*.parquet`` | every event, where the scenario records events |

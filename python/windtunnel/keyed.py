@@ -1,4 +1,4 @@
-"""Tables for files that other programs read: each row says of which run it is, and flows and queues have their names.
+"""Tables for files that other programs read: each row names its run, and flows and queues have their names.
 
 Rows of several runs can be put into one table, and a question to it needs no other file. The texts are the same in many
 rows: as dictionaries they take next to no room.

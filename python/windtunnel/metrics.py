@@ -54,7 +54,7 @@ class Cells:
         self._flows = int(self._flow.max(initial=-1)) + 1
 
     def matrix(self, values: npt.ArrayLike, flows: int = 0) -> Array:
-        """A column of the table as a matrix of at least so many flows. NaN where a flow has no row."""
+        """A column of the table as a matrix of at least ``flows`` columns. NaN where a flow has no row."""
         matrix = np.full((len(self.times), max(self._flows, flows)), np.nan)
         matrix[self._row, self._flow] = np.asarray(values, dtype=np.float64)
         return matrix

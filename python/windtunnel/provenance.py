@@ -26,7 +26,7 @@ def build_in_words() -> str:
 
 
 def short(commit: str) -> str:
-    """Twelve digits of a commit, and whether the build had changes beside it."""
+    """Twelve digits of a commit, and whether the build had changes in addition to it."""
     digits, plus, changes = commit.partition("+")
     return digits[:12] + plus + changes
 
@@ -48,7 +48,7 @@ def host() -> dict[str, str]:
 def plugins(foreign: Iterable[str]) -> list[dict[str, str]]:
     """The files of controllers that are not windtunnel's own, with the hash of each as it was loaded.
 
-    ``foreign`` is what runs say of themselves. A class that comes from no plugin has no file.
+    ``foreign`` is what runs say about themselves. A class that comes from no plugin has no file.
     """
     from windtunnel.plugins import origin
 

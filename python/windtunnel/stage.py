@@ -1,6 +1,6 @@
-"""A stage: a place beside another one, where something is written before it appears there.
+"""A stage: a place next to another one, where something is written before it appears there.
 
-Whoever is writing holds a lock on a file beside the stage, and the operating system releases the lock when that process
+The writer holds a lock on a file next to the stage, and the operating system releases the lock when that process
 ends, however it ends. A stage whose lock is free was left behind by a process that was killed, and the next one that
 writes into the same folder removes it.
 
@@ -98,8 +98,8 @@ def _locked(place: Path) -> tuple[Stage, int]:
         stage = Stage(place, place.with_name(f".{name}.{secrets.token_hex(6)}.partial"))
         lock = os.open(stage.lock, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         try:
-            # If the file system has no locks, nobody else can take this one, so the stage is safe. Another process that
-            # found the file before it was locked may hold the lock for a moment.
+            # If the file system has no locks, no other process can take this one, so the stage is safe. A process
+            # that found the file before it was locked may hold the lock for a moment.
             _lock(lock, wait=True)
             os.write(lock, json.dumps({"place": place.name, **_machine()}).encode())
             if _is_at(lock, stage.lock):

@@ -1,7 +1,7 @@
-"""Tables of a result folder that stay in their files until somebody asks for them.
+"""Tables of a result folder that stay in their files until they are asked for.
 
-A table with a row for each packet may be larger than the memory. Who needs its rows only once, one after the other,
-takes them in parts.
+A table with a row for each packet may be larger than the memory. A function that needs its rows only once, one
+after the other, takes them in parts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PART = 1 << 15
 
 
 class StoredTables(Mapping[str, Table]):
-    """Tables by name. One that is still in its file is read when somebody asks for it, which raises InputError if the
+    """Tables by name. One that is still in its file is read when it is asked for, which raises InputError if the
     file is damaged.
     """
 
@@ -53,7 +53,7 @@ class StoredTables(Mapping[str, Table]):
 def parts(tables: Mapping[str, Table], name: str, columns: Collection[str]) -> Iterator[Table]:
     """The rows of a table in their order, in parts of at most :data:`PART`, with those of ``columns`` that it has.
 
-    There is always a first part. Of a stored table no more than a part is in memory.
+    There is always a first part. No more than a part of a stored table is in memory.
     """
     return tables.parts(name, columns) if isinstance(tables, StoredTables) else _slices(tables[name], columns)
 

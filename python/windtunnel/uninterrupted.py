@@ -1,5 +1,5 @@
-"""A few steps between which no signal may come, because something would be left that nobody knows of: a process that
-has started, a file that exists.
+"""A few steps that no signal may interrupt, because it would leave something that the program has no record of: a
+process that has started, a file that exists.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Worker processes that end with the process that started them.
 
-A worker does not outlive its parent, even if the parent was killed (``kill -9``, out of memory) and cannot tell
-anybody: the worker waits at a pipe whose other end only the parent has, and which the operating system closes with it.
+A worker does not outlive its parent, even if the parent was killed (``kill -9``, out of memory) and cannot say
+so: the worker waits at a pipe. Only the parent has its other end, and the operating system closes it with the parent.
 The signal that Linux can send at a parent's death (``PR_SET_PDEATHSIG``) would not do: the parent of a pool's workers,
 as the operating system sees it, is the server that forks them.
 """
@@ -28,7 +28,7 @@ from windtunnel.uninterrupted import uninterrupted
 def pool(workers: int, preload: Sequence[str] = ()) -> Iterator[Executor]:
     """A pool of processes; each has imported the modules ``preload``.
 
-    If the block ends with an error, the workers are stopped, because nobody would read their results. Raises
+    If the block ends with an error, the workers are stopped, because their results would not be read. Raises
     RunFailedError if a worker was killed.
     """
     context = multiprocessing.get_context("forkserver" if sys.platform != "win32" else "spawn")

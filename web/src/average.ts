@@ -4,7 +4,7 @@
 
 import type { Series } from "./payload";
 
-/** A series is averaged into at most this many steps, and so many more for each of its samples. */
+/** A series is averaged into at most the first number of steps, plus the second one for each of its samples. */
 const MOST_STEPS = 100_000;
 const STEPS_PER_SAMPLE = 20;
 

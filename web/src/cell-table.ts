@@ -79,7 +79,7 @@ export class CellTable {
     return out;
   }
 
-  /** What is compared beside the baseline: the numbers of both, and their difference. */
+  /** What is compared, next to the baseline: the numbers of both, and their difference. */
   private sideBySide(): Column[] {
     const { cells } = this;
     const names = cells.meta.axes[cells.meta.overlaid]!.labels;
@@ -102,7 +102,7 @@ export class CellTable {
     return overlaid < 0 ? rows : rows.filter((row) => this.cells.get(`axis${overlaid}`, row) === this.compared);
   }
 
-  /** A number of a row, or of another one that is beside it. */
+  /** A number of a row, or of another one next to it. */
   private number(name: string, head: string, beside: (row: number) => number = (row) => row): Column {
     const value = (row: number) => this.cells.get(name, beside(row));
     return {

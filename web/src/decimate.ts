@@ -1,9 +1,9 @@
 // Fewer points, the same picture. Lines use M4 (U. Jugel et al., "M4: A Visualization-Oriented Time Series
 // Data Aggregation", VLDB 2014): of all samples in a pixel column the first, last, least and greatest are enough
 // to set the same pixels as all of them. Scattered points need another rule, because least and greatest would
-// hide what lies between: every occupied pixel is kept, once. Neither can lose a single event. If samples are means
+// hide what is between: every occupied pixel is kept, once. Neither can lose a single event. If samples are means
 // over the time since the one before, and there are many of them per pixel, M4 would fill the plot: such lines show
-// the mean over each cell of pixels, and beside it the least and the greatest sample.
+// the mean over each cell of pixels, and with it the least and the greatest sample.
 
 /** Maps a value axis to pixels, downwards: `min` at `height`, `max` at 0. */
 export interface ValueScale {

@@ -369,7 +369,7 @@ function drawOverlay(view: View, s: Series, style: Style): void {
   if (s.flag === null) return;
   const [from, to] = indexRange(s.t, view.from, view.to);
   const chosen = thinMarkers(s.t, s.v, s.flag, "flagged", from, to, timeScale(view), view.value, 8 * view.ratio);
-  // Where samples have markers, the flag's markers lie on them.
+  // Where samples have markers, the flag's markers are on them.
   const sparse = isSparse(view, s);
   view.ctx.globalAlpha = sparse ? 1 : 0.6;
   drawMarkers(view, s, chosen, style, sparse ? 5 : 2.4);

@@ -30,7 +30,7 @@ export function formatTime(t: number, span: number, pixels: number): string {
   return signed(t.toFixed(timeDigits(span / Math.max(1, pixels))));
 }
 
-/** Labels of axis ticks that lie `step` apart, with the digits that the step itself needs: 2.5 is not 3. */
+/** Labels of axis ticks that are `step` apart, with the digits that the step itself needs: 2.5 is not 3. */
 export function formatTicks(ticks: readonly number[], step: number): string[] {
   let digits = timeDigits(step);
   while (digits < 9 && Math.abs(Number(step.toFixed(digits)) - step) > 1e-6 * step) digits++;

@@ -83,7 +83,7 @@ function partsOf(panel: PanelMeta): [Part, string, Swatch][] {
 }
 
 /**
- * Fills a panel's legend. Nothing in it moves when values appear: they have places of fixed width, and the time stands in
+ * Fills a panel's legend. Nothing in it moves when values appear: they have places of fixed width, and the time is in
  * the panel's head. Of very many series the values are not shown.
  */
 export function buildLegend(host: HTMLElement, time: HTMLElement, panel: PanelMeta, target: Switchable): Legend {

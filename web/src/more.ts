@@ -3,7 +3,7 @@
 
 const BOXES = ".scroll, .legend, .flows";
 
-/** Where content lies outside of a box, as classes. */
+/** Where content is outside of a box, as classes. */
 export function beyond(box: {
   readonly scrollLeft: number;
   readonly scrollTop: number;

@@ -380,7 +380,7 @@ export class Panel {
     const { series, thresholds } = this.visible();
     const { log, zeroBased } = this;
     const needed = this.parts.has("thresholds") ? [...series, ...thresholds] : series;
-    // The rows of ticks lie above the lines, not on them; there is room for all rows, so that the axis never moves.
+    // The rows of ticks are above the lines, not on them; there is room for all rows, so that the axis never moves.
     const wanted = this.wanted();
     const band = wanted.retransmits || wanted.rtos ? bandHeight(this.data.ticks) : 0;
     const height = this.size().height - TOP - BOTTOM;

@@ -12,7 +12,7 @@ export interface Mouse {
   readonly reach: number;
 }
 
-/** The sample nearest to the mouse, in the plane. `among` limits the samples of a series that are looked at. */
+/** The sample nearest to the mouse, in the plane. `among` limits the samples of a series that are considered. */
 export function nearestSample(
   series: readonly Series[],
   { t, top, perPixel, value, reach }: Mouse,

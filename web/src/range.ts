@@ -20,7 +20,7 @@ export class TimeRange {
     this.listeners.push(listener);
   }
 
-  /** Shows `[min, max]`, moved and cut so that it lies within the run. */
+  /** Shows `[min, max]`, moved and cut so that it is within the run. */
   set(min: number, max: number): void {
     const full = this.to - this.from;
     const span = Math.min(full, Math.max(Math.min(SMALLEST, full), max - min));

@@ -104,7 +104,7 @@ function bindMore(all: readonly PanelMeta[], build: (p: PanelMeta) => void, chan
   }
 }
 
-/** What stands in a panel's head: what it shows of several things, the time over which it averages, its scale, saving. */
+/** What is in a panel's head: what it shows of several things, the time over which it averages, its scale, saving. */
 export class Head {
   private unit: string;
   private choice = 0;

@@ -48,7 +48,7 @@ interface Entry {
   readonly dash: readonly number[] | null;
 }
 
-/** What stands around a chart in a saved picture. */
+/** What is around a chart in a saved picture. */
 export interface Frame {
   readonly title: string;
   /** What the values are, with their unit. */

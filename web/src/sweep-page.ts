@@ -15,7 +15,7 @@ import { quantities, type Quantity } from "./quantity";
 import { TimeRange } from "./range";
 import { bindKeys, bindTheme, Head } from "./run-page";
 
-/** More pictures than this are not looked at. */
+/** More pictures than this are not examined. */
 const MOST_PICTURES = 24;
 
 /** The least width of a heat map, in CSS pixels. */

@@ -1,4 +1,4 @@
-"""The core beside another simulator, on the same paths and in the same minutes.
+"""The core compared with another simulator, on the same paths and in the same minutes.
 
 The other simulator is a program that its user has built. It is called with six words,
 

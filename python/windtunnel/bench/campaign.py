@@ -1,4 +1,4 @@
-"""What a run of a campaign costs beside its simulation: ``python -m windtunnel.bench.campaign [RUNS] [JOBS]``.
+"""What a run of a campaign costs in addition to its simulation: ``python -m windtunnel.bench.campaign [RUNS] [JOBS]``.
 
 Runs of two flows over 10 Mbit/s for 10 s, in threads, without the cache; prints runs per second, CPU time per run of
 the whole process (with the data set and its statistics) and of the simulation alone, and how memory grew on the way.

@@ -40,7 +40,7 @@ class Measurement:
     acks_per_second: float | None = None
     required_acks_per_second: float | None = None
     holds_per_second: float | None = None
-    """Speed of the calibration (``crates/calibration``) beside the fastest run."""
+    """Speed of the calibration (``crates/calibration``) next to the fastest run."""
     packets_per_hold: float | None = None
     """Packets delivered in the time of a hold: the median over the repetitions."""
     cost: instructions.Cost | None = None

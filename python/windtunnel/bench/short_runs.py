@@ -1,6 +1,6 @@
 """What many short runs cost from Python, alone and in threads: ``python -m windtunnel.bench.short_runs [RUNS]``.
 
-Prints, for runs of one second, the CPU time in the core and beside it (median), and how many cores a thousand of them
+Prints, for runs of one second, the CPU time in the core and outside it (median), and how many cores a thousand of them
 use in one thread and in two. Two threads use two cores as far as the interpreter is not needed: it reads the scenario
 and the summary, one run at a time.
 """
@@ -32,7 +32,7 @@ def main(runs: int) -> None:
         scenario.run()
         simulation = _median_ms(lambda text=text: _core.run(text))  # type: ignore[misc]
         whole = _median_ms(scenario.run)
-        print(f"{rate}: {simulation:.2f} ms in the core, {whole - simulation:.2f} ms beside it")
+        print(f"{rate}: {simulation:.2f} ms in the core, {whole - simulation:.2f} ms outside it")
         for threads in (1, 2):
             wall, cpu = time.perf_counter(), time.process_time()
             with ThreadPoolExecutor(threads) as pool:

@@ -10,7 +10,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Work:
-    """A fixed work: the scenario file ``<name>.toml`` beside this module, and the speed required of it.
+    """A fixed work: the scenario file ``<name>.toml`` next to this module, and the speed required of it.
 
     ``<name>.py``, if it exists, is the plugin with the work's controller, which counts the ACKs that it handles.
     """

@@ -1,4 +1,4 @@
-"""The columns of the data set: what a row says of a cell, of a run and of a flow."""
+"""The columns of the data set: what a row says about a cell, a run and a flow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OF_FLOW = {
 
 class AxisColumns:
     """The columns of the axes. An axis of numbers is a number; one of quantities is a text, and its number in seconds,
-    bytes or bits per second is in ``NAME.number`` beside it.
+    bytes or bits per second is in ``NAME.number`` next to it.
     """
 
     def __init__(self, plan: Plan) -> None:

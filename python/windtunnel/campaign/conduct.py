@@ -1,8 +1,8 @@
-"""Carries a campaign out: takes runs from the plan, gives those that are known from before without running them, keeps
-what runs gave, and adds runs to a cell until its intervals are narrow enough.
+"""Carries out a campaign: takes runs from the plan, reuses known results, keeps the results, and adds runs to a cell
+until its intervals are narrow enough.
 
-What is kept is in a journal beside the place of the data set. It is there until the data set is, so that who interrupts
-a campaign starts the same command again to continue. The order in which runs end decides nothing.
+The results are kept in a journal next to the place of the data set, until the data set is complete. To continue an
+interrupted campaign, start the same command again. The order in which runs end decides nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from windtunnel.memory import limit
 #: Units of a cell before which no interval is believed to be narrow: of two values it may be by chance.
 _LEAST_UNITS = 5
 _KEY_BYTES = 16
-#: Cells up to this number are all checked before the first run starts; of more, about so many samples.
+#: Cells up to this number are all checked before the first run starts; of more, a sample of about this size.
 _CHECKED = 20_000
 
 

@@ -5,11 +5,11 @@
 | ``runs.parquet`` | a run: axes, seed, offset, digest, metrics, or the message of its failure |
 | ``flows.parquet`` | a flow of a run: axes, seed, offset, digest, the numbers of its summary |
 | ``cells.parquet``, ``cells.csv`` | a metric of a cell: its statistics, and those of its difference from a baseline |
-| ``report.html``, ``pages/`` | the whole to look at, and the pages of single runs |
-| ``claims.json`` | the claims, if there are such: their verdicts, and those in each cell |
-| ``campaign.json`` | the campaign, what it was run with, and what is to be said of the whole |
+| ``report.html``, ``pages/`` | the report on the whole, and the pages of single runs |
+| ``claims.json`` | the claims, if there are any: their verdicts, and those in each cell |
+| ``campaign.json`` | the campaign, what it was run with, and the notes on the whole |
 
-Rows are in the order of the plan, and hold nothing of how the runs were carried out: the files are the same, byte for
+Rows are in the order of the plan, and say nothing about how the runs were made: the files are the same, byte for
 byte, wherever that was and wherever the data set is; the report names the campaign file and the settings that were
 given.
 """

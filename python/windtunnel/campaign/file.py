@@ -62,7 +62,7 @@ class Source:
 
     def located(self, error: CampaignError) -> InputError:
         """The same error with file and line."""
-        # Who knows an axis only by its name does not know its block.
+        # An error that names only the axis does not name its block.
         named = len(error.path) == 2 and error.path[0] == "axes" and isinstance(error.path[1], str)
         line = self._lines.line_of_axis(str(error.path[1])) if named else self._lines.line(error.path)
         where = f"{self.file}:{line}" if line else self.file

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from windtunnel.campaign.results import CampaignResult
     from windtunnel.engine.work import Place
 
-#: The most runs of one cell where nobody has set `max`.
+#: The most runs of one cell if `max` is not set.
 MOST_RUNS = 100
 MOST_SEEDS = 1_000_000
-#: The most cells; more are a slip, and nobody would live to see their end.
+#: The most cells; more are a slip, and would take longer than a lifetime.
 MOST_CELLS = 10_000_000
 #: The most metrics, and the most claims: each is calculated from each run.
 MOST_METRICS = 10_000
@@ -121,7 +121,7 @@ class Campaign:
     :func:`zipped`, which are combined. ``seeds``: their number, counted from 1, or a list; without it each cell is one
     run with the scenario's own seed.
 
-    ``offsets``: with True, flows start at another time within a round trip for each seed. A number crosses so many
+    ``offsets``: with True, flows start at another time within a round trip for each seed. A number N crosses N
     offsets with the seeds, which tells what depends on the phases of flows from what depends on chance.
 
     ``metrics``: expressions by name; or tables ``{"value": ..., "kind": ..., "unit": ...}``, whose kind says how values

@@ -114,7 +114,7 @@ def flat(path: Sequence[str | int]) -> Path:
 
 
 def _inside(keys: Path, counts: Counter[Path]) -> Path:
-    """Where a header of a table is that lies in arrays of tables: in their last entries."""
+    """Where the header of a table within arrays of tables is: in their last entries."""
     found: Path = ()
     for key in keys:
         found = (*found, key)

@@ -1,5 +1,5 @@
-"""A data set that was written, for Python: its tables, and what is said of the whole. What does not fit together is a
-message.
+"""A data set that was written, for Python: its tables, and the notes on the whole. If its files do not fit
+together, a message says so.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class CampaignResult:
 
     @property
     def notes(self) -> list[str]:
-        """What is to be said of the whole."""
+        """The notes on the whole."""
         return list(self.document["notes"])
 
     @property

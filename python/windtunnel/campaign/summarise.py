@@ -43,7 +43,7 @@ class Row:
 
 @dataclass
 class Findings:
-    """All rows, and what is to be said of the whole."""
+    """All rows, and the notes on the whole."""
 
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -46,7 +46,7 @@ def check_place(out: Path, *, force: bool) -> None:
 
 
 def journal_of(out: Path) -> Path:
-    """What an unfinished campaign has done, beside the place of its data set."""
+    """What an unfinished campaign has done, next to the place of its data set."""
     return out.parent / f".{out.name}.unfinished"
 
 

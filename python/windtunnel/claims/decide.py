@@ -1,6 +1,6 @@
 """Decides claims: confirmed, refuted or undecided.
 
-Of several runs, the mean of the claim's quantity has an interval. The claim is confirmed where the whole interval is
+Over several runs, the mean of the claim's quantity has an interval. The claim is confirmed where the whole interval is
 within its limits, refuted where none of it is, and undecided otherwise: then the runs are too few, or too different, to
 tell. A single run has one value, and no interval: the claim is decided for this run alone.
 """

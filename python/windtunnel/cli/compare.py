@@ -1,4 +1,4 @@
-"""``windtunnel compare``: runs or campaigns beside a baseline, and conditions under which that fails."""
+"""``windtunnel compare``: runs or campaigns compared with a baseline, and conditions under which that fails."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def show_notes(notes: Iterable[Mapping[str, Any]], console: Console) -> None:
-    """Print the notes of a run, of which warnings stand out."""
+    """Print the notes of a run; warnings stand out."""
     for note in notes:
         console.print(_line(note), style="bold" if note["level"] == "warning" else None)
 
 
 def show_notes_before(scenario: Scenario, *, warnings_only: bool = False) -> None:
-    """Write to stderr what can be said of a scenario without running it."""
+    """Write to stderr the notes on a scenario that need no run."""
     from windtunnel.notes import notes_before
 
     for note in notes_before(scenario.resolve()):

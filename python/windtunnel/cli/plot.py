@@ -66,7 +66,7 @@ _SCALES = ("auto", "linear", "log")
     "states",
     metavar="NAME",
     multiple=True,
-    help="Draw this number of the controllers' or queues' state, alone or beside --panel. Repeatable.",
+    help="Draw this number of the controllers' or queues' state, alone or with --panel. Repeatable.",
 )
 @click.option(
     "--choice",

@@ -171,7 +171,7 @@ def announce(scenario: Scenario, memory: str | None) -> None:
 
 
 def _progress(title: str) -> AbstractContextManager[Progress | None]:
-    """A progress bar, if somebody may be looking."""
+    """A progress bar, if a user may be looking."""
     if not sys.stderr.isatty():
         return nullcontext()
     from windtunnel.cli.consoles import messages

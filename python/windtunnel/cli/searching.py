@@ -1,4 +1,4 @@
-"""What ``hunt`` and ``tune`` share: where their folder goes, and the search from its file to what is said of it."""
+"""What ``hunt`` and ``tune`` share: where their folder goes, and the search from its file to the report on it."""
 
 from __future__ import annotations
 

@@ -2,15 +2,15 @@
 plus the signal's number.
 
 A signal becomes an exception, wherever the program is. On its way out, libraries may fail because of it, in this thread
-and in others; that is a consequence, no defect, and nobody is shown a traceback. An exception can be lost: where Python
+and in others; that is a consequence, not a defect, and no traceback is shown. An exception can be lost: where Python
 is in a function that cannot raise (``__del__``, a callback), and where a library goes on whatever went wrong
 (``except:``, in C ``PyErr_Clear``). So a clock asks again and again whether the program is still on its way out, and
 raises the exception once more if it is not.
 
 After a signal the process leaves without the interpreter's own end. That end waits for other threads; but up to Python
-3.12, an exception that comes out of ``Thread.join`` makes Python take a thread for ended that still runs. A thread that
-then wants Python's lock, while the interpreter is being taken down, is ended wherever it is. Is it in a function that
-the core has called, its stack is unwound through the core, which gives objects back without the lock: the process
+3.12, an exception that comes out of ``Thread.join`` makes Python treat a thread that still runs as ended. A thread that
+then wants Python's lock, while the interpreter is being taken down, is ended wherever it is. If it is in a function
+that the core has called, its stack is unwound through the core, which frees objects without the lock: the process
 aborts.
 """
 
@@ -31,7 +31,7 @@ from typing import Any, NoReturn
 _ENDS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if sys.platform != "win32" else [])]
 #: A terminal that closes may send several signals, and an impatient user too: within this time they count as one.
 _BURST_S = 1.0
-#: How often it is looked whether the exception was lost.
+#: How often the clock checks whether the exception was lost.
 _LOOK_S = 0.02
 #: After a signal, functions that libraries have registered for the end may take this long.
 _LEAVES_S = 1.0

@@ -200,7 +200,7 @@ def _table(first: str, columns: Sequence[_Column], records: Sequence[Record], ru
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     table.add_column(first, overflow="fold")
     for column in shown:
-        # The range of a group stands below its median where the line is too short for both.
+        # The range of a group is below its median where the line is too short for both.
         table.add_column(column.head, justify="right", no_wrap=run is None)
     if run is not None:
         for label, mine in gathered(records, run):

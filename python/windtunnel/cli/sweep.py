@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option("--pages", metavar="N", type=click.IntRange(0, 1000), default=0, help="Write pages of N runs: those of "
               "cells with the greatest and least means first.")  # fmt: skip
 @click.option("--rows", metavar="N", type=click.IntRange(0), default=20, show_default=True,
-              help="Print so many rows of the table; 0 for all. The data set has all.")  # fmt: skip
+              help="Print this number of rows of the table; 0 for all. The data set has all.")  # fmt: skip
 @set_option
 @place_options
 @claim_options
@@ -160,7 +160,7 @@ _LONG = 12
 
 
 def _report(campaign: Campaign, conductor: Conductor, findings: Findings, most: int, place: Path) -> None:
-    """The first rows and what is to be said of the whole."""
+    """The first rows and the notes on the whole."""
     from rich.table import Table
 
     from windtunnel.cli.consoles import output

@@ -172,7 +172,7 @@ class Joined:
                     yield nothing | found | {"cell": number * stride + cell, "metric": metric}
 
     def _statistics(self, side: _Side) -> dict[tuple[int, str], dict[str, Any]]:
-        """What a campaign says of its own cells; the same for each of its baselines."""
+        """What a campaign says about its own cells; the same for each of its baselines."""
         table = side.data.data.cells
         known = set(table.column_names)  # an older data set has fewer
         columns = [name for name in list(CELL_COLUMNS)[: list(CELL_COLUMNS).index("baseline")] if name in known]

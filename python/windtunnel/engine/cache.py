@@ -83,7 +83,7 @@ class Store:
         return count
 
     def flush(self) -> None:
-        """Write what waits; from then on it outlives this process, and others see it."""
+        """Write the entries that wait; from then on they outlive this process, and others see them."""
         now = time.time()
         if self._waiting or self._used:
             rows = [(key, _sealed(key, value), now) for key, value in self._waiting.items()]
@@ -198,7 +198,7 @@ def key_of(parts: Iterable[bytes]) -> bytes:
 
 @cache
 def core() -> bytes:
-    """What the core is: the hash of its file. A version alone would not do while somebody develops it."""
+    """What the core is: the hash of its file. A version alone would not do while the core is being developed."""
     from windtunnel import _core
 
     with Path(_core.__file__).open("rb") as file:

@@ -1,6 +1,6 @@
 """Processes of this machine: for work that holds Python's lock, such as drawing and controllers written in Python.
 
-A process that is killed takes all of its pool's tasks with it, and nobody knows which of them was the reason. They are
+A process that is killed takes all of its pool's tasks with it, and nothing tells which of them was the reason. They are
 done again one by one: the one that ends its process again is lost, and all others get their outcomes.
 """
 
@@ -82,7 +82,7 @@ class _Desk(Generic[Task, Outcome]):
         return found
 
     def _try_one(self) -> None:
-        """Do one of the tasks again that ran when a process was killed, and nothing beside it."""
+        """Do again one of the tasks that ran when a process was killed, and nothing else at the same time."""
         if self._broken:
             self._restart()
         self._alone = True

@@ -12,7 +12,7 @@ from typing import Generic
 
 from windtunnel.engine.work import GoOn, Outcome, Task, Work
 
-#: Tasks for each thread, so that none waits while the others' outcomes are looked at.
+#: Tasks for each thread, so that none waits while the others' outcomes are handled.
 _AHEAD = 2
 
 

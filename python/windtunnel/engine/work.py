@@ -10,7 +10,7 @@ Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 In = TypeVar("In", contravariant=True)
 Out = TypeVar("Out", covariant=True)
-#: Whether a task should go on: False once somebody has pressed Ctrl-C.
+#: Whether a task should go on: False once the user has pressed Ctrl-C.
 GoOn: TypeAlias = Callable[[], bool]
 
 

@@ -93,7 +93,7 @@ def _pack(pack: Mapping[str, Any]) -> list[str]:
     return [
         f"## {pack['title']}",
         pack["about"],
-        f"`{command}{' --quick' if pack['quick'] else ''}`, beside {baselines}: {len(pack['runs'])} runs with "
+        f"`{command}{' --quick' if pack['quick'] else ''}`, compared with {baselines}: {len(pack['runs'])} runs with "
         f"{pack['seeds']}, by windtunnel {pack['version']}. "
         f"Clauses: {_counted(counts)}. Rows: {_counted(rows)}.",
         "\n".join(lines),

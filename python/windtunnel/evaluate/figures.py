@@ -1,7 +1,7 @@
 """Figures of a clause, as files that can be saved: what it measured in each cell, and a run over time.
 
-The run is that of the row which decides, with the first seed, beside the same run of each baseline. It is simulated
-again, and is the same: its scenario stands in the folder.
+The run is that of the row that decides, with the first seed, next to the same run of each baseline. It is simulated
+again, and is the same: its scenario is in the folder.
 """
 
 from __future__ import annotations

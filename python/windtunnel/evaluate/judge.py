@@ -1,7 +1,7 @@
 """Whether a check is met: the mean of several runs against a limit, or run by run against the worst baseline.
 
 The mean has a 95 % interval (Student's, on the scale of the quantity's kind). A requirement is met where the whole
-interval lies within the limits, not met where none of it does, and undecided otherwise: then the runs are too few, or
+interval is within the limits, not met where none of it is, and undecided otherwise: then the runs are too few, or
 too different, to tell.
 
 Against a baseline the runs are compared in pairs: the same seed sets the same start offsets and the same random

@@ -1,8 +1,8 @@
 """What a pack is: clauses of a document, each with scenarios that try it and checks that judge the results.
 
-A pack is data. ``packs/NAME/pack.toml`` says of what document it is and against what baselines it compares; every
-other file there holds one clause, or a group of clauses. A scenario stands in its file as plain data, in which
-``$name`` is replaced: ``$cc`` or ``$queue`` by what is under test or by a baseline, other names by values of the axes.
+A pack is data. ``packs/NAME/pack.toml`` names its document and the baselines to compare with; every other file
+there holds one clause, or a group of clauses. A scenario is plain data in its file. In it, ``$name`` is replaced:
+``$cc`` or ``$queue`` by what is under test or by a baseline, other names by values of the axes.
 """
 
 from __future__ import annotations

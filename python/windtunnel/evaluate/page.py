@@ -1,4 +1,4 @@
-"""The page of an evidence pack: a verdict for each clause, its numbers beside the baselines, and what stays open."""
+"""The page of an evidence pack: a verdict for each clause, its numbers next to the baselines', and what stays open."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ALWAYS = ("agrees", "differs", "undecided")
 
 
 def write_pack_page(path: Path, evidence: Evidence, figures: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
-    """Write the page. ``figures`` are files beside it, by clause and by what they show."""
+    """Write the page. ``figures`` are files next to it, by clause and by what they show."""
     pack = evidence.pack
     counts = Counter(result.verdict for result in evidence.results)
     html = render(
@@ -71,7 +71,7 @@ def _kind(state: State | None) -> Kind:
 
 
 def _source(clause: Clause, document: str) -> str:
-    """Where the clause stands: the document, and its section where the clause has a number."""
+    """Where the clause is: the document, and its section where the clause has a number."""
     section = clause.id.rpartition("-")[2]
     parts = [clause.document or document, *([f"section {section}"] if section[0].isdigit() else [])]
     return f"{', '.join(parts)}; {clause.level}"

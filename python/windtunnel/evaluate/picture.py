@@ -1,6 +1,6 @@
 """The picture of a clause: for each judged row its margin to the limit, with the interval, on a logarithmic axis.
 
-The dashed line in the middle is the limit; what lies to its right meets it. Ten times better or worse is at the edge.
+The dashed line in the middle is the limit; values to its right meet it. Ten times better or worse is at the edge.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Run:
 
     @property
     def file(self) -> str:
-        """Where its scenario stands in the pack."""
+        """Where its scenario is in the pack."""
         parts = [self.trial, *(f"{axis} {label}" for axis, label in self.cell.labels), self.arm, f"seed {self.seed}"]
         name = "_".join("-".join(re.sub(r"[^A-Za-z0-9.+-]+", " ", part).split()) for part in parts)
         return f"scenarios/{self.clause}/{name}.toml"
@@ -66,7 +66,7 @@ class Plan:
         return sum(estimates[run.clause, run.trial, run.cell.name] + OVERHEAD_S for run in shortest)
 
 
-#: What a run costs beside its packets: reading the scenario, the summary, the measures.
+#: What a run costs in addition to its packets: reading the scenario, the summary, the measures.
 OVERHEAD_S = 0.01
 
 
@@ -117,7 +117,7 @@ def _refused(pack: Pack, clause: Clause, trial: Trial, cell: Cell, examined: Sub
 
 
 def _problem(trial: Trial, cell: Cell, subject: Mapping[str, Any]) -> list[str] | None:
-    """What the core says of the scenario, line by line, without places in a file that nobody has written."""
+    """What the core says about the scenario, line by line, without places in a file that the user did not write."""
     try:
         Scenario.from_toml(tomli_w.dumps(scenario(trial, cell, "", 1, subject))).check()
     except ScenarioError as error:

@@ -42,7 +42,8 @@ def announce(console: Console, plan: Plan, pack: Pack, subject: Subject, jobs: i
     processes = f"{workers} process{'es' if workers > 1 else ''}"
     baselines = " and ".join(pack.baselines)
     console.print(
-        f"{subject.name} by {pack.document}, beside {baselines}: {plan.distinct} runs, about {took} in {processes}",
+        f"{subject.name} by {pack.document}, compared with {baselines}: {plan.distinct} runs, "
+        f"about {took} in {processes}",
         soft_wrap=True,
     )
 

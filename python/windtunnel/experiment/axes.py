@@ -1,4 +1,4 @@
-"""An axis: its name, and values, each of which is a few settings of the scenario.
+"""An axis: its name and its values. Each value is a few settings of the scenario.
 
 An axis is a key of the scenario by its dotted path, as ``--set`` has it, with its values. Or it has a name of its own,
 and ``keys`` that all get the same value; or its values are sets of settings with names, for what differs in several

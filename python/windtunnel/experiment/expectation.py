@@ -47,7 +47,7 @@ class Expected:
         """From ``{ above = 3 }``, ``{ below = 3 }``, ``{ within = [1, 3] }``, ``{ exactly = 0 }``,
         ``{ near = 3, tolerance = 1 }`` or ``{ word = "equal", of = "share" }``.
 
-        Of a word, ``of`` is ``"ratio"`` if absent; with ``percent = true`` the value is in percent.
+        With a word, ``of`` is ``"ratio"`` if absent; with ``percent = true`` the value is in percent.
 
         Raises ValueError for anything else.
         """
@@ -73,5 +73,5 @@ class Expected:
 
     @property
     def published(self) -> float | str:
-        """What stands in the published column."""
+        """The content of the published column."""
         return self.text if self.near is None else self.near

@@ -55,7 +55,7 @@ def ends(table: dict[str, Any]) -> tuple[float, float, str | None]:
     elif isinstance(table["to"], str):
         raise InputError(f"from {table['from']!r} to {table['to']!r}: one has a unit, and the other has none")
     if not all(map(math.isfinite, (low, high, high - low))):
-        raise InputError(f"from {table['from']!r} to {table['to']!r} is too wide: at most 1.8e308 lies between")
+        raise InputError(f"from {table['from']!r} to {table['to']!r} is too wide: they may differ by at most 1.8e308")
     return low, high, unit
 
 

@@ -12,7 +12,7 @@ _STATE = {"cc", "aqm", "qdisc"}
 
 
 def settings(tables: Set[str], duration: str) -> tuple[str, ...]:
-    """The settings of ``[record]`` for a run of which only ``tables`` are read."""
+    """The settings of ``[record]`` for a run if only ``tables`` are read."""
     found = []
     if not tables & (_BY_INTERVAL | _STATE):
         found.append(f'record.interval="{duration}"')

@@ -46,7 +46,7 @@ class Scale:
 
     @classmethod
     def of(cls, kind: Kind, flows: float = math.nan) -> Scale:
-        """The scale of a kind. ``flows``: how many Jain's index is of; NaN where nobody knows, so that it may be 0."""
+        """The scale of a kind. ``flows``: how many flows Jain's index is of; NaN if not known, so that it may be 0."""
         match kind:
             case "plain":
                 return PLAIN

@@ -29,7 +29,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Summary:
-    """What is said of the values of a cell. An interval is None where there are too few values for it."""
+    """The statistics of the values of a cell. An interval is None where there are too few values for it."""
 
     count: int
     mean: float | None = None

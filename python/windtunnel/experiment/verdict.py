@@ -2,13 +2,13 @@
 
 There are five verdicts. A measured number *agrees* with what is expected of it, or *differs*. It agrees *weakly* where
 the runs spread over so much that other numbers would agree as well. It is *undecided* where the interval of the mean
-contains the limit: the runs are too few, or too different, to tell. Else it is for *information*.
+contains the limit: the runs are too few, or too different, to tell. Otherwise it is for *information*.
 
 People read a verdict in the words of what was compared: a published number agrees, a statement is confirmed, a
 requirement is met (``WORDS``).
 
-The mean of several runs has an interval. A statement about the mean agrees where the whole interval lies within the
-limits, and differs where none of it does. Runs that all give the same value are one draw: they say no more than one
+The mean of several runs has an interval. A statement about the mean agrees where the whole interval is within the
+limits, and differs where none of it is. Runs that all give the same value are one draw: they say no more than one
 run does, and have no interval.
 """
 
@@ -59,7 +59,7 @@ WORDS: tuple[Word, ...] = (
     Word("undecided", _ALL, "undecided", "undecided", "default"),
     Word("info", _ALL, "info", "for information", "dim"),
 )
-#: The words of paper suites, by what they say of one row.
+#: The words of paper suites, by what they say about one row.
 OF_SUITES: dict[str, Word] = {word.text: word for word in WORDS if word.of != ("requirement",)}
 
 
@@ -99,7 +99,7 @@ def of_number(expected: float, precision: float, values: Sequence[float]) -> Ver
 
 
 def of_interval(limits: Limits, interval: tuple[float, float] | None) -> Verdict:
-    """Whether what lies in ``interval`` is within the limits; the rounding of fractions decides nothing."""
+    """Whether the values in ``interval`` are within the limits; the rounding of fractions decides nothing."""
     if interval is None or not all(map(math.isfinite, interval)):
         return "undecided"
     low, high = interval

@@ -38,7 +38,7 @@ class Word:
         elif bar is None and of == "share":
             bar = self.bars.get("part")
         if bar is None:
-            raise ValueError(f"{self.name!r} says nothing of a {of}; it does of: {', '.join(self.bars)}")
+            raise ValueError(f"{self.name!r} says nothing about a {of}; it does about: {', '.join(self.bars)}")
         return Limits(100 * bar.low, 100 * bar.high, bar.strict) if percent else bar
 
     @property

@@ -1,7 +1,7 @@
 """Which controllers fit the window best, with a probability that is calibrated.
 
 The model was trained on simulated runs of every controller that windtunnel has (``train.py``; its confusion matrix on
-other paths than it was trained on: docs/explain-controllers.md). It is a file beside this one and can be made again
+other paths than it was trained on: docs/explain-controllers.md). It is a file next to this one and can be made again
 with ``python -m windtunnel.explain.train``.
 """
 

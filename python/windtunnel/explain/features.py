@@ -28,7 +28,7 @@ def features(
     flow: Flow, rounds: Rounds, codes: Codes | None, events: Sequence[Mapping[str, Any]]
 ) -> dict[str, float] | None:
     """The numbers by name; None where other limits than the controller's ruled."""
-    # After the last departure nothing tells of the window.
+    # After the last departure nothing shows the window.
     sending = rounds.sent > 0
     rounds, codes = rounds.only(sending), None if codes is None else codes[sending]
     decided = limited_by(codes, rounds, (CWND, PACING))

@@ -36,7 +36,7 @@ def _flow(flow: Mapping[str, Any]) -> Iterator[Answer]:
     if flow["bbr"] and flow["bbr"]["round_trip_probes"]:
         yield "Phases of BBR", _bbr(flow["bbr"])
     yield "Where is the queue?", _queue(flow["queue"])
-    yield "Does anybody cheat?", _misbehaviour(flow["misbehaviour"])
+    yield "Does an endpoint cheat?", _misbehaviour(flow["misbehaviour"])
     yield "Is a signal bleached?", _bleaching(flow["bleaching"])
 
 

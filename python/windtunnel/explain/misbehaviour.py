@@ -3,7 +3,7 @@
 Savage, Cardwell, Wetherall and Anderson, "TCP Congestion Control with a Misbehaving Receiver" (CCR 29(5), 1999)
 describe the three attacks with acknowledgements; RFC 3540 section 1 the marks that a receiver hides. A sign is a count
 of packets that an honest end does not send. What the capture point cannot see is said to be invisible, not absent; and
-data that the capture has missed accuse nobody: an honest receiver acknowledges them too.
+data that the capture has missed are no sign: an honest receiver acknowledges them too.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _spoofing(flow: Flow) -> dict[str, Any]:
     assert acks is not None and sends is not None
     duplicate = ((acks["kind"] & DUPLICATE) > 0) & ((acks["kind"] & DSACK) == 0)
     ends = np.sort(sends["seq"] + sends["payload"])
-    # Above the end of all that was captured (and a FIN) nobody knows what was sent.
+    # Above the end of all that was captured (and a FIN) it is not known what was sent.
     duplicate &= acks["ack"] <= (ends[-1] if len(ends) else 0) + 1
     numbers = acks["ack"][duplicate]
     values, counts = np.unique(numbers, return_counts=True)
@@ -130,7 +130,7 @@ def _optimistic(flow: Flow) -> dict[str, Any]:
 
 
 def _hidden_marks(flow: Flow) -> dict[str, Any]:
-    """Packets that were marked CE in front of the capture point, while no acknowledgement tells of it."""
+    """Packets that were marked CE in front of the capture point, while no acknowledgement reports it."""
     acks, sends = flow.acks, flow.sends
     assert acks is not None and sends is not None
     marked = int(np.sum(sends["ecn"] == _CE))
@@ -141,7 +141,7 @@ def _hidden_marks(flow: Flow) -> dict[str, Any]:
     if marked < _LEAST:
         return _sign("hidden marks", None, 0, "no marked packet passes the capture point")
     return _sign(
-        "hidden marks", told == 0, marked, f"{marked} packets marked CE, {told} acknowledgements that tell of it"
+        "hidden marks", told == 0, marked, f"{marked} packets marked CE, {told} acknowledgements that report it"
     )
 
 

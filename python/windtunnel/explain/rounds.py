@@ -59,7 +59,7 @@ class Rounds:
         return self.delivered / np.maximum(self.end - self.start, 1e-9)
 
     def queue(self) -> Array:
-        """Segments that stand in queues: the flight's share that the round-trip time exceeds its least by."""
+        """Segments in queues: the flight's share that the round-trip time exceeds its least by."""
         return self.window * np.clip(1 - self.least_rtt() / np.maximum(self.rtt, 1e-9), 0, 1)
 
 
@@ -134,7 +134,7 @@ def _sum(rounds: npt.NDArray[Any], values: npt.NDArray[Any], number: int) -> Arr
 
 
 def echoes(flow: Flow, acks: Columns) -> npt.NDArray[np.bool_]:
-    """Which acknowledgements tell of marks: by ECE (RFC 3168), or by a change of the counter in the flags (RFC
+    """Which acknowledgements report marks: by ECE (RFC 3168), or by a change of the counter in the flags (RFC
     9768).
     """
     if not flow.accecn:

@@ -258,7 +258,7 @@ def _handshake(syns: Columns) -> float | None:
     asked, answered = syns["t_ns"][~answers], syns["t_ns"][answers]
     if not len(answered):
         return None
-    # A SYN that was lost, or its answer, is sent again after a second: that says nothing of the path.
+    # A SYN that was lost, or its answer, is sent again after a second: that says nothing about the path.
     before = asked[asked <= answered[0]]
     return float(answered[0] - before[-1]) / 1e9 if len(before) else None
 

@@ -98,7 +98,7 @@ class _Test:
     name: str
     parameter: str
     ping: str
-    #: What Flent computes from pings, of which there is one here.
+    #: What Flent computes from all pings; here there is one.
     copies: tuple[str, ...] = ()
 
 

@@ -89,7 +89,7 @@ def _parts(result: RunResult) -> Iterator[dict[str, npt.NDArray[np.generic]]]:
     if _in_order(result):
         yield from map(_columns, parts(result.tables, "packets", _COLUMNS))
         return
-    # No run has recorded them in another order: somebody has arranged them anew.
+    # No run has recorded them in another order: they were rearranged later.
     table = _columns(result.tables["packets"])
     order = np.argsort(table["t_ns"], kind="stable")
     for first in range(0, len(order), PART):

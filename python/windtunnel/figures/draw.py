@@ -62,7 +62,7 @@ class Window:
 
 
 def draw(axes: Axes, panel: Panel, window: Window, *, legend: bool | None = None) -> None:
-    """Draw a panel. A legend stands above it if ``legend`` says so, or by default if its series are no flows."""
+    """Draw a panel. A legend is above it if ``legend`` says so, or by default if its series are not flows."""
     series = [part for s in panel.series if len(part := visible(averaged(s, panel.average), window))]
     axes.set_ylabel(_ordinate(panel))
     if panel.kind == "points":
@@ -174,7 +174,7 @@ def _line(axes: Axes, panel: Panel, s: Series, order: int, count: int, *, dense:
         x[keep], y[keep], color=look.colour, linestyle=look.dash, linewidth=0.9 if few else 0.55,
         marker=look.marker, markersize=4.5 if few else 3.5, markeredgecolor="white", markeredgewidth=0.4,
         label=legible(s.label), drawstyle=step, alpha=1.0 if few else 0.75,
-        # Symbols of different flows do not stand on top of each other.
+        # Symbols of different flows are not on top of each other.
         markevery=(order * every // 5 % every, every),
     )  # fmt: skip
 
@@ -344,7 +344,7 @@ def _limits(axes: Axes, panel: Panel, series: Sequence[Series], window: Window) 
     low = min((float(v.min()) for v in values), default=0.0)
     high = max((float(v.max()) for v in values), default=0.0)
     if panel.ticks and panel.kind == "line":
-        # The rows of ticks lie above the lines.
+        # The rows of ticks are above the lines.
         high /= 1 - _TICK_ROW * (1 + max(one.row for one in panel.ticks))
     room = 0.06 * (high - min(low, 0.0) or 1.0)
     top = window.top if window.top is not None else (high + room if high or low < 0 else 1.0)
@@ -364,7 +364,7 @@ def _label_abscissa(axes: Axes, panel: Panel, window: Window) -> None:
 
 
 def _legend_above(axes: Axes, markerscale: float = 2.0) -> None:
-    """A legend beside the title, where it covers no data."""
+    """A legend next to the title, where it covers no data."""
     legend = axes.legend(
         loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.1, columnspacing=1.0, handletextpad=0.3,
         handlelength=1.6, markerscale=markerscale,

@@ -51,7 +51,7 @@ def four_panel(
 ) -> Figure:
     """Draw a run: by default two by two, all panels over the whole run.
 
-    ``title`` (default: the scenario's) stands above. ``span`` is the time in seconds that all panels show; ``zoom``
+    ``title`` (default: the scenario's) is at the top. ``span`` is the time in seconds that all panels show; ``zoom``
     gives single panels their own ranges, in the units of the tables (see :data:`Zoom`). ``panels`` chooses among
     :data:`ALL_PANELS`. ``states`` names numbers of the tables ``cc`` and ``aqm`` that get a panel each, behind the
     others: ``w_max_bytes``, or ``cc.w_max_bytes``. ``choices`` says what panels show that offer several things:

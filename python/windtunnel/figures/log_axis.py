@@ -14,7 +14,7 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 def set_log(axes: Axes, low: float, high: float) -> None:
-    """Make the ordinate logarithmic, from ``low`` to ``high``, neither of which needs to be a power of ten."""
+    """Make the ordinate logarithmic, from ``low`` to ``high``; neither needs to be a power of ten."""
     axes.set_yscale("log")
     axes.set_ylim(low, high)
     _label(axes.yaxis, low, high)

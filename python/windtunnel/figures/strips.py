@@ -45,7 +45,7 @@ def draw_strips(frame: Axes, panel: Panel, window: Window) -> None:
     top = window.top if window.top is not None else 1.06 * highest(lines, window)
     shared = replace(window, bottom=0.0 if window.bottom is None else window.bottom, top=top)
     name = frame.get_label()
-    # Its own ordinates mean nothing: who looks for the panel's axes must find the strips.
+    # Its own ordinates mean nothing: a search for the panel's axes must find the strips.
     frame.set_label(f"{name} strips")
     rows = [*((s, window) for s in total), *((s, shared) for s in lines)]
     height = 1.0 / len(rows)
@@ -88,7 +88,7 @@ def _alone(panel: Panel, s: Series) -> Panel:
 
 
 def _label(frame: Axes, strips: Sequence[Axes], hints: Sequence[str]) -> None:
-    """Title and labels of a panel stand at its frame, once; times below the last strip."""
+    """Title and labels of a panel are at its frame, once; times below the last strip."""
     last = strips[-1]
     what, _, more = last.get_title(loc="left").rstrip(")").partition(" (")
     frame.set_title(f"{what} ({'; '.join(filter(None, ('a strip per flow', *hints, more)))})")

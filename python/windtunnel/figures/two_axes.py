@@ -1,6 +1,6 @@
 """Time series on two axes, as Flent draws them: rates on the left axis, round-trip times on the right, in one panel.
 
-A panel may have a second, lower one with the same time axis: probabilities of marks, in percent. Several panels stand
+A panel may have a second, lower one with the same time axis: probabilities of marks, in percent. Several panels are
 in a grid with the same scales, so that they can be compared; one legend serves all of them.
 """
 

@@ -116,7 +116,7 @@ def _changed(flow: Stream, option: str, value: str) -> Stream:
 
 
 def _sides(option: str, value: str) -> tuple[str | None, str | None]:
-    """What ``s=A,d=B`` or ``b=C`` says of the source and of the destination."""
+    """What ``s=A,d=B`` or ``b=C`` says about the source and the destination."""
     found: dict[str, str] = {}
     for part in value.split(","):
         side, equals, text = part.partition("=")

@@ -39,13 +39,13 @@ _EACH = 3
 
 
 def notes_before(scenario: Mapping[str, Any]) -> list[Note]:
-    """What can be said of a scenario before it runs; ``scenario`` is what ``Scenario.resolve`` returns."""
+    """The notes on a scenario before it runs; ``scenario`` is what ``Scenario.resolve`` returns."""
     subject = Subject(scenario)
     return _notes((rule for rule in RULES if rule.before), subject)
 
 
 def notes_after(scenario: Mapping[str, Any], summary: Mapping[str, Any], tables: Tables) -> list[Note]:
-    """What can be said of a run."""
+    """The notes on a run."""
     return _notes(RULES, Subject(scenario, summary, tables))
 
 

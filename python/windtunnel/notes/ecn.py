@@ -90,7 +90,7 @@ def no_fine_signals(subject: Subject) -> Sayings:
         losses, marks = flow.lost(), int(flow.measured.get("ce_marks") or 0)
         path = subject.path(flow)
         made_at_all = sum(int(queue.measured.get("sce") or 0) for queue in path)
-        # Without single marks nobody knows whose they were.
+        # Without single marks it is not known whose they were.
         made = by_flow.get(flow.index, 0) if by_flow else made_at_all
         if fine and not flow.measured.get("sce_marks") and (losses + marks or made):
             kinds = ", ".join(queue.label for queue in path)
@@ -128,7 +128,7 @@ def dense_marks(subject: Subject) -> Sayings:
 
 
 def _unmarked(subject: Subject, flows: Iterable[Flow]) -> Iterable[tuple[Flow, list[Queue]]]:
-    """The flows of which no queue on the way marks packets, each with its queues."""
+    """The flows whose packets no queue on the way marks, each with its queues."""
     for flow in flows:
         queues = subject.path(flow)
         if queues and all(queue.marks is False for queue in queues):

@@ -42,8 +42,8 @@ def fairness_of(result: RunResult, span: tuple[float, float] = _WHOLE) -> list[d
     """For each queue that flows share which always have data to send: ``name`` (the queue's), ``flows`` (how many),
     ``jain`` (1 if all rates are equal, 1/n if one flow has everything), ``convergence_s`` (from the last start until
     the index of means stays at 0.95 or above for a second; None if it does not) and ``shared_s`` (how long they
-    shared it). Of a ``span`` of the run, in seconds, all of these are of that part alone; a queue that was shared for
-    less than five means of it is left out.
+    shared it). With a ``span`` of the run, in seconds, all of these are about that part alone. A queue that was shared
+    for less than five means of it is left out.
     """
     subject = Subject(result.meta["scenario"], result.summary, result.tables)
     found = []

@@ -8,9 +8,9 @@ from windtunnel.notes.note import Said, Sayings, rule
 from windtunnel.notes.subject import Flow, Subject, seconds
 from windtunnel.notes.words import count, percent, rate, size, time
 
-#: The share of time from which on a limit decides.
+#: From this share of time on, a limit decides.
 _DECIDES = 0.5
-#: The share from which on a limit that nobody asked for is worth a word.
+#: From this share on, a limit that the user did not set is worth a note.
 _MATTERS = 0.1
 
 

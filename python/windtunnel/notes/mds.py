@@ -109,7 +109,7 @@ def _keeps_tau(queue: Queue) -> bool:
 
 
 def _signals_mds(queue: Queue) -> bool:
-    """It may mark packets with the MDS identifier SCE, by whatever schedule; what it did in a run stands above that."""
+    """It may mark packets with the MDS identifier SCE, by any schedule; what it did in a run takes precedence."""
     if queue.measured:
         return bool(queue.measured.get("sce"))
     if queue.spec.get("ecn_mode") not in (None, "mds", "sce"):
@@ -149,7 +149,7 @@ def _overtaken(subject: Subject, flow: Flow) -> tuple[Queue, int] | None:
     within = signalled = False
     splits: Queue | None = None
     for queue in _path(subject, flow):
-        # What stands behind a queue comes after it.
+        # What is behind a queue takes effect after it.
         if within and signalled and _takes_for_l4s(queue):
             splits = splits or queue
         signalled = signalled or (within and _signals_mds(queue))

@@ -15,7 +15,7 @@ Level: TypeAlias = Literal["warning", "note"]
 
 @dataclass(frozen=True)
 class Note:
-    """What a rule says of a scenario or a run: a sentence, and the numbers in it."""
+    """What a rule says about a scenario or a run: a sentence, and the numbers in it."""
 
     rule: str
     level: Level
@@ -26,7 +26,7 @@ class Note:
     numbers: Mapping[str, float] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """The note in ``summary.json``; a number that is none is null."""
+        """The note in ``summary.json``; a number that is not finite is null."""
         numbers = {key: value if math.isfinite(value) else None for key, value in self.numbers.items()}
         return {
             "rule": self.rule,
@@ -69,7 +69,7 @@ class Rule:
         return " ".join((self.function.__doc__ or "").split())
 
     def notes(self, subject: Subject) -> Iterator[Note]:
-        """What it says of this subject."""
+        """What it says about this subject."""
         for said in self.function(subject):
             flow = said.flow.name if said.flow else None
             queue = said.queue.name if said.queue else None

@@ -78,7 +78,7 @@ def model_beside_loss(subject: Subject) -> Sayings:
             seen = f" (here {times(_rate(model[0]) / _rate(loss[0]))} to 1)"
         size = "no limit" if math.isinf(share) else f"{times(share)} BDP"
         yield Said(
-            f"{queue.name}: {model[0].label} beside {loss[0].label} in a tail drop of {size}: {who}{seen}; the size of "
+            f"{queue.name}: {model[0].label} with {loss[0].label} in a tail drop of {size}: {who}{seen}; the size of "
             f"the buffer decides, not the controllers",
             queue=queue,
             numbers={"bdps": share},
@@ -98,8 +98,8 @@ def delay_beside_loss(subject: Subject) -> Sayings:
             numbers["rates"] = _rate(shy[0]) / _rate(bold[0])
             seen = f": it got {percent(numbers['rates'])} of the other's rate"
         yield Said(
-            f"{queue.name}: {shy[0].name} keeps the delay low beside {bold[0].name}, which fills the queue, and gives "
-            f"way{seen}",
+            f"{queue.name}: {shy[0].name} keeps the delay low next to {bold[0].name}, which fills the queue, and "
+            f"gives way{seen}",
             queue=queue,
             numbers=numbers,
         )

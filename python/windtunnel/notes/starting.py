@@ -22,7 +22,7 @@ _HOW = {
 #: round trip later, and lost in one.
 _OVERSHOOT = 10
 _ROUNDS = 3
-#: The share of time from which on a flow's window decided.
+#: From this share of time on, a flow's window decided.
 _DECIDED = 0.5
 
 

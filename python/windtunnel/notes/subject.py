@@ -202,7 +202,7 @@ class Queue:
     def marks(self) -> bool | None:
         """Whether it may mark an ECN-capable packet instead of dropping it; None where that is not known.
 
-        What it has done in the run stands above what is known of its kind.
+        What it has done in the run takes precedence over what is known about its kind.
         """
         if self.signals:
             return True

@@ -15,7 +15,7 @@ from windtunnel.panels.model import Array, Index, Series
 AVERAGES = (0.0, 0.01, 0.05, 0.2, 1.0, 10.0)
 #: The usual one: Flent's step.
 USUAL_S = 0.2
-# A series is averaged into at most this many steps, and so many more for each of its samples.
+# A series is averaged into at most the first number of steps, plus the second one for each of its samples.
 _MOST_STEPS, _STEPS_PER_SAMPLE = 100_000, 20
 # A run that is shorter than this many steps is averaged over shorter ones.
 _STEPS = 25
@@ -24,7 +24,7 @@ _STEPS = 25
 def usual_average(duration_s: float, spacing_s: float) -> float:
     """The time over which to average, unless a reader chooses another: :data:`USUAL_S` for a run of some seconds.
 
-    ``spacing_s`` is the time between two samples. Samples that lie farther apart than half the usual time are averaged
+    ``spacing_s`` is the time between two samples. Samples that are farther apart than half the usual time are averaged
     over a longer one, because each is the mean over a round trip without a queue, which alternates with the real one.
     """
     for step in (step for step in AVERAGES if step >= USUAL_S):

@@ -17,7 +17,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Index: TypeAlias = npt.NDArray[np.int64]
 
 #: What a sample says about the time around it: it is the mean since the one before ("mean"), it holds until the next
-#: one ("hold"), or it tells of nothing but its own moment ("").
+#: one ("hold"), or it says nothing about any time but its own moment ("").
 Step: TypeAlias = Literal["mean", "hold", ""]
 #: Lines; single dots; or a curve whose abscissas may go back and forth.
 Kind: TypeAlias = Literal["line", "points", "path"]

@@ -17,7 +17,7 @@ from windtunnel.panels.run import Run
 from windtunnel.panels.units import RATES, SIZES, Unit, greatest, suited
 
 TITLE = "Phase Graph"
-# Pairs of more flows than this would only be a list that nobody reads.
+# Pairs of more flows than this would be a list that is too long to read.
 _FLOWS = 4
 
 

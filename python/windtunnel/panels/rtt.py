@@ -22,7 +22,7 @@ def samples(run: Run, column: str = "rtt_mean_ms") -> list[Samples]:
 
 
 def panel(run: Run) -> Panel | None:
-    """The panel, shown where a probe measures it; None where nobody did."""
+    """The panel, shown where a probe measures it; None where no flow did."""
     choices = _of_groups(run) if run.grouped else _of_each(run)
     if not choices:
         return None

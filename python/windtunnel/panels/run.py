@@ -51,8 +51,8 @@ class Run:
         return self.groups_beyond(FEW)
 
     def groups_beyond(self, few: int) -> list[Group]:
-        """The flows, each by itself up to so many."""
-        # Flows of one entry of a scenario have these in common; of a flow without a known path nobody can say it.
+        """The flows, each by itself up to ``few`` of them."""
+        # Flows of one entry of a scenario have these in common; for a flow without a known path they are not known.
         same = ("cc", "application", "path_rtt_ms")
         terms = [
             (str(one.get("run", "")), *(str(one[key]) for key in same)) if all(key in one for key in same) else index

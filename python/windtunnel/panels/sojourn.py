@@ -30,7 +30,7 @@ def samples(tables: Tables, *, extremes: bool = True) -> list[Samples]:
 
 
 def of_classes(run: Run) -> dict[int, list[tuple[str, Samples]]]:
-    """The means of intervals, with their range, of the classes of each queue that has such: what they are called, and
+    """The means of intervals, with their range, of the classes of each queue that has any: what they are called, and
     their sojourn times in ms.
     """
     table = rows(run.tables, "classes")

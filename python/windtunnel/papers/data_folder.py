@@ -1,4 +1,4 @@
-"""A suite's data: scenario files, published values, notes. They live in ``data`` beside the suite's code."""
+"""A suite's data: scenario files, published values, notes. They are in ``data``, next to the suite's code."""
 
 from __future__ import annotations
 

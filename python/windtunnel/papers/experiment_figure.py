@@ -34,7 +34,7 @@ class PanelSpec:
 
     ``x`` are numbers or names, and ``series`` maps a label to the id of its checks, in which ``$x`` stands for each of
     them; names that have an order are ``connected``. ``limits`` are drawn as dashed lines. With ``measured_x`` the
-    place on the x axis is that check's mean. ``curve``, an expression in ``x``, is drawn beside, with ``curve_label``.
+    place on the x axis is that check's mean. ``curve``, an expression in ``x``, is drawn too, with ``curve_label``.
     """
 
     title: str

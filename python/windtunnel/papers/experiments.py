@@ -52,7 +52,7 @@ class Check:
     runs: int
     scale: Scale = PLAIN
     about: frozenset[str] = frozenset()
-    """The subjects that it speaks of: lists of claims gather their checks by them."""
+    """The subjects that it is about: lists of claims gather their checks by them."""
     not_judged: str = ""
     """Why the check is shown and not judged, although it expects something."""
 
@@ -64,7 +64,7 @@ class Check:
         return [self.value.of_numbers({name: v[k] for name, v in measured.items()}) for k in range(self.runs)]
 
     def verdict(self, results: Results) -> Verdict:
-        """What the runs say of the expectation."""
+        """What the runs say about the expectation."""
         if self.expected is None or self.not_judged:
             return "info"
         return judge(self.expected.limits, self.values(results), self.scale)

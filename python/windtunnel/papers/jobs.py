@@ -171,7 +171,7 @@ def _shows(job: Job) -> bool:
 
 
 def _key(job: Job) -> bytes | None:
-    """All that decides what the job measures; None for a scenario that is wrong, which fails in its turn."""
+    """All that decides what the job measures; None for a scenario that is wrong, which fails when it is run."""
     file = f"{job.scenario}.toml"
     try:
         scenario = Scenario.from_toml(job.text, file=file, overrides=job.overrides, allow_read=job.allow_read)

@@ -1,6 +1,6 @@
-"""A suite's notes, in Markdown: each beside the figure, table or claim that it explains, the rest at the end.
+"""A suite's notes, in Markdown: each next to the figure, table or claim that it explains, the rest at the end.
 
-A paragraph or list item that names groups of the suite ("figures 11 and 14a", "table 2", "P17d") stands with these, and
+A paragraph or list item that names groups of the suite ("figures 11 and 14a", "table 2", "P17d") is next to these, and
 the items under a heading that names some ("## Figures 1, 2 and 5") with those of the heading. Sections that tell how to
 read a row or an image concern all rows and stay whole.
 
@@ -30,15 +30,15 @@ from windtunnel.papers.suite import Group
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 #: Sections with such a heading are about all rows.
 _GUIDE = "How "
-#: A note that names more groups than this stands with the first, and the others point to it.
+#: A note that names more groups than this is placed with the first, and the others point to it.
 _MOST = 2
 
 
 @dataclass
 class Notes:
-    """HTML: ``beside`` the groups that it explains, by their ids, and the ``rest``."""
+    """HTML: the notes ``by_group``, for the groups that they explain, by their ids, and the ``rest``."""
 
-    beside: dict[str, str] = field(default_factory=dict)
+    by_group: dict[str, str] = field(default_factory=dict)
     rest: str = ""
 
 
@@ -49,7 +49,7 @@ def to_html(text: str) -> str:
 
 def placed(text: str, mentions: Mentions) -> Notes:
     """The notes, each in its place."""
-    beside: dict[str, list[list[Token]]] = {}
+    by_group: dict[str, list[list[Token]]] = {}
     rest: list[Token] = []
     pointers: dict[str, list[str]] = {}
     section = _Section()
@@ -64,12 +64,12 @@ def placed(text: str, mentions: Mentions) -> Notes:
                 continue
             near, far = (named, []) if len(named) <= _MOST else (named[:1], named[1:])
             for group in near:
-                beside.setdefault(group, []).append(part)
+                by_group.setdefault(group, []).append(part)
             for group in far:
                 pointers.setdefault(group, []).append(named[0])
-    notes = Notes({group: _html(_joined(parts)) for group, parts in beside.items()}, _html(_joined([rest])))
+    notes = Notes({group: _html(_joined(parts)) for group, parts in by_group.items()}, _html(_joined([rest])))
     for group, targets in pointers.items():
-        notes.beside[group] = notes.beside.get(group, "") + _pointer(targets, mentions.titles)
+        notes.by_group[group] = notes.by_group.get(group, "") + _pointer(targets, mentions.titles)
     return notes
 
 
@@ -135,7 +135,7 @@ def _text(tokens: Sequence[Token]) -> str:
 
 
 def _pointer(targets: Sequence[str], titles: Mapping[str, str]) -> str:
-    """Where notes on this group stand."""
+    """Where notes on this group are."""
     links = ", ".join(f"[{titles[id]}](#{id})" for id in dict.fromkeys(targets))
     return to_html(f"See also the notes at {links}.")
 
@@ -188,7 +188,7 @@ class Mentions:
 
 # --- Numbers --------------------------------------------------------------------------------------------------------
 
-#: What stands in a part of a suite for a number of the rest.
+#: What replaces a number of the rest in a part of a suite.
 ELSEWHERE = "\N{HORIZONTAL ELLIPSIS}"
 _REFERENCE = re.compile(r"\{\{(?P<row>[^\s{}]+)(?: (?P<of>interval|verdict))?(?: (?P<format>\.\d[fg%]))?\}\}")
 

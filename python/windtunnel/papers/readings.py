@@ -1,8 +1,8 @@
 """Published readings that have a place in a panel: a point, a level over some time, or a moment.
 
 What a reading is follows from the method that reads the same from a run (``features``): ``value_at(20)`` is a point at
-20 s, ``max(10, 30)`` a level from 10 to 30 s, ``fall_t(1, ...)`` with ``fall_peak(1, ...)`` a point of which the one
-gives the time and the other the height. Counts, periods and ratios have no place.
+20 s, ``max(10, 30)`` a level from 10 to 30 s, ``fall_t(1, ...)`` with ``fall_peak(1, ...)`` a point: the one
+gives its time and the other its height. Counts, periods and ratios have no place.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Published(Protocol):
 class Reading:
     """A place in a panel, in seconds and the table's unit: without ``y`` a moment, without ``x`` the end of an axis.
 
-    With ``until`` it is a level from ``x`` to there, and ``label`` says of what. ``flow`` is the number of the flow.
+    With ``until`` it is a level from ``x`` to there, and ``label`` says which one. ``flow`` is the number of the flow.
     """
 
     panel: str

@@ -165,7 +165,7 @@ def _figure(
         [row.id for row in rows],
         png,
         [("interactive report of the run", report)] if (folder / report).exists() else [],
-        notes.beside.get(group.id, ""),
+        notes.by_group.get(group.id, ""),
         group.remark if png is not None else "",
         group.statement,
         _seen_in(group, groups),

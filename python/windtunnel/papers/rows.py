@@ -1,4 +1,4 @@
-"""One published number, or another reference, beside the measured one, and the rule that says whether they agree."""
+"""One published number, or another reference, the measured one, and the rule that says whether they agree."""
 
 from __future__ import annotations
 

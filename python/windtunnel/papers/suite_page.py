@@ -1,4 +1,4 @@
-"""The page of a paper suite: what the document states, and figure by figure its values beside the measured ones."""
+"""The page of a paper suite: what the document states, and figure by figure its values next to the measured ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from windtunnel.report.thumbnail import thumbnail
 
 # Numbers of a statement that the table of statements shows; the others are in its section.
 _FOREMOST = 4
-# Characters of a note that stands open in that table; a longer one is unfolded by a click, and printed.
+# Characters of a note that is open in that table; a longer one is unfolded by a click, and printed.
 _LONG_NOTE = 700
 
 
@@ -27,8 +27,8 @@ _LONG_NOTE = 700
 class SuiteFigure:
     """A figure, table or statement of the document, with the ids of its rows.
 
-    ``notes`` is markup of the suite's own; ``remark`` says something of the picture. ``links`` have a label and the
-    relative address of a page beside this one, such as the report of a run. A statement without a picture may be seen
+    ``notes`` is markup of the suite's own; ``remark`` says something about the picture. ``links`` have a label and the
+    relative address of a page next to this one, such as the report of a run. A statement without a picture may be seen
     in that of another figure, ``seen_in``.
     """
 
@@ -142,7 +142,7 @@ def write_suite_page(
 
 
 def _ordered(sections: Sequence[Section]) -> list[Section]:
-    """Figures and tables first, then what stands behind single statements."""
+    """Figures and tables first, then what supports single statements."""
     return sorted(sections, key=lambda section: section.figure.statement)
 
 
@@ -189,5 +189,5 @@ def _embedded(png: bytes | None) -> Markup | None:
 def _local(address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme or parts.netloc or address.startswith(("/", "\\")):
-        raise ValueError(f"a link must lead to a page beside this one: {address}")
+        raise ValueError(f"a link must lead to a page next to this one: {address}")
     return address

@@ -9,7 +9,7 @@ from windtunnel.experiment.verdict import Kind
 from windtunnel.papers.rows import Row
 from windtunnel.report.text import NOTHING, number, setting, signed
 
-# The strip in a row: half its width in pixels; the part of it that two limits occupy, and how far values lie from one.
+# The strip in a row: half its width in pixels; the part of it that two limits occupy, and how far values are from one.
 _HALF = 40
 _BETWEEN_LIMITS = 0.5
 _BESIDE_A_LIMIT = 0.8

@@ -15,7 +15,7 @@ _U32_MAX = 2**32 - 1
 
 
 class Columns:
-    """Collects arrays and says where in the block each lies. Equal arrays are there once."""
+    """Collects arrays and says where in the block each is. Equal arrays are there once."""
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []

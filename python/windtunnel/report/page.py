@@ -25,7 +25,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     """A page from a template, with the style sheet, the script, and a policy that permits nothing else."""
     script = (_HERE / "assets" / "report.js").read_text(encoding="utf-8")
     style = (_HERE / "assets" / "report.css").read_text(encoding="utf-8")
-    # The policy names the script by its hash as it will stand between the tags.
+    # The policy names the script by its hash as it will be between the tags.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "

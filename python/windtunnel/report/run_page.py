@@ -34,7 +34,7 @@ from windtunnel.report.summary import (
 from windtunnel.report.text import number, setting
 
 # Points in a panel, over all that it can show. A point takes 8 to 11 bytes, and a third more in base64: a page stays
-# below 3 MB. A reader who wants more of a short time draws it with `windtunnel plot --from --to`.
+# below 3 MB. To see more of a short time, draw it with `windtunnel plot --from --to`.
 _POINTS = {"throughput": 40_000, "sojourn": 45_000, "cwnd": 40_000, "marks": 25_000, "cc": 30_000}
 _MORE_POINTS = 12_000
 # Of more flows than this a page does not hold the numbers of each; `summary.json` does.
@@ -157,7 +157,7 @@ def _facts(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
 
 
 def _sections(summary: Mapping[str, Any], run: Run | None = None) -> list[dict[str, Any]]:
-    """The tables of the whole run, then of each measurement window; of groups, where ``run`` has such."""
+    """The tables of the whole run, then of each measurement window; of groups, where ``run`` has any."""
     parts = [("Whole run", summary)]
     for window in summary.get("windows", []):
         span = f"{setting(window.get('from_s'))} s to {setting(window.get('to_s'))} s"

@@ -51,7 +51,7 @@ def setting(value: Any) -> str:
 
 
 def with_code(text: str) -> Markup:
-    """Text in which what stands between backticks is code."""
+    """Text whose parts between backticks are code."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 

@@ -70,10 +70,10 @@ def carry_out(
     use_cache: bool = True,
     show: Show | None = None,
 ) -> tuple[Result, Count]:
-    """Do a search and ``write`` what it found; returns that, and how many runs it took. What is done is kept beside
-    ``out`` until it is written, and is not done again.
+    """Do a search and ``write`` what it found; returns that, and how many runs it took. Finished runs are kept next to
+    ``out`` until it is written, and are not repeated.
 
-    Raises InputError; KeyboardInterrupt, after which what was done is kept.
+    Raises InputError; KeyboardInterrupt, after which finished runs are kept.
     """
     place = place or default_place(jobs)
     shared = cache.shared() if use_cache else None

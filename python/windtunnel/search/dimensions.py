@@ -107,7 +107,7 @@ class Dimension:
         return self.rounded(trial.suggest_float(self.name, self.low, self.high, log=self.log), DIGITS)
 
     def rounded(self, value: float, digits: int) -> float | int:
-        """A number with so many digits, in the range."""
+        """A number with ``digits`` digits, in the range."""
         near = min(max(float(f"{value:.{digits}g}"), self.low), self.high)
         return round(near) if self.whole else near
 

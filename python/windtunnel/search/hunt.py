@@ -59,7 +59,7 @@ def hunting(hunt: Hunt) -> Search[Findings]:
     trials = yield from explore(hunt, study)
     findings = Findings(trials, study.importances())
     seen: list[Point] = []
-    # A candidate that was lucky says nothing of its neighbours, so only it is left out; of a find, all that is near.
+    # A candidate that was lucky says nothing about its neighbours, so only it is left out; of a find, all that is near.
     left = list(trials)
     for _ in range(_TRIES * hunt.finds):
         trial = best(hunt, left, seen)

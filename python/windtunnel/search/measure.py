@@ -1,4 +1,4 @@
-"""Settings on paths: what each path's runs say of objectives and constraints, and what that is over all paths."""
+"""Settings on paths: what each path's runs say about objectives and constraints, and what that is over all paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from windtunnel.search.model import Tune
 
 @dataclass(frozen=True)
 class Measured:
-    """Answers of a setting: ``answers[path][run]``, of which each has objectives and then constraints."""
+    """Answers of a setting: ``answers[path][run]``. Each has objectives and then constraints."""
 
     answers: tuple[tuple[Answer, ...], ...]
 

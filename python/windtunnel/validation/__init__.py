@@ -1,6 +1,6 @@
 """``windtunnel validate``: the TCP of this project against the RFCs' rules, published laws, and the real Linux stack.
 
-Each check is one or several scenarios and rows of expected beside measured values. The page ``docs/validation.md`` is
+Each check is one or several scenarios and rows of expected and measured values. The page ``docs/validation.md`` is
 written from them; anyone can write it again.
 """
 

@@ -16,7 +16,7 @@ DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True)
 class Line:
-    """An expected value beside a measured one.
+    """An expected value and a measured one.
 
     ``tolerance`` is the largest distance at which they agree, in the unit of the values; the line's section says where
     it comes from. None: for information, no verdict.

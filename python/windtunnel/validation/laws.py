@@ -130,7 +130,7 @@ def settled(result: RunResult, rtt_s: float) -> Values:
 
 
 def lines(law: Law, values: Mapping[str, Values]) -> list[Line]:
-    """Both loss processes beside the model."""
+    """Both loss processes compared with the model."""
     found = []
     for process, expected in (("periodic", law.periodic), ("Bernoulli", law.bernoulli)):
         if expected is None:

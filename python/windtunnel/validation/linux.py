@@ -1,4 +1,4 @@
-"""The real Linux stack beside the simulator, on the same path with the same controller.
+"""The real Linux stack compared with the simulator, on the same path with the same controller.
 
 Tolerances are those that the measurements' own description gives (``data/linux/README.md``): 1 % for steady goodput on
 a clean path, 3 % for mean window and round trip after slow start; with random losses two standard errors of the
@@ -166,7 +166,7 @@ def single(cc: str) -> Check:
 
 
 def lossy(cc: str) -> Check:
-    """One flow with 1 % random loss: the mean of our seeds beside the mean of Linux's, four of 6.12 and 16 of 7.3."""
+    """One flow with 1 % random loss: the mean of our seeds and the mean of Linux's, four of 6.12 and 16 of 7.3."""
     older = [row for row in table("linux/summary_loss1pct.csv") if row["cc"] == cc]
     newer = [row for row in table("linux/7.3/lossy.csv") if row["run"].startswith(f"loss1_{cc}_")]
 

@@ -1,4 +1,4 @@
-"""BBR (version 1) of two kernels beside ours: scripts, and whole runs.
+"""BBR (version 1) of two kernels compared with ours: scripts, and whole runs.
 
 The scripts are CUBIC's, by BBR: by Linux 7.3 in virtual time, and by Linux 6.18 in real time, which was given four
 more. The recorder answers a SYN early; so do the scenarios, because BBR's first pace is a window in this round trip.
@@ -127,7 +127,7 @@ def draw(script: LinuxScript, seed: int, kernel: Kernel) -> str:
 
 
 def compared(recorded: Mapping[str, Any], kernel: Kernel, why: str, values: Mapping[str, Values]) -> list[Line]:
-    """What is transmitted, and with which state, beside all draws."""
+    """What is transmitted, and with which state, compared with all draws."""
     linux = recorded["sent"][0]
     draws = [str(run["sent"]) for run in values.values()]
     closest = linux if linux in draws else max(draws, key=draws.count)

@@ -1,4 +1,4 @@
-"""Linux's other controllers beside ours: in scripts, alone, with random losses, with Reno, and five together.
+"""Linux's other controllers compared with ours: in scripts, alone, with random losses, with Reno, and five together.
 
 The references are runs of the unmodified Linux 7.3 in virtual time (``data/linux/7.3/README.md``), with each of its
 controllers:

@@ -1,4 +1,4 @@
-"""CUBIC's scripts beside Linux: growth after losses, timeouts, idle times, marks and lost ACKs.
+"""CUBIC's scripts compared with Linux: growth after losses, timeouts, idle times, marks and lost ACKs.
 
 The kernel that was recorded has ``HZ`` 250: CUBIC computes its growth by a clock of 4 ms, and so do the scenarios
 (``tick``). At 1 Gbit/s the ACKs of a round trip come within one tick, and chance decides in which one. Scripts in which

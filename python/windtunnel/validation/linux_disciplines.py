@@ -1,4 +1,4 @@
-"""Every other queue discipline of Linux 7.3 beside ours: CoDel, RED, FQ-PIE, CAKE, SFQ, SFB, CHOKe, DualPI2.
+"""Every other queue discipline of Linux 7.3 compared with ours: CoDel, RED, FQ-PIE, CAKE, SFQ, SFB, CHOKe, DualPI2.
 
 40 Mbit/s, 40 ms, 40 s: Reno alone, CUBIC alone, and both at five start offsets, without and with ECN. Both sides have
 several draws where a discipline decides by chance. The rules are those of the section before: the means of a flow alone
@@ -36,7 +36,7 @@ SEEDS = range(1, 9)
 @dataclass(frozen=True)
 class Discipline:
     """A discipline: its name in the runs, its queue in a scenario without and with ECN, and whether chance decides: in
-    either, or with ECN alone, of which Linux has one draw.
+    either, or with ECN alone, where Linux has one draw.
     """
 
     name: str
@@ -105,7 +105,7 @@ def one_run(what: str, linux: Draws, ours: Draws, share: float, unit: str) -> Li
 
 
 def one_draw(what: str, linux: Draws, ours: Draws, share: float, unit: str) -> Line:
-    """A line for one draw of Linux's: it lies in the range of ours, or as near to its middle as is always allowed."""
+    """A line for one draw of Linux's: it is in the range of ours, or as near to its middle as is always allowed."""
     return ranges(what, linux, ours, unit, share)
 
 

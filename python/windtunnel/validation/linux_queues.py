@@ -1,4 +1,4 @@
-"""The queue disciplines of Linux 7.3 beside ours, under the same flows.
+"""The queue disciplines of Linux 7.3 compared with ours, under the same flows.
 
 Where something is left to chance (the coin of PIE, the phase of its timer, which flow's packet meets a drop), each side
 has several draws: seeds and start offsets (``data/linux/7.3/README.md``). The means of both sides' draws may differ by

@@ -1,9 +1,9 @@
-"""DCTCP of Linux 7.3 beside ours, over DualPI2 and over CoDel's ``ce_threshold``, and in scripts.
+"""DCTCP of Linux 7.3 compared with ours, over DualPI2 and over CoDel's ``ce_threshold``, and in scripts.
 
-40 Mbit/s, 20 ms, 40 s: DCTCP alone, beside CUBIC, and beside CUBIC and Reno, which start 37 and 74 ms later and have no
-ECN. DCTCP hears of marks by its own feedback (RFC 8257) or by AccECN (RFC 9768); over DualPI2 it is ECT(1).
+40 Mbit/s, 20 ms, 40 s: DCTCP alone, with CUBIC, and with CUBIC and Reno, which start 37 and 74 ms later and have no
+ECN. DCTCP learns of marks by its own feedback (RFC 8257) or by AccECN (RFC 9768); over DualPI2 it is ECT(1).
 
-Linux has one run of DCTCP alone, and five start offsets beside others. It is compared with the range of our draws:
+Linux has one run of DCTCP alone, and five start offsets with others. It is compared with the range of our draws:
 eight seeds where coins decide, five start offsets where flows compete without coins. The ranges must overlap, or their
 middles differ by not more than 1 % of goodput or 3 % of a round trip. Counts of marks and retransmissions are for
 information; tc shows no marks of DualPI2: those that DCTCP learnt of are shown.
@@ -47,11 +47,11 @@ SEEDS = range(1, 9)
 OFFSETS_MS = (31, 34, 37, 40, 43)
 OFFSET_MS = 37
 
-#: What DCTCP hears of marks by, and how the page calls it.
+#: How DCTCP learns of marks, and how the page calls it.
 FEEDBACK = {"dctcp": "DCTCP", "accecn": "DCTCP with AccECN"}
 
-#: The flows beside DCTCP.
-BESIDE: tuple[tuple[str, ...], ...] = ((), ("cubic",), ("cubic", "reno"))
+#: The flows that compete with DCTCP.
+RIVALS: tuple[tuple[str, ...], ...] = ((), ("cubic",), ("cubic", "reno"))
 NAMES = {"cubic": "CUBIC", "reno": "Reno"}
 
 
@@ -78,29 +78,29 @@ DISCIPLINES = (
 )
 
 
-def draws(discipline: Discipline, feedback: str, beside: tuple[str, ...]) -> list[Run]:
+def draws(discipline: Discipline, feedback: str, rivals: tuple[str, ...]) -> list[Run]:
     """Our runs."""
-    varied = discipline.random or not beside
+    varied = discipline.random or not rivals
     offsets = (OFFSET_MS,) if varied else OFFSETS_MS
     runs = []
     for seed in SEEDS if discipline.random else SEEDS[:1]:
         for offset in offsets:
             dctcp = f'cc = "dctcp"\necn = "{feedback}"\nect = "{discipline.ect}"'
-            others = [f'cc = "{cc}"\necn = false\nstart = "{offset * n} ms"' for n, cc in enumerate(beside, start=1)]
+            others = [f'cc = "{cc}"\necn = false\nstart = "{offset * n} ms"' for n, cc in enumerate(rivals, start=1)]
             toml = f"seed = {seed}" + path(discipline.queue, 40, RTT_MS, [dctcp, *others])
             runs.append(Run(f"seed {seed}, {offset} ms", toml, reduce, 1.3e5))
     return runs
 
 
-def marks(discipline: Discipline, feedback: str, beside: tuple[str, ...]) -> Check:
+def marks(discipline: Discipline, feedback: str, rivals: tuple[str, ...]) -> Check:
     """One of Linux's runs, and our draws."""
-    name = "_".join((discipline.name, feedback, *beside))
+    name = "_".join((discipline.name, feedback, *rivals))
     linux = rows_of("scalable_marks", [name])
     linux += rows_of("scalable_marks_draws", [f"{name}_{offset}ms" for offset in OFFSETS_MS])
 
     def compare(values: Mapping[str, Values]) -> list[Line]:
         out = []
-        for n, name in enumerate(("DCTCP", *(NAMES[cc] for cc in beside)), start=1):
+        for n, name in enumerate(("DCTCP", *(NAMES[cc] for cc in rivals)), start=1):
             for what, theirs, ours, share, unit in (
                 ("goodput", "goodput_steady_mbps", "steady", GOODPUT, "Mbit/s"),
                 ("mean srtt", "srtt_steady_ms", "steady_srtt", ROUND_TRIP, "ms"),
@@ -109,15 +109,15 @@ def marks(discipline: Discipline, feedback: str, beside: tuple[str, ...]) -> Che
                 out.append(ranges(f"{what} of {name} after 10 s", column(linux, theirs, n), value, unit, share))
             theirs = "delivered_ce_pkts" if discipline.random else "bottleneck_marks"
             counts = [("marks of DCTCP", column(linux, theirs, 1), "1.marks", "packets")] if n == 1 else []
-            if not beside or n > 1:
+            if not rivals or n > 1:
                 retransmits = column(linux, "retrans_pkts", n)
                 counts.append((f"retransmissions of {name}", retransmits, f"{n}.retransmits", "segments"))
             for what, count, ours, unit in counts:
                 out.append(replace(ranges(what, count, measured(values, ours), unit), tolerance=None))
         return out
 
-    others = "".join(f" and {NAMES[cc]}" for cc in beside)
-    return Check(f"{FEEDBACK[feedback]}{others} over {discipline.title}", draws(discipline, feedback, beside), compare)
+    others = "".join(f" and {NAMES[cc]}" for cc in rivals)
+    return Check(f"{FEEDBACK[feedback]}{others} over {discipline.title}", draws(discipline, feedback, rivals), compare)
 
 
 @cache
@@ -146,6 +146,6 @@ def followed(script: LinuxScript) -> Check:
 def checks() -> list[Check]:
     """Every comparison."""
     return [
-        *(marks(queue, feedback, beside) for queue in DISCIPLINES for feedback in FEEDBACK for beside in BESIDE),
+        *(marks(queue, feedback, rivals) for queue in DISCIPLINES for feedback in FEEDBACK for rivals in RIVALS),
         *(followed(script) for script in scripts()),
     ]

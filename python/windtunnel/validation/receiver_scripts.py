@@ -158,5 +158,5 @@ SCRIPTS = (
     ReceiverScript(
         "Data with FIN again", (*closed(tuple(burst(0, 0, 4))), *closed(tuple(burst(40, 3, 1)))), quiet_ms=250
     ),
-    ReceiverScript("A FIN that nobody acknowledges", (*burst(0, 0, 4), fin(10, 4 * 1448)), quiet_ms=4000),
+    ReceiverScript("A FIN that is not acknowledged", (*burst(0, 0, 4), fin(10, 4 * 1448)), quiet_ms=4000),
 )

@@ -16,7 +16,7 @@ HEAD = """# Validation
 
 Written by `windtunnel validate`, which anyone can run again. Each section says where its *expected* values come from;
 *differs* means that the measured value is farther from it than the tolerance. A line without one is for information.
-Lines that differ stand in a table of their own; all lines of all checks are folded below it.
+Lines that differ are in a table of their own; all lines of all checks are folded below it.
 """
 
 
@@ -40,7 +40,7 @@ def _cell(text: str) -> str:
 
 
 def page(outcomes: Sequence[Outcome]) -> str:
-    """The page as Markdown. What differs stands in sight; the tables of all checks are long, and folded."""
+    """The page as Markdown. Lines that differ are in sight; the tables of all checks are long, and folded."""
     parts = [HEAD, f"{_counts([line for outcome in outcomes for line in outcome.lines])}.\n"]
     for section, some in groupby(outcomes, key=lambda outcome: outcome.section):
         mine = list(some)

@@ -1,5 +1,5 @@
 """Distributions of a metric over runs and over cells: a curve for each value of an axis tells which share has at most
-a value. Of many values neighbours are one curve. All values count; a curve keeps its least and greatest.
+a value. With many values, neighbours are one curve. All values count; a curve keeps its least and greatest.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ class Grid:
 
     @property
     def is_binned(self) -> bool:
-        """Whether a value on the page may stand for several."""
+        """Whether a value on the page may represent several."""
         return any(each.width > 1 for each in self.dimensions)
 
     @property

@@ -107,7 +107,7 @@ def add_page(plan: Plan, folder: Path, address: Address) -> tuple[Path, str]:
 
 
 def _known(data: CampaignResult, address: Address) -> dict[str, Any] | None:
-    """What the data set says of a run."""
+    """What the data set says about a run."""
     import pyarrow.compute as pc
 
     runs = data.runs

@@ -1,4 +1,4 @@
-"""The page of a data set: what is said of the whole, and the columns that the script draws."""
+"""The page of a data set: the notes on the whole, and the columns that the script draws."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def page_of(
     overlaid: str = "",
 ) -> str:
     """The page of cells. ``cells`` and ``runs`` have the columns of ``cells.parquet`` and ``runs.parquet`` that a
-    page needs; ``said`` is what is said of the whole, ``run_pages`` where the pages of runs are.
+    page needs; ``said`` has the notes on the whole, ``run_pages`` where the pages of runs are.
 
     ``overlaid`` names the axis whose values are laid over each other: the first is what the others are compared with.
     """

@@ -1,7 +1,7 @@
-"""What an expression is a quantity of, as far as its own text says: its kind (``experiment/scales.py``) and its unit.
+"""The quantity that an expression gives, as far as its own text says: its kind (``experiment/scales.py``) and its unit.
 
-Built-in functions say it (``ratio``, ``jain``), and so do names of the summary: what ends in ``utilization`` or
-``_ratio`` is a share, ``goodput_mbps`` is in Mbit/s. Whoever writes another expression declares both with the metric.
+Built-in functions say it (``ratio``, ``jain``), and so do names of the summary: a name that ends in ``utilization`` or
+``_ratio`` is a share, ``goodput_mbps`` is in Mbit/s. For other expressions, the metric declares both.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ class MetricError(ValueError):
 
 @dataclass(frozen=True)
 class Distribution:
-    """What the summary says of a distribution: ``{min, mean, p50, p99, ...}``; and the column that it is of."""
+    """What the summary says about a distribution: ``{min, mean, p50, p99, ...}``; and the column that it is of."""
 
     name: str
     numbers: Mapping[str, float | None]

@@ -1,7 +1,7 @@
 """tc: the scenario as commands of iproute2, so that the same path can be laid through real hosts.
 
 Each link with a rate is a token bucket with the queue as its leaf: that is what a router gets. A test bed also needs
-the path: each flow's round-trip time is netem's delay, half of it in each direction. The delays stand on interfaces of
+the path: each flow's round-trip time is netem's delay, half of it in each direction. The delays are on interfaces of
 other hosts, because a queue behind netem's delay would not be the bottleneck, and the script sets them up only where
 these interfaces are named. The interfaces are variables of the script. tc counts Ethernet's header of 14 bytes in every
 length; a size table takes off what the scenario does not count.

@@ -18,7 +18,7 @@ Words = list[str]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a queue stands: the rate behind it in bit/s, and a full frame's length in bytes."""
+    """Where a queue is: the rate behind it in bit/s, and a full frame's length in bytes."""
 
     rate: float
     frame: float
@@ -302,7 +302,7 @@ def qdisc(queue: Queue, place: Place) -> tuple[Words, Sequence[str]]:
         return fifo(queue, place), []
     if kind not in QDISCS:
         return fifo({"limit": queue.get("limit", "unlimited")}, place), [
-            f"{kind}: tc has no such discipline; tail drop of the same size stands in its place"
+            f"{kind}: tc has no such discipline; tail drop of the same size replaces it"
         ]
     found = QDISCS[kind]
     return found.words(queue, place), found.notes(queue)

@@ -1,4 +1,4 @@
-"""The suite's data: scenario files, published and reference values, notes. They live in ``data`` beside this file."""
+"""The suite's data: scenario files, published and reference values, notes. They are in ``data``, next to this file."""
 
 from __future__ import annotations
 

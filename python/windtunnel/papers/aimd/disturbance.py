@@ -1,12 +1,12 @@
 """Claim K84: Reno is more sensitive than CUBIC to disturbances that knock it out of its steady state (footnote 5).
 
-The report's runs have two flows that nothing disturbs. Here short transfers that load the link by 5 % run beside the
+The report's runs have two flows that nothing disturbs. Here short transfers that load the link by 5 % run next to the
 flows of figure 4, with the same start offsets as there and different arrivals in each run, so that every run has an
 undisturbed counterpart. If Reno is the more sensitive one, it keeps a smaller part of its rate than CUBIC does, and its
 share of their common rate falls. The footnote belongs to a sentence about CUBIC outside its Reno-friendly mode: paths
 on which CUBIC is Reno-friendly throughout are shown for information.
 
-What one flow loses the other may take. Each is therefore also disturbed alone, where the capacity that it does not take
+The other flow may take what one loses. Each is therefore also disturbed alone, where the capacity that it does not take
 stays unused.
 """
 
@@ -183,7 +183,7 @@ def _kept_row(pair: Pair, results: Results) -> Row:
     """Reno loses a larger part of its rate than the short transfers take of the link."""
     values, cubic = pair.kept(results, RENO), pair.kept(results, CUBIC)
     note = f"CUBIC keeps {np.mean(cubic):.3f}" if cubic else ""
-    return _row(pair.path, "kept", "part of its rate that Reno keeps beside short transfers", 1.0 - LOAD, values, note)
+    return _row(pair.path, "kept", "part of its rate that Reno keeps with short transfers", 1.0 - LOAD, values, note)
 
 
 def _share_row(pair: Pair, results: Results) -> Row:
@@ -193,9 +193,7 @@ def _share_row(pair: Pair, results: Results) -> Row:
         plain, disturbed = pair.share(results, pair.plain), pair.share(results, pair.disturbed)
         before, after = (100 * pair.friendly(results, cell) for cell in (pair.plain, pair.disturbed))
         note = f"{disturbed:.3f} - {plain:.3f}; CUBIC is Reno-friendly {after:.0f} and {before:.0f} % of the time"
-    return _row(
-        pair.path, "share", "Reno's share of both rates: beside short transfers minus without", 0.0, values, note
-    )
+    return _row(pair.path, "share", "Reno's share of both rates: with short transfers minus without", 0.0, values, note)
 
 
 def _alone_row(path: tuple[int, int], cubic_and_reno: Sequence[Alone], results: Results) -> Row:
@@ -203,5 +201,5 @@ def _alone_row(path: tuple[int, int], cubic_and_reno: Sequence[Alone], results: 
     cubic, reno = (each.kept(results) for each in cubic_and_reno)
     values = [r - c for c, r in zip(cubic, reno, strict=False)]
     note = f"Reno keeps {np.mean(reno):.3f}, CUBIC {np.mean(cubic):.3f}" if values else ""
-    what = "part of its rate that each keeps beside short transfers only: Reno's minus CUBIC's"
+    what = "part of its rate that each keeps with short transfers only: Reno's minus CUBIC's"
     return _row(path, "alone", what, 0.0, values, note)

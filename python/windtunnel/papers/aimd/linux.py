@@ -126,7 +126,7 @@ def _rank_rows(lines: list[Line], used: list[Cell], results: Results) -> list[Ro
 
 
 def linux_group(cells: dict[str, Cell], *, quick: bool) -> Group:
-    """Normalised rates, beside those of the reference."""
+    """Normalised rates, next to those of the reference."""
     lines = [line for line in read_lines() if not quick or line.rate_mbps == QUICK_RATE]
     used = [_cell(line) for line in lines]
     cells.update({cell.name: cell for cell in used})

@@ -1,6 +1,6 @@
 """The Markov chain of congestion events against simulated rates: AIMD(a, b) with the formula's a, against Reno.
 
-The chain predicts a mean. It agrees if the mean lies in the range of the runs, which contains the median of their
+The chain predicts a mean. It agrees if the mean is in the range of the runs, which contains the median of their
 distribution with a probability of 1 - 2^(1 - n): 99 % for eight runs.
 """
 
@@ -50,7 +50,7 @@ def add_cell(cells: dict[str, Cell], queue: str, b: float) -> Cell:
 
 
 def markov_group(cells: dict[str, Cell], *, quick: bool) -> Group:
-    """The prediction beside the simulation, for both kinds of queue."""
+    """The prediction compared with the simulation, for both kinds of queue."""
     used = {(q, b): add_cell(cells, q, b) for q in QUEUES for b in ((0.7,) if quick else FACTORS)}
 
     def ratios(results: Results, cell: Cell) -> list[float]:

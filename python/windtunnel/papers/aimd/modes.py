@@ -33,7 +33,7 @@ PIE_TARGET_S = 0.015
 
 
 def friendly_period(rate_mbps: float, base_rtt_s: float, queue_s: float) -> tuple[float, float]:
-    """Seconds of a Reno-friendly sawtooth beside one Reno flow, and CUBIC's K at its peak."""
+    """Seconds of a Reno-friendly sawtooth next to one Reno flow, and CUBIC's K at its peak."""
     cycle = synchronized([RENO, C_RENO], Path(rate_mbps * 1e6 / FRAME_BITS, base_rtt_s, queue_s))
     return float(cycle.time_s[-1]), float(models.cubic_concave_time(cycle.windows[-1, 1]))
 

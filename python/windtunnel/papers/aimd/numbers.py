@@ -1,4 +1,4 @@
-"""The report's formulas: printed numbers beside the models', and what follows for other decrease factors."""
+"""The report's formulas: printed numbers compared with the models', and what follows for other decrease factors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from windtunnel.papers.aimd.data_files import toml
 from windtunnel.papers.rows import Row, compare, printed_precision
 from windtunnel.papers.suite import Group
 
-#: Decrease factors beside the report's 0.7.
+#: Decrease factors, the report's 0.7 and others.
 FACTORS = (0.5, 0.6, 0.7, 0.8, 0.9)
 #: Rounding of double precision.
 EXACT = 1e-12

@@ -1,4 +1,4 @@
-"""The suite of what "Multiplicative Decrease Scaling" says of its deployment: paths, L4S, what it leaves open."""
+"""The suite of what "Multiplicative Decrease Scaling" says about its deployment: paths, L4S, what it leaves open."""
 
 from __future__ import annotations
 

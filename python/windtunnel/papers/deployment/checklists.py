@@ -1,4 +1,4 @@
-"""The document's lists, line by line: each with the checks that stand for it, and what they say together."""
+"""The document's lists, line by line: each with the checks that decide it, and what they say together."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def t_first_level(view: View, level: float) -> float:
 
 @method
 def t_settled(view: View, tolerance: float, *levels: float) -> float:
-    """Time of the first mark from which on all marks lie within ``tolerance`` Hz of one of ``levels``."""
+    """Time of the first mark from which on all marks are within ``tolerance`` Hz of one of ``levels``."""
     part = view.series
     near = np.zeros(len(part), dtype=bool)
     for level in levels:

@@ -19,7 +19,7 @@ CONTRAST = 0.25
 #: Modes as BBR's state numbers them.
 STARTUP, DRAIN, PROBE_BW, PROBE_RTT = range(4)
 MODES = ("Startup", "Drain", "ProbeBW", "ProbeRTT")
-#: How far a detected probe may lie from the recorded one, in round trips.
+#: How far a detected probe may be from the recorded one, in round trips.
 NEAR_ROUNDS = 1.0
 
 

@@ -1,7 +1,7 @@
-"""Other draws of a table's cells by the simulator that printed them, beside those made here.
+"""Other draws of a table's cells by the simulator that printed them, compared with those made here.
 
 A number of tables 2 to 6 is one draw: a microsecond more or less of path RTT gives another one. Where the printed one
-lies outside of the runs here, the printing simulator's own other draws show whether that means anything.
+is outside of the runs here, the printing simulator's own other draws show whether that means anything.
 """
 
 from __future__ import annotations

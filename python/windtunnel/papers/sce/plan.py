@@ -52,7 +52,7 @@ SENDERS = (
 
 
 def controllers(flows: Sequence[str]) -> tuple[str, ...]:
-    """The overrides that name the controllers, some of which respond to SCE; a name may be a table in braces."""
+    """The overrides that name the controllers; some of them respond to SCE. A name may be a table in braces."""
     out = []
     for index, name in enumerate(flows):
         cc = name if name.startswith("{") else f'"{name}"'

@@ -4,7 +4,7 @@ The mail shows four places and says that the rest is configurable. A column of t
 begins, a row the distance from there to where the probability is 1. A ramp that straddles the AQM's target has a
 probability of 1/20 there, as in the mail's graph 4; one that ends below the target rises in a straight line, and so
 does one that begins at it or above. Each sender law is one pair of maps. CAKE has the mail's ramps alone: here the AQM
-is CoDel, with the same target and interval, and the ramp stands beside it.
+is CoDel, with the same target and interval, and the ramp in addition.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Place:
 
     @property
     def queue(self) -> str:
-        """The override that makes this ramp beside CoDel; ``target`` is where the ramp has its knee."""
+        """The override that adds this ramp to CoDel; ``target`` is where the ramp has its knee."""
         knee_ms = min(self.end, TARGET_MS)
         ramp = f'lo="{self.begin:g} ms", target="{knee_ms:g} ms", knee={self.knee:g}, hi="{self.end:g} ms"'
         return f'bottleneck.queue={{ kind="codel", ecn=true, ecn_mode="sce", sce={{ {ramp} }} }}'

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DPI = 100
-#: A colour for each mode, and how strong it stands behind curves.
+#: A colour for each mode, and how strong it is behind curves.
 _COLOURS = ("#e08a00", "#5546a8", "#dfe7ee", "#c01c28")
 _ALPHA = (0.35, 0.35, 0.7, 0.45)
 #: The parts of the run that the start-up and the probes are shown in.

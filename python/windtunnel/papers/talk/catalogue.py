@@ -69,7 +69,7 @@ def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-#: Kinds of feedback from the top: a controller stands in the first whose word its feedback has.
+#: Kinds of feedback from the top: a controller is in the first whose word its feedback has.
 _LANES = (("model or learning", ("rate", "utility")), ("delay, most with loss", ("delay",)), ("loss", ("loss",)))
 
 

@@ -118,7 +118,7 @@ def _receivers(cells: dict[str, Cell], *, quick: bool) -> Group:
         return draw_cheats(senders, means) if means else None
 
     caption = (
-        f"A cheat beside an honest receiver of the same sender: 20 Mbit/s, 100 ms, {FROM_S} to {TO_S} s; 50 % is fair"
+        f"A cheat next to an honest receiver of the same sender: 20 Mbit/s, 100 ms, {FROM_S} to {TO_S} s; 50 % is fair"
     )
     return Group("cheating", "Receivers that lie", caption, [c.name for c in used.values()], rows, png)
 
@@ -172,11 +172,11 @@ def _senders(cells: dict[str, Cell], *, quick: bool) -> Group:
 
     def rows(results: Results) -> list[Row]:
         return [
-            trial_row(f"deaf/{signal}", "deaf", f"a sender that ignores {signal}: its share beside Reno", "> 80",
+            trial_row(f"deaf/{signal}", "deaf", f"a sender that ignores {signal}: its share next to Reno", "> 80",
                       Limits(low=80.0, strict=True), _SHARE.values(results, cell), "%",
                       "the network relies on its senders", scale=_SHARE.scale)
             for signal, cell in used.items()
         ]  # fmt: skip
 
-    caption = "A Reno that does not answer a signal, beside one that does, on the same link"
+    caption = "A Reno that does not answer a signal, next to one that does, on the same link"
     return Group("deaf", "Senders that ignore", caption, [c.name for c in used.values()], rows)

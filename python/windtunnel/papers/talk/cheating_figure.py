@@ -33,5 +33,5 @@ def draw_cheats(senders: Sequence[Sender], means: Mapping[tuple[Attack, Sender],
         axes.set_xticks(range(len(senders)), [sender.name for sender in senders], rotation=20, ha="right")
         axes.set_yticks(range(len(ATTACKS)), [attack.name for attack in ATTACKS])
         figure.colorbar(image, ax=axes, label="share of the cheat (%)")
-        figure.suptitle("What a lie gains beside an honest flow: 50 is fair", fontsize=11, x=0.01, ha="left")
+        figure.suptitle("What a lie gains next to an honest flow: 50 is fair", fontsize=11, x=0.01, ha="left")
     return png(figure, DPI)

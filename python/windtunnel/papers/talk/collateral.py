@@ -1,4 +1,4 @@
-"""Collateral damage: overflows and packets of one stream, beside the talk's counts; and the buffer that fits these.
+"""Collateral damage: overflows and packets of one stream, the talk's counts, and the buffer that fits these.
 
 The talk prints how often each controller overflowed the buffer, but not how large the buffer was (R12). Each controller
 with a printed count therefore runs alone over a grid of buffers. The fit is the buffer with the least sum of squared
@@ -101,7 +101,7 @@ def _counts(cells: dict[str, Cell], *, quick: bool) -> Group:
         ]
         return draw_counts(means) if means else None
 
-    caption = f"Buffer overflows of one stream in 60 s over {BUFFER_PACKETS} packets, beside the slides' counts"
+    caption = f"Buffer overflows of one stream in 60 s over {BUFFER_PACKETS} packets, and the slides' counts"
     return Group("collateral", "Collateral damage", caption, [c.name for c in used.values()], rows, png)
 
 
@@ -123,7 +123,7 @@ def _calibration(cells: dict[str, Cell]) -> Group:
         known = {b: e for b, e in errors.items() if e is not None}
         best = min(known, key=lambda b: known[b]) if known else None
         note = f"BUFFER_PACKETS of the suite; {BUFFER_PACKETS / BDP_PACKETS:.2f} of what the path holds"
-        what = "the buffer of the grid that fits the printed counts best, beside the suite's"
+        what = "the buffer of the grid that fits the printed counts best, compared with the suite's"
         chosen = [float(best)] if best is not None else []
         return [compare("buffer/best", "buffer", what, BUFFER_PACKETS, 0.0, chosen, "packets", note), *out]
 
@@ -134,7 +134,7 @@ def _calibration(cells: dict[str, Cell]) -> Group:
         lines = {p: [(b, seen[p.controller, b]) for b in BUFFERS if (p.controller, b) in seen] for p in slides}
         return draw_buffers(lines) if seen else None
 
-    caption = "The talk does not give the buffer: overflows in 60 s over a grid of buffers, beside the printed counts"
+    caption = "The talk does not give the buffer: overflows in 60 s over a grid of buffers, and the printed counts"
     return Group("buffer", "The buffer", caption, [c.name for c in used.values()], rows, png)
 
 

@@ -1,4 +1,4 @@
-"""The figures of the overflow counts: measured beside printed ones, and over the buffers that were tried."""
+"""The figures of the overflow counts: measured next to printed ones, and over the buffers that were tried."""
 
 from __future__ import annotations
 

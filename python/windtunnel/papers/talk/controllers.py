@@ -18,7 +18,7 @@ QUICK = ("reno", "scalable", "cubic", "vegas", "bbr")
 
 @dataclass(frozen=True)
 class Controller:
-    """A controller: its registered name, what slides call it, and what the catalogue says of it."""
+    """A controller: its registered name, what slides call it, and what the catalogue says about it."""
 
     name: str
     title: str

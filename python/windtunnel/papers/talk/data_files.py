@@ -1,4 +1,4 @@
-"""The suite's data: controllers, commands, published counts, claims, scenarios, notes. They live in ``data`` here."""
+"""The suite's data: controllers, commands, published counts, claims, scenarios, notes. They are in ``data`` here."""
 
 from __future__ import annotations
 

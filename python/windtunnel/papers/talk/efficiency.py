@@ -1,4 +1,4 @@
-"""Efficiency: Tahoe beside Reno on the talk's path; knee and cliff of a line under a sender with a fixed window."""
+"""Efficiency: Tahoe and Reno on the talk's path; knee and cliff of a line under a sender with a fixed window."""
 
 from __future__ import annotations
 

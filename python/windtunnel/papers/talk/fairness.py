@@ -1,4 +1,4 @@
-"""Fairness as the talk's comparison charts have it: among equals, beside Reno, between round trips, of all pairs.
+"""Fairness as the talk's comparison charts have it: among equals, next to Reno, between round trips, of all pairs.
 
 "Fairness" is how flows with the same controller share, "TCP friendliness" how those with different ones do.
 """
@@ -17,7 +17,7 @@ from windtunnel.papers.talk.gallery import JAIN, LOSSY_RATE, SHARE, add_gallery_
 from windtunnel.papers.talk.plan import BUFFER_PACKETS, FIVE, FRIENDLY, FROM_S, LOSS, measured, scenario_cell
 from windtunnel.papers.talk.values import Value
 
-#: The longer round trips beside one of 25 ms: 1:2, 1:4, 1:8.
+#: The longer round trips next to one of 25 ms: 1:2, 1:4, 1:8.
 SHORT_MS, LONG_MS = 25, (50, 100, 200)
 #: Runs of a pair.
 PAIR_SEEDS = 3
@@ -59,7 +59,7 @@ def _charts(cells: dict[str, Cell], *, quick: bool) -> Group:
         ]
         return draw_charts(bars) if any(values for _, _, of in bars for _, values in of) else None
 
-    caption = "Intra-protocol fairness, TCP friendliness and random loss, all controllers beside each other"
+    caption = "Intra-protocol fairness, TCP friendliness and random loss, all controllers next to each other"
     return Group("charts", "Comparison charts", caption, [c.name for c in used.values()], lambda _: [], png)
 
 
@@ -107,7 +107,7 @@ def _pairs(cells: dict[str, Cell], *, quick: bool) -> Group:
 
     def rows(results: Results) -> list[Row]:
         return [
-            _SHARE.row(results, cell, f"pairs/{a}-{b}", "pairs", f"{title(a)} beside {title(b)}: {_SHARE.what}")
+            _SHARE.row(results, cell, f"pairs/{a}-{b}", "pairs", f"{title(a)} next to {title(b)}: {_SHARE.what}")
             for (a, b), cell in used.items()
         ]
 

@@ -72,7 +72,7 @@ def draw_round_trips(names: Sequence[str], means: Mapping[tuple[str, int], float
 
 
 def draw_pairs(names: Sequence[str], means: Mapping[tuple[str, str], float]) -> bytes:
-    """The share of the row's controller beside the column's, in percent."""
+    """The share of the row's controller next to the column's, in percent."""
     from matplotlib.figure import Figure
 
     values = np.full((len(names), len(names)), np.nan)

@@ -31,7 +31,11 @@ FAIR, HELD_S = 0.95, 3.0
 
 OVERFLOWS = Value("overflows", "buffer overflows in 60 s", "", [measured(_QUEUE, f"overflow_count(0, {ONE.end_s})")])
 SHARE = Value(
-    "share", "share beside Reno, 20 to 90 s", "%", [measured("0", f'share_percent("0-1", {FROM_S}, 90)')], scale=PERCENT
+    "share",
+    "share next to Reno, 20 to 90 s",
+    "%",
+    [measured("0", f'share_percent("0-1", {FROM_S}, 90)')],
+    scale=PERCENT,
 )
 JAIN = Value(
     "jain",

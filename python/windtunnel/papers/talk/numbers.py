@@ -60,7 +60,7 @@ MODELS: dict[str, Callable[..., float]] = {
 
 
 def numbers_group() -> Group:
-    """The numbers, beside what the formulas give."""
+    """The numbers, compared with what the formulas give."""
     listed: list[dict[str, Any]] = toml("numbers.toml")["number"]
 
     def rows(_: Results) -> list[Row]:

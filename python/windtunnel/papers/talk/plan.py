@@ -97,7 +97,7 @@ def scenario_cell(cells: dict[str, Cell], name: str, scenario: str, *settings: s
 
 
 def against(cc: str) -> str:
-    """The name of the flow beside it in the runs against Reno."""
+    """The name of the other flow in the runs against Reno."""
     return "the other Reno" if cc == RENO else "Reno"
 
 

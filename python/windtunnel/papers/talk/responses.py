@@ -90,7 +90,7 @@ def _draw() -> bytes:
 
 
 def _vectors() -> list[Row]:
-    """The formulas beside the values that the specification derives (docs/spec/congestion-control.md section 3)."""
+    """The formulas and the values that the specification derives (docs/spec/congestion-control.md section 3)."""
     out = []
     for n in toml("responses.toml")["vector"]:
         value = float(np.asarray(_FUNCTIONS[n["function"]](*n["arguments"])))
@@ -129,5 +129,5 @@ def _factors(cells: dict[str, Cell], *, quick: bool) -> Group:
                                  value.values(results, cell), value.unit, note, scale=value.scale))  # fmt: skip
         return out
 
-    caption = "a in one stream and b in five streams on the talk's path, beside what the catalogue says"
+    caption = "a in one stream and b in five streams on the talk's path, compared with what the catalogue says"
     return Group("factors", "a and b in runs", caption, [cell.name for _, cell, *_ in used], rows)

@@ -96,7 +96,7 @@ def _faults(cells: dict[str, Cell]) -> Group:
         found = {key: excerpt for key, cell in used.items() if (excerpt := results.excerpt(cell.name)) is not None}
         return draw_faults(found) if len(found) == len(used) else None
 
-    caption = "Five faults of slow start, each on a path that shows it, with other ways to start beside it"
+    caption = "Five faults of slow start, each on a path that shows it, with other ways to start next to it"
     return Group("startup", "Slow-start faults", caption, [c.name for c in used.values()], rows, png)
 
 
@@ -112,7 +112,7 @@ def _position(cells: dict[str, Cell], *, quick: bool) -> Group:
     used: dict[tuple[str, int], Cell] = {}
     for place, settings in narrow.items():
         for rtt in RTTS_MS[:2] if quick else RTTS_MS:
-            # The delay lies between the links: on the first one where the last is narrow.
+            # The delay is between the links: on the first one where the last is narrow.
             half = f'"{rtt / 2:g} ms"'
             delays = (f"link.1.delay={half}",) if place == "first" else (f"link.0.delay={half}", 'link.1.delay="0 ms"')
             cell = scenario_cell(

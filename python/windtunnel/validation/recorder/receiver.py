@@ -12,7 +12,7 @@ from windtunnel.validation.recorder.wire import ACK, CE, CWR, ECE, FIN, MODULUS,
 #: The initial sequence number; any value would do.
 ISS = 1_000_000
 
-#: SACK blocks that fit beside timestamps, and without them.
+#: SACK blocks that fit next to timestamps, and without them.
 BLOCKS_BESIDE_TIMESTAMPS, BLOCKS = 3, 4
 
 MSS, SCALE, TICKS_PER_S = 1460, 14, 1000

@@ -190,7 +190,7 @@ def read_flow(path: Path) -> dict[str, list[float]]:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which a share of the values lies, to the nearest."""
+    """The value below which a share of the values is, to the nearest."""
     return sorted(values)[min(int(share * len(values)), len(values) - 1)]
 
 

@@ -22,7 +22,7 @@ CONTROLLERS = (
     *("veno", "westwood", "yeah"),
 )
 
-#: Disciplines beside fq_codel and fq, each with its parameters without and with ECN. Only the parameters that tc
+#: Disciplines other than fq_codel and fq, each with its parameters without and with ECN. Only the parameters that tc
 #: requires are given; the others have their defaults. RED is the manual page's example for 40 Mbit/s, CHOKe the same
 #: thresholds in packets.
 QUEUES: Mapping[str, tuple[str, str]] = {
@@ -122,7 +122,7 @@ RANDOM_QUEUES = ("red", "red_adaptive", "fq_pie", "sfb", "choke", "dualpi2")
 def queue_draws() -> list[VirtualRun]:
     """More draws of :func:`queues`: seeds where a discipline leaves something to chance, and offsets of two flows.
 
-    A single run says nothing of its neighbours: 40 seconds over RED differ by several percent.
+    A single run says nothing about its neighbours: 40 seconds over RED differ by several percent.
     """
     out = []
     for name, parameters in QUEUES.items():
@@ -146,7 +146,7 @@ def queue_draws() -> list[VirtualRun]:
 
 
 def scalable_marks() -> list[VirtualRun]:
-    """DCTCP over DualPI2 (as ECT(1), so in its L queue) and over a step of 5 ms, alone and beside CUBIC."""
+    """DCTCP over DualPI2 (as ECT(1), so in its L queue) and over a step of 5 ms, alone and with CUBIC."""
     return _scalable_marks({"": 37}, ((), ("cubic",), ("cubic", "reno")))
 
 
@@ -155,18 +155,18 @@ def scalable_marks_draws() -> list[VirtualRun]:
     return _scalable_marks({f"_{offset}ms": offset for offset in NEAR_MS}, (("cubic",), ("cubic", "reno")))
 
 
-def _scalable_marks(offsets: Mapping[str, float], besides: Sequence[Sequence[str]]) -> list[VirtualRun]:
+def _scalable_marks(offsets: Mapping[str, float], mixes: Sequence[Sequence[str]]) -> list[VirtualRun]:
     """One run for each queue, feedback, set of other flows, and start offset (by its part of the run's name)."""
     out = []
     for name, qdisc, ect1 in (("dualpi2", "dualpi2", (1,)), ("step", "codel limit 10000 ce_threshold 5ms", ())):
         for feedback, sender_ecn in (("dctcp", 1), ("accecn", 3)):
             dctcp = VirtualFlow("dctcp", 0.0, sender_ecn, "dctcp" if feedback == "dctcp" else "cubic")
-            for beside in besides:
+            for rivals in mixes:
                 for part, offset in offsets.items():
-                    others = tuple(VirtualFlow(cc, offset / 1000.0 * (i + 1)) for i, cc in enumerate(beside))
+                    others = tuple(VirtualFlow(cc, offset / 1000.0 * (i + 1)) for i, cc in enumerate(rivals))
                     out.append(
                         VirtualRun(
-                            "_".join((name, feedback, *beside)) + part,
+                            "_".join((name, feedback, *rivals)) + part,
                             qdisc,
                             (dctcp, *others),
                             rtt_ms=20.0,
@@ -237,7 +237,7 @@ def five() -> list[VirtualRun]:
     ]
 
 
-#: The controllers whose runs beside others are compared with ours (``linux_controllers``).
+#: The controllers whose runs with others are compared with ours (``linux_controllers``).
 DRAWN = ("highspeed", "htcp", "bic", "hybla", "westwood", "vegas", "illinois", "yeah", "veno", "cdg", "nv")
 
 
