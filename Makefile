@@ -41,7 +41,7 @@ test-wheel: wheel
 	$(BIN)/python python/tools/try_wheel.py dist
 
 # The type checker reads the installed libraries, so the wheel comes first.
-lint: install
+lint: install prose
 	cargo fmt --all --check
 	cargo fmt --manifest-path examples/rust-plugin/Cargo.toml --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check

@@ -20,9 +20,9 @@ HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 RULES = HERE / "prose.toml"
 
-#: The files that are read, and those that are not: a generated page, and the phrases themselves.
+#: The files that are read, and those that are not: pages that are written from other texts, and the phrases themselves.
 ENDINGS = (".md", ".rs", ".py", ".toml")
-SKIPPED = ("docs/validation.md", "python/tools/prose.toml")
+SKIPPED = ("docs/validation.md", "docs/packs/*.md", "python/tools/prose.toml")
 
 #: Parts of a line of Markdown that cannot be broken: code, images and the targets of links.
 _UNBROKEN = re.compile(r"`[^`]*`|!\[[^\]]*\]\([^)]*\)|\]\([^)]*\)")
@@ -82,11 +82,12 @@ def _is_exempt(path: str, exempt: dict[str, str]) -> bool:
 def files() -> list[str]:
     """The texts of the repository."""
     listed = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    return [path for path in listed.stdout.splitlines() if path.endswith(ENDINGS) and path not in SKIPPED]
+    skipped = dict.fromkeys(SKIPPED, "")
+    return [path for path in listed.stdout.splitlines() if path.endswith(ENDINGS) and not _is_exempt(path, skipped)]
 
 
 def main() -> int:
-    """Prints all hits."""
+    """Print all hits."""
     rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
     known, wrapping = phrases(rules), rules["lines"]
     found = []

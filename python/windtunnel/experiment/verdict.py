@@ -85,7 +85,7 @@ def verdict_of(text: str) -> Verdict:
 
 
 def of_number(expected: float, precision: float, values: Sequence[float]) -> Verdict:
-    """It agrees where the expected number, to its precision, lies in the range of the measured ones.
+    """It agrees where the expected number, to its precision, is in the range of the measured ones.
 
     ``values`` come from runs that differ by nothing that the source would know. The expected number is one more draw
     from the same chaotic system, so that only the source's own precision widens the range. The relative 1e-9 absorbs
