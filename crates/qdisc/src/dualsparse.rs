@@ -45,7 +45,7 @@ pub enum SparseClassifier {
 /// The sparse-flow dual queue's parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Multiplicative Decrease Scaling"))]
+#[schemars(extend("x-source" = "Multiplicative Decrease Scaling", "x-traits" = ["marks"]))]
 pub struct DualSparseParams {
     /// What makes a flow sparse.
     pub classifier: SparseClassifier,

@@ -44,7 +44,10 @@ pub enum AqmInstances {
 /// LFQ's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "draft-morton-tsvwg-lightweight-fair-queueing-00"))]
+#[schemars(extend(
+    "x-source" = "draft-morton-tsvwg-lightweight-fair-queueing-00",
+    "x-traits" = ["marks", "fair"]
+))]
 pub struct LfqParams {
     /// How flows are told apart: for certain, or by a hash as on a real queue.
     pub hash: FlowHash,

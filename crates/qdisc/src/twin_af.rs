@@ -31,7 +31,10 @@ use crate::spec::Parts;
 /// Twin-AF's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "draft-morton-tsvwg-codel-approx-fair-01; chromi/sce sch_twin_codel_af"))]
+#[schemars(extend(
+    "x-source" = "draft-morton-tsvwg-codel-approx-fair-01; chromi/sce sch_twin_codel_af",
+    "x-traits" = ["marks"]
+))]
 pub struct TwinAfParams {
     /// How long packets may wait longer than the target; about the longest usual round trip.
     pub rtt: Duration,

@@ -11,6 +11,23 @@ use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
 use crate::registry::{BSD42, CLASSICS, Classic, Entry, Family, Registry, SHORT_NAMES, SUFFIXES};
 use crate::schema::properties;
 
+/// What a kind can be, beyond its name, for those who explain what it does: the `x-traits` of its parameters' schema.
+pub const TRAITS: [(&str, &str); 10] = [
+    ("delay", "a controller that keeps out of queues: a full buffer is not what stops it"),
+    ("model", "a controller that holds a share by a model of the path"),
+    ("scalable", "a controller that needs marks of every queue, and answers losses as Reno without them"),
+    ("greedy", "an application that writes as much as the network takes"),
+    (
+        "marks",
+        "an AQM or queue that marks all that is ECN-capable; others have a parameter `ecn`, or never mark",
+    ),
+    ("fair", "a queue that gives each flow a band of its own"),
+    ("passive", "a queue that holds what arrives, and decides nothing before it is full"),
+    ("holds", "a queue that marks nothing itself: it schedules, shapes or polices others"),
+    ("target", "an AQM that acts on a delay above its target"),
+    ("codel", "CoDel, and what came of it: one packet must not count as a standing queue"),
+];
+
 /// Every algorithm of the registry, every ACK policy and the mechanisms of TCP, each with its summary, source and
 /// parameters, as JSON.
 pub fn listing(registry: &Registry) -> String {
@@ -43,18 +60,20 @@ fn controllers(registry: &Registry, generator: &mut SchemaGenerator) -> Vec<Valu
             "name": classic.name,
             "summary": classic.summary,
             "source": classic.source,
+            "traits": [],
             "parameters": growth,
             "aliases": [],
         })
     }));
     all.extend(SHORT_NAMES.iter().map(|short| {
         let response = registry.responses.named(short.response);
-        let own = response.map(|response| parameters(&response.schema(generator))).unwrap_or_default();
-        let all = [growth.as_array().cloned().unwrap_or_default(), own].concat();
+        let schema = response.map(|response| response.schema(generator)).unwrap_or_default();
+        let all = [growth.as_array().cloned().unwrap_or_default(), parameters(&schema)].concat();
         json!({
             "name": short.name,
             "summary": short.summary,
             "source": short.source,
+            "traits": traits(&schema),
             "parameters": all,
             "aliases": [],
         })
@@ -64,6 +83,7 @@ fn controllers(registry: &Registry, generator: &mut SchemaGenerator) -> Vec<Valu
         "name": BSD42,
         "summary": "No congestion control: a fixed window, sent again as a whole when a timer expires (4.2BSD)",
         "source": "RFC 793, RFC 896",
+        "traits": [],
         "parameters": parameters(&schema),
         "aliases": [],
     }));
@@ -107,9 +127,15 @@ fn entry<C>(kind: &Entry<C>, suffixes: &[&str], aqms: &str, generator: &mut Sche
         "name": kind.name,
         "summary": kind.summary,
         "source": schema.get("x-source"),
+        "traits": traits(&schema),
         "parameters": parameters,
         "aliases": aliases,
     })
+}
+
+/// The traits of a kind; see [`TRAITS`].
+fn traits(schema: &Schema) -> Value {
+    schema.get("x-traits").cloned().unwrap_or_else(|| json!([]))
 }
 
 /// A table of keys that belong together, as the only entry of its list.
@@ -119,6 +145,7 @@ fn table<T: JsonSchema>(name: &str, summary: &str, generator: &mut SchemaGenerat
         "name": name,
         "summary": summary,
         "source": schema.get("x-source"),
+        "traits": [],
         "parameters": parameters(&schema),
         "aliases": [],
     })]
@@ -136,6 +163,7 @@ fn acks(generator: &mut SchemaGenerator) -> Vec<Value> {
             "name": variant["const"],
             "summary": variant["description"],
             "source": params.get("x-source"),
+            "traits": [],
             "parameters": if variant["const"] == "immediate" { &[] } else { shared.as_slice() },
             "aliases": [],
         })
@@ -157,7 +185,7 @@ fn distributions(generator: &mut SchemaGenerator) -> Vec<Value> {
         for key in keys.iter_mut().filter(|key| key["unit"] == "bytes") {
             key["unit"] = "bytes or time".into();
         }
-        json!({ "name": name, "summary": summary, "source": null, "parameters": keys, "aliases": [] })
+        json!({ "name": name, "summary": summary, "source": null, "traits": [], "parameters": keys, "aliases": [] })
     };
     kinds.into_iter().filter(|kind| kind["properties"].is_object()).map(entry).collect()
 }

@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import Subject, seconds
+from windtunnel.notes.subject import Subject, has_trait, seconds
 from windtunnel.notes.words import count, percent, rate, size, time
 
-#: AQMs that act on a delay above their target.
-_BY_TARGET = ("codel", "codel-mds", "cobalt", "codel-af", "fq_codel", "pie", "pie-mds", "fq_pie", "pi2", "cake")
 #: A length that counts packets.
 _PACKETS = ("packets", "packet")
-#: CoDel and what came of it: one packet in the queue must not count as a standing queue.
-_CODEL = ("codel", "codel-mds", "fq_codel")
 
 
 @rule("aqm-behind-limit", level="warning", before=True, source="tc-pie(8): limit, 1000 packets by default")
@@ -22,7 +18,7 @@ def aqm_behind_limit(subject: Subject) -> Sayings:
     for queue in subject.data_queues:
         target = seconds(queue.spec.get("target"))
         full = queue.drain(queue.limit)
-        if queue.kind in _BY_TARGET and full < target:
+        if has_trait(queue.kind, "target") and full < target:
             acted = queue.signals + queue.drops("aqm")
             what = f"acted {count(acted, 'time')} only" if acted else "never acted" if subject.ran else "cannot act"
             tail = f", and {count(queue.drops('full'), 'packet')} met a full queue" if subject.ran else ""
@@ -40,7 +36,7 @@ def aqm_overrun(subject: Subject) -> Sayings:
     for queue in subject.data_queues:
         full, decided = queue.drops("full", "overlimit"), queue.drops("aqm")
         signals = decided + queue.signals
-        if queue.kind in _BY_TARGET and full > 10 and full > signals and signals:
+        if has_trait(queue.kind, "target") and full > 10 and full > signals and signals:
             yield Said(
                 f"{queue.label} decided {count(signals, 'signal')}, but {count(full, 'packet')} met a full queue: its "
                 "limit "
@@ -57,7 +53,7 @@ def target_below_packet(subject: Subject) -> Sayings:
     """
     for queue in subject.data_queues:
         target, packet = seconds(queue.spec.get("target")), queue.drain(queue.mtu)
-        if queue.kind in _CODEL and target < packet:
+        if has_trait(queue.kind, "codel") and target < packet:
             yield Said(
                 f"{queue.label}'s target of {time(target)} is less than one packet of {size(queue.mtu)} takes at "
                 f"{rate(queue.rate)} ({time(packet)}): give it at least that, and add it to the interval",
@@ -113,7 +109,7 @@ def interval_below_rtt(subject: Subject) -> Sayings:
     for queue in subject.data_queues:
         interval = seconds(queue.spec.get("interval"))
         longest = max((flow.rtt for flow in queue.flows if flow.cc and flow.rtt > 0), default=math.nan)
-        if queue.kind in _CODEL and interval < longest:
+        if has_trait(queue.kind, "codel") and interval < longest:
             yield Said(
                 f"{queue.label}'s interval of {time(interval)} is shorter than the longest RTT, {time(longest)}: it "
                 "acts "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import PASSIVE, Flow, Queue, Subject, seconds
+from windtunnel.notes.subject import Flow, Queue, Subject, has_trait, seconds
 from windtunnel.notes.words import percent, rate, size, time, times
 
 #: A buffer of more than this many bandwidth-delay products only adds delay.
@@ -21,7 +21,7 @@ def unlimited_queue(subject: Subject) -> Sayings:
     """
     for queue in subject.data_queues:
         greedy = _growing(subject, queue)
-        if subject.ideal or queue.kind not in PASSIVE or not math.isinf(queue.limit) or not greedy:
+        if subject.ideal or not has_trait(queue.kind, "passive") or not math.isinf(queue.limit) or not greedy:
             continue
         bdp = queue.bdp(greedy[0])
         if subject.ran and not queue.sojourn("max") > greedy[0].rtt:
@@ -52,7 +52,7 @@ def small_buffer(subject: Subject) -> Sayings:
     """
     for queue in subject.data_queues:
         greedy = _growing(subject, queue)
-        if subject.ideal or queue.kind not in PASSIVE or not greedy or not queue.limit < math.inf:
+        if subject.ideal or not has_trait(queue.kind, "passive") or not greedy or not queue.limit < math.inf:
             continue
         longest = max(greedy, key=lambda flow: flow.rtt)
         bdp = queue.bdp(longest)
@@ -78,7 +78,7 @@ def large_buffer(subject: Subject) -> Sayings:
     """A FIFO holds more than four bandwidth-delay products and a flow that grows until it loses fills them."""
     for queue in subject.data_queues:
         greedy = _growing(subject, queue)
-        if subject.ideal or queue.kind not in PASSIVE or not greedy or not queue.limit < math.inf:
+        if subject.ideal or not has_trait(queue.kind, "passive") or not greedy or not queue.limit < math.inf:
             continue
         bdp = max(queue.bdp(flow) for flow in greedy)
         if not queue.limit > _LARGE * bdp:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import PASSIVE, SCALABLE, Flow, Queue, Subject
+from windtunnel.notes.subject import Flow, Queue, Subject, has_trait
 from windtunnel.notes.words import count, percent
 
 #: What a mark point's ``kind`` says.
@@ -16,7 +16,7 @@ _SCE, _CE = 0, 1
 @rule("ecn-without-marks", before=True, source="RFC 3168 section 5; RFC 8087")
 def ecn_without_marks(subject: Subject) -> Sayings:
     """A flow asks for ECN, but no queue on its way marks: it learns of congestion by losses only."""
-    flows = [flow for flow in subject.flows if flow.ecn and flow.cc not in SCALABLE and not subject.ideal]
+    flows = [flow for flow in subject.flows if flow.ecn and not has_trait(flow.cc, "scalable") and not subject.ideal]
     for flow, queues in _unmarked(subject, flows):
         yield Said(f"{flow.name} asks for ECN, but {_why(queues)}: it learns by losses only", flow=flow)
 
@@ -24,7 +24,7 @@ def ecn_without_marks(subject: Subject) -> Sayings:
 @rule("scalable-without-marks", level="warning", before=True, source="RFC 8257 section 5; RFC 9331 section 4.3")
 def scalable_without_marks(subject: Subject) -> Sayings:
     """DCTCP or Prague passes only queues that do not mark: it answers losses as Reno does, and is no test of itself."""
-    flows = [flow for flow in subject.flows if flow.cc in SCALABLE or flow.response == "dctcp"]
+    flows = [flow for flow in subject.flows if has_trait(flow.cc, "scalable") or flow.response == "dctcp"]
     for flow, queues in _unmarked(subject, flows):
         yield Said(f"{flow.name}: {flow.label} needs marks, and {_why(queues)}: it falls back to Reno", flow=flow)
 
@@ -116,7 +116,7 @@ def dense_marks(subject: Subject) -> Sayings:
     """
     for flow in subject.flows:
         marks, sent = int(flow.measured.get("ce_marks") or 0), int(flow.measured.get("sent") or 0)
-        if flow.ecn in ("rfc3168", "accecn") and flow.cc not in SCALABLE and sent and marks > 0.2 * sent:
+        if flow.ecn in ("rfc3168", "accecn") and not has_trait(flow.cc, "scalable") and sent and marks > 0.2 * sent:
             answered = int(flow.measured.get("ecn_reductions") or 0)
             yield Said(
                 f"{flow.name}: {percent(marks / sent)} of its packets were marked CE, and it answered {answered} "
@@ -140,7 +140,7 @@ def _why(queues: list[Queue]) -> str:
     queue = queues[0]
     if queue.spec.get("ecn_mode") == "none":
         return f'{queue.name} has ecn_mode "none"'
-    if queue.kind in PASSIVE:
+    if has_trait(queue.kind, "passive"):
         return f"{queue.name} is a tail drop"
     return f"{queue.label} does not mark (ecn = false)" if "ecn" in queue.spec else f"{queue.label} does not mark"
 

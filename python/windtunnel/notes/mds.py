@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import FAIR, Flow, Queue, Subject, aqms, impairments
+from windtunnel.notes.subject import Flow, Queue, Subject, aqms, has_trait, impairments
 from windtunnel.notes.words import count, rate
 
 #: How long MDS packets may overtake others in a queue that takes their marks for L4S: the delay of its classic part at
@@ -72,7 +72,7 @@ def mds_own_sce(subject: Subject) -> Sayings:
         marked = int(queue.measured.get("sce") or 0)
         mds = [flow for flow in _mds_flows(subject) if flow in queue.flows and flow.measured.get("sce_marks")]
         others = [flow for flow in queue.flows if flow.is_greedy and flow.response != "mds"]
-        if not marked or not mds or not others or queue.kind in FAIR or _keeps_tau(queue):
+        if not marked or not mds or not others or has_trait(queue.kind, "fair") or _keeps_tau(queue):
             continue
         yield Said(
             f"{queue.name}: {queue.label} marks SCE by its own schedule, not tau for each CE: {mds[0].name} and "

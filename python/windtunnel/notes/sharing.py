@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import BY_DELAY, BY_MODEL, FAIR, PASSIVE, Flow, Queue, Subject, seconds
+from windtunnel.notes.subject import Flow, Queue, Subject, has_trait, seconds
 from windtunnel.notes.words import count, percent, time, times
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def unequal_rtts(subject: Subject) -> Sayings:
     two or more: windows grow by round trips, so that rates are not equal by design.
     """
     for queue in subject.data_queues:
-        if queue.kind in FAIR:
+        if has_trait(queue.kind, "fair"):
             continue
         for cc in sorted({flow.cc for flow in queue.flows if flow.is_greedy and flow.by_loss}):
             same = [flow for flow in queue.flows if flow.cc == cc and flow.is_greedy and flow.rtt > 0]
@@ -61,9 +61,9 @@ def model_beside_loss(subject: Subject) -> Sayings:
     takes more than its part, above one and a half it holds what its cap of two allows, and the other the rest.
     """
     for queue in subject.data_queues:
-        model = [flow for flow in queue.flows if flow.cc in BY_MODEL and flow.is_greedy]
+        model = [flow for flow in queue.flows if has_trait(flow.cc, "model") and flow.is_greedy]
         loss = [flow for flow in queue.flows if flow.is_greedy and flow.by_loss]
-        if queue.kind not in PASSIVE or not model or not loss:
+        if not has_trait(queue.kind, "passive") or not model or not loss:
             continue
         share = queue.limit / queue.bdp(model[0])
         if 1 <= share <= 1.5 or math.isnan(share):
@@ -89,9 +89,9 @@ def model_beside_loss(subject: Subject) -> Sayings:
 def delay_beside_loss(subject: Subject) -> Sayings:
     """A controller that keeps delay low shares a queue with one that grows until it loses: it gives way."""
     for queue in subject.data_queues:
-        shy = [flow for flow in queue.flows if flow.cc in BY_DELAY and flow.is_greedy]
+        shy = [flow for flow in queue.flows if has_trait(flow.cc, "delay") and flow.is_greedy]
         bold = [flow for flow in queue.flows if flow.is_greedy and flow.by_loss]
-        if queue.kind in FAIR or not shy or not bold:
+        if has_trait(queue.kind, "fair") or not shy or not bold:
             continue
         numbers, seen = {}, ""
         if _rate(shy[0]) and _rate(bold[0]):
@@ -111,7 +111,7 @@ def one_start(subject: Subject) -> Sayings:
     has no noise that would part them, and results of one run are those of one phase.
     """
     for queue in subject.data_queues:
-        if queue.kind not in PASSIVE or subject.ideal or _phases_move(subject, queue):
+        if not has_trait(queue.kind, "passive") or subject.ideal or _phases_move(subject, queue):
             continue
         alike: dict[tuple[str, float, float], list[Flow]] = {}
         for flow in queue.flows:
@@ -160,7 +160,7 @@ def lock_out(subject: Subject) -> Sayings:
     the link. A flow that is merely ahead since its start loses as large a part as the other.
     """
     for queue in subject.data_queues:
-        if queue.kind not in PASSIVE or not queue.drops() or _phases_move(subject, queue):
+        if not has_trait(queue.kind, "passive") or not queue.drops() or _phases_move(subject, queue):
             continue
         greedy = [flow for flow in queue.flows if flow.is_greedy and flow.by_loss and _rate(flow)]
         greedy = [flow for flow in greedy if subject.narrowest(flow) is queue]

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from windtunnel import _core
@@ -22,31 +22,26 @@ if TYPE_CHECKING:
 
     from windtunnel.result import Tables
 
-#: Controllers that keep out of queues or hold a share by a model of the path: a full buffer is not what stops them.
-BY_DELAY = frozenset({"vegas", "nv", "copa", "lp", "ledbat-pp", "cdg", "scream", "vivace"})
-BY_MODEL = frozenset({"bbr", "bbr2", "bbr3"})
-#: Controllers that need marks of every queue, and fall back to Reno's answer to losses without them.
-SCALABLE = frozenset({"dctcp", "prague"})
-#: Applications that write as much as the network takes.
-GREEDY = frozenset({"bulk"})
-#: AQMs alone in their queue that mark whatever is ECN-capable; others have a parameter ``ecn``, or never mark.
-MARKERS = frozenset(
-    {"step", "nth", "ramp", "brickwall", "cobalt", "codel-af", "pi2", "deltic", "deltic-mds", "deltim", "deltim2"}
-    | {"pie-mds", "red-mds", "codel-mds", "cake", "cnq", "lfq", "twin-af", "dualsparse", "sfb", "dualpi2", "ramppolice"}
-)
-#: Queues that give each flow a band of its own.
-FAIR = frozenset({"fq_codel", "fq_pie", "fq", "sfq", "cake", "cnq", "lfq"})
-#: Queues that hold what arrives, and decide nothing before they are full.
-PASSIVE = frozenset({"fifo"})
-
-#: Queues that mark nothing themselves, unless a threshold says so: they schedule, shape or police others.
-HOLDERS = frozenset({"prio", "drr", "wrr", "tbf", "police", "fq"})
-
 #: Controllers that are written in capitals.
 _ACRONYMS = frozenset(
     {"aimd", "cubic", "htcp", "bic", "iiad", "yeah", "cdg", "nv", "lp", "dctcp", "bbr", "bbr2", "bbr3"}
 )
 _PACKETS = ("packet", "packets")
+
+
+@cache
+def _traits() -> Mapping[str, frozenset[str]]:
+    """What the registry says about each kind beyond its name: the traits of ``windtunnel list --json``."""
+    found: dict[str, frozenset[str]] = {}
+    for kinds in json.loads(_core.listing()).values():
+        for entry in kinds:
+            found[entry["name"]] = found.get(entry["name"], frozenset()) | frozenset(entry["traits"])
+    return found
+
+
+def has_trait(kind: str, trait: str) -> bool:
+    """Whether a controller, a queue or an application of this kind has a trait."""
+    return trait in _traits().get(kind, ())
 
 
 def seconds(text: Any) -> float:
@@ -101,12 +96,13 @@ class Flow:
     @cached_property
     def is_greedy(self) -> bool:
         """It always has data to send."""
-        return self.app["kind"] in GREEDY and bool(self.cc)
+        return has_trait(self.app["kind"], "greedy") and bool(self.cc)
 
     @cached_property
     def by_loss(self) -> bool:
         """It grows until something is lost or marked."""
-        return bool(self.cc) and self.cc not in BY_DELAY | BY_MODEL | {"bsd42"}
+        by_rate = has_trait(self.cc, "delay") or has_trait(self.cc, "model")
+        return bool(self.cc) and not by_rate and self.cc != "bsd42"
 
     @cached_property
     def rtt(self) -> float:
@@ -209,9 +205,9 @@ class Queue:
         if self.spec.get("ecn_mode") == "none":
             return False
         parts = aqms(self.spec)
-        if any(aqm.get("ecn") or aqm.get("ce_threshold") or aqm.get("kind") in MARKERS for aqm in parts):
+        if any(aqm.get("ecn") or aqm.get("ce_threshold") or has_trait(aqm.get("kind", ""), "marks") for aqm in parts):
             return True
-        return False if all("ecn" in aqm or aqm.get("kind") in PASSIVE | HOLDERS for aqm in parts) else None
+        return False if all(map(_never_marks, parts)) else None
 
     @property
     def signals(self) -> int:
@@ -227,6 +223,12 @@ class Queue:
         """A number of its sojourn times, in seconds; NaN without a packet."""
         times = self.measured.get("sojourn_ms") or {}
         return float(times.get(what, math.nan)) / 1e3
+
+
+def _never_marks(aqm: Mapping[str, Any]) -> bool:
+    """Whether it marks nothing, where neither its kind nor its parameters make it mark."""
+    kind = aqm.get("kind", "")
+    return "ecn" in aqm or has_trait(kind, "passive") or has_trait(kind, "holds")
 
 
 def aqms(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:

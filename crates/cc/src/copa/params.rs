@@ -12,7 +12,7 @@ use crate::sample::FlowInit;
 /// Parameters of Copa.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Arun and Balakrishnan, NSDI 2018"))]
+#[schemars(extend("x-source" = "Arun and Balakrishnan, NSDI 2018", "x-traits" = ["delay"]))]
 pub struct CopaParams {
     /// How much delay counts against throughput: n flows hold n/delta segments in the queue.
     #[schemars(range(min = 0.01, max = 10.0))]

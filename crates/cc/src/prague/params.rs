@@ -36,7 +36,10 @@ pub enum PragueMode {
 /// Parameters of Prague.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "draft-briscoe-iccrg-prague-congestion-control; L4S team, tcp_prague.c 0.7"))]
+#[schemars(extend(
+    "x-source" = "draft-briscoe-iccrg-prague-congestion-control; L4S team, tcp_prague.c 0.7",
+    "x-traits" = ["scalable"]
+))]
 pub struct PragueParams {
     /// Where the module and the draft differ.
     pub variant: PragueVariant,

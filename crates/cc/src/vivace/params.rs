@@ -15,7 +15,7 @@ const MOST: f64 = 1e6;
 /// Parameters of Vivace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Dong et al., PCC Vivace, NSDI 2018"))]
+#[schemars(extend("x-source" = "Dong et al., PCC Vivace, NSDI 2018", "x-traits" = ["delay"]))]
 pub struct VivaceParams {
     /// What the sender wants.
     pub utility: VivaceUtility,

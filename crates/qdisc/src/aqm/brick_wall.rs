@@ -16,7 +16,7 @@ use crate::params::{AqmInit, BuildAqm};
 /// that is exceeded counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Multiplicative Decrease Scaling, tables 4 to 6"))]
+#[schemars(extend("x-source" = "Multiplicative Decrease Scaling, tables 4 to 6", "x-traits" = ["marks"]))]
 pub struct BrickWallParams {
     /// The sojourn time above which packets that understand SCE are marked SCE; 0 s is never.
     pub sce_threshold: Duration,

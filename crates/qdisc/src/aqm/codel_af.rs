@@ -31,7 +31,10 @@ use crate::sparse;
 /// CodelAF's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "draft-morton-tsvwg-codel-approx-fair-01; chromi/sce sch_cnq_codel_af"))]
+#[schemars(extend(
+    "x-source" = "draft-morton-tsvwg-codel-approx-fair-01; chromi/sce sch_cnq_codel_af",
+    "x-traits" = ["marks", "target"]
+))]
 pub struct CodelAfParams {
     /// How long packets may wait longer than the target; about the longest usual round trip.
     pub rtt: Duration,

@@ -35,7 +35,10 @@ use crate::params::{AqmInit, BuildAqm};
 /// CoDel's parameters, named as in tc, and tau.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 8289; Multiplicative Decrease Scaling"))]
+#[schemars(extend(
+    "x-source" = "RFC 8289; Multiplicative Decrease Scaling",
+    "x-traits" = ["marks", "target", "codel"]
+))]
 pub struct CodelMdsParams {
     /// Whether to follow the RFC or Linux where they differ.
     pub variant: CodelVariant,

@@ -42,7 +42,7 @@ impl NthSignal {
 /// How often, and what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Floyd, Handley, Padhye 2000; RFC 5166"))]
+#[schemars(extend("x-source" = "Floyd, Handley, Padhye 2000; RFC 5166", "x-traits" = ["marks"]))]
 pub struct NthParams {
     /// The packets from one signal to the next.
     #[schemars(extend("x-unit" = "packets"))]

@@ -31,7 +31,10 @@ pub enum Pi2Variant {
 /// PI2's parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "PI2 (De Schepper et al., CoNEXT 2016); RFC 9332"))]
+#[schemars(extend(
+    "x-source" = "PI2 (De Schepper et al., CoNEXT 2016); RFC 9332",
+    "x-traits" = ["marks", "target"]
+))]
 pub struct Pi2Params {
     /// Whether to follow the RFC or the paper where they differ.
     pub variant: Pi2Variant,

@@ -24,7 +24,10 @@ use crate::params::{AqmInit, BuildAqm};
 /// PIE's parameters, named as in tc, and those of the signals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 8033; Multiplicative Decrease Scaling"))]
+#[schemars(extend(
+    "x-source" = "RFC 8033; Multiplicative Decrease Scaling",
+    "x-traits" = ["marks", "target"]
+))]
 pub struct PieMdsParams {
     /// Whether to follow the RFC or Linux where they differ.
     pub variant: PieVariant,

@@ -25,7 +25,10 @@ use crate::params::{AqmInit, BuildAqm};
 /// The ends of the ramp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Multiplicative Decrease Scaling; draft-morton-tsvwg-sce"))]
+#[schemars(extend(
+    "x-source" = "Multiplicative Decrease Scaling; draft-morton-tsvwg-sce",
+    "x-traits" = ["marks"]
+))]
 pub struct RampParams {
     /// The sojourn time up to which nothing is signalled; the default is the serialisation time of the leaving packet
     /// at the link's current rate.

@@ -24,7 +24,10 @@ use crate::params::{AqmInit, BuildAqm};
 /// RED's parameters, named as in tc, and those of the signals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Floyd, Jacobson 1993; Multiplicative Decrease Scaling"))]
+#[schemars(extend(
+    "x-source" = "Floyd, Jacobson 1993; Multiplicative Decrease Scaling",
+    "x-traits" = ["marks"]
+))]
 #[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
 pub struct RedMdsParams {
     /// The average queue below which nothing is signalled; the default is a third of `max`.

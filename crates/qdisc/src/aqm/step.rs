@@ -33,7 +33,7 @@ pub enum StepPoint {
 /// The threshold, and where it is applied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Alizadeh et al. 2010; RFC 8257"))]
+#[schemars(extend("x-source" = "Alizadeh et al. 2010; RFC 8257", "x-traits" = ["marks"]))]
 pub struct StepParams {
     /// The length of the queue above which packets are marked: packets, bytes, or time.
     pub threshold: QueueLength,

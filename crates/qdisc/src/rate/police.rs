@@ -38,7 +38,7 @@ pub enum Exceed {
 /// police's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Linux act_police; tc-police(8)"))]
+#[schemars(extend("x-source" = "Linux act_police; tc-police(8)", "x-traits" = ["holds"]))]
 pub struct PoliceParams {
     /// The rate at which the bucket fills; by default the link's.
     pub rate: Option<Rate>,

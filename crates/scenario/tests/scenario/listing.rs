@@ -1,7 +1,7 @@
 //! The listing, in the form that the Python package documents.
 
 use serde_json::{Value, json};
-use windtunnel_scenario::Registry;
+use windtunnel_scenario::{Registry, TRAITS};
 
 fn registry() -> Value {
     serde_json::from_str(&windtunnel_scenario::listing(&Registry::default())).expect("JSON")
@@ -29,7 +29,10 @@ fn everything_is_described() {
     for (group, entries) in groups {
         for entry in entries.as_array().expect("entries") {
             let keys: Vec<&String> = entry.as_object().expect("an entry").keys().collect();
-            assert_eq!(keys, ["name", "summary", "source", "parameters", "aliases"]);
+            assert_eq!(keys, ["name", "summary", "source", "traits", "parameters", "aliases"]);
+            for trait_ in entry["traits"].as_array().expect("traits") {
+                assert!(TRAITS.iter().any(|(name, _)| trait_ == name), "{group}: {entry}");
+            }
             let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
             assert!(is_text(&entry["name"]) && is_text(&entry["summary"]), "{group}: {entry}");
             let plain = ["applications", "distributions", "impairments"].contains(&group.as_str());

@@ -112,6 +112,7 @@ impl ApplicationConfig {
 /// The parameters of [`ApplicationConfig::Bulk`]: it has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-traits" = ["greedy"]))]
 pub struct BulkParams {}
 
 impl Params for BulkParams {

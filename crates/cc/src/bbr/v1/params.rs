@@ -12,7 +12,10 @@ use crate::sample::FlowInit;
 /// Parameters of BBR's first version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Linux net/ipv4/tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00"))]
+#[schemars(extend(
+    "x-source" = "Linux net/ipv4/tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00",
+    "x-traits" = ["model"]
+))]
 pub struct BbrParams {
     /// The window has room for what aggregated ACKs deliver beyond the estimated bandwidth.
     pub ack_aggregation: bool,

@@ -36,7 +36,7 @@ use crate::windowed::config::Composition;
 /// Parameters of LEDBAT++.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "draft-irtf-iccrg-ledbat-plus-plus"))]
+#[schemars(extend("x-source" = "draft-irtf-iccrg-ledbat-plus-plus", "x-traits" = ["delay"]))]
 pub struct LedbatPpParams {
     /// The delay by queues that LEDBAT++ holds.
     pub target: Duration,

@@ -41,7 +41,10 @@ pub enum LpVariant {
 /// Parameters of TCP-LP.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Kuzmanovic and Knightly 2003; Linux net/ipv4/tcp_lp.c"))]
+#[schemars(extend(
+    "x-source" = "Kuzmanovic and Knightly 2003; Linux net/ipv4/tcp_lp.c",
+    "x-traits" = ["delay"]
+))]
 pub struct LpParams {
     /// The variant of TCP-LP; the default depends on the endpoints.
     pub variant: Option<LpVariant>,

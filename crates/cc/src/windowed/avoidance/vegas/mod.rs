@@ -42,7 +42,7 @@ pub enum VegasVariant {
 /// Parameters of Vegas.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Brakmo and Peterson 1995"))]
+#[schemars(extend("x-source" = "Brakmo and Peterson 1995", "x-traits" = ["delay"]))]
 pub struct VegasParams {
     /// The variant of Vegas.
     pub variant: VegasVariant,
