@@ -10,7 +10,9 @@ SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Carg
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
 
-test: lint test-rust test-python
+# Ends with a table of the seconds that each step took.
+test:
+	$(PYTHON) python/tools/steps.py install lint test-rust test-python
 
 install: $(VENV)/.installed
 
