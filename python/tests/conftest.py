@@ -50,6 +50,18 @@ to = "5 s"
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+#: The files that take longest. They come first, so that no process works on one while the other has nothing to do.
+LONGEST = (
+    "test_instructions.py", "test_rust_plugin.py", "test_golden.py", "test_sweep.py", "test_search.py",
+    "test_hostile_files.py", "test_attacks.py", "test_cli.py", "test_evaluate.py", "test_bench.py",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first."""
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What a user has run before changes no test, and tests leave nothing behind."""

@@ -69,6 +69,7 @@ def test_a_python_controller(cli: Cli) -> None:
     assert work["cost"] is None  # the interpreter's instructions would count
 
 
+@pytest.mark.long
 @needs_valgrind
 def test_instructions_and_cache_misses(cli: Cli) -> None:
     """More than a tenth of a packet's instructions use memory, but not all do; few of these miss the cache."""

@@ -180,7 +180,7 @@ def test_names_stand_for_metrics() -> None:
     """A name is replaced by its expression, whose precedence is kept; the root of a path is no name of a metric."""
     names = {"a": Expression.parse("packets + 1"), "flows": Expression.parse("packets")}
     found = Condition.parse("2 * a < p99.9(flows.x.rtt)", names)
-    assert found.quantity.text == "2 * (packets + 1) - p99_9(flows.x.rtt)" and found.high == 0
+    assert found.quantity.text == "2 * (packets + 1) - p99_9(flows.x.rtt)" and found.limits.high == 0
     assert Expression.parse(found.quantity.text).root == found.quantity.root
 
 

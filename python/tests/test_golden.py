@@ -57,7 +57,13 @@ def figures(summary: dict[str, object], duration: float) -> dict[str, float]:
     return values
 
 
-@pytest.mark.parametrize("name", [p for p in PAPER if p != "fig9a"])
+#: Figures whose runs take seconds: `make test-long` compares them.
+LONG = ("fig7a", "fig7b", "fig8b", "fig11", "fig16a", "fig16b")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(p, marks=pytest.mark.long) if p in LONG else p for p in PAPER if p != "fig9a"]
+)
 def test_figure_summary(name: str) -> None:
     """Rates, windows, sojourn and marks of the second half of each of the document's runs up to 1 Gbit/s.
 

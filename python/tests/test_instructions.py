@@ -8,7 +8,7 @@ after a change that makes packets cheaper, or with a reason for what they cost m
 import os
 import subprocess
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,8 @@ from windtunnel.bench.instructions import Command, Cost, per_packet
 ROOT = Path(__file__).parents[2]
 BUDGETS = Path(__file__).with_name("instructions.toml")
 
+#: The works that every test run counts; the others are for `make test-long`.
+DAILY = ("W1", "W6")
 #: The works whose accesses to memory have budgets too: the one with many flows, where they decide.
 WITH_CACHE = ("W5",)
 
@@ -63,18 +65,18 @@ def compiler() -> str:
     return subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def costs() -> dict[str, Cost]:
-    """Each counted work of the bench."""
+def costs(names: Collection[str]) -> dict[str, Cost]:
+    """The counted works of the bench with these names."""
     return {
         work.name: per_packet(runs_of(work.file), *work.counted, cache=work.name in WITH_CACHE, only=None)
         for work in WORKS
-        if work.counted is not None
+        if work.counted is not None and work.name in names
     }
 
 
-def measured() -> dict[str, dict[str, float]]:
-    """What packets cost, in the form of the file of budgets."""
-    of_works = costs()
+def measured(names: Collection[str]) -> dict[str, dict[str, float]]:
+    """What packets cost in these works, in the form of the file of budgets."""
+    of_works = costs(names)
     return {
         kind: {name: getattr(cost, kind) for name, cost in of_works.items() if getattr(cost, kind) is not None}
         for kind in MARGINS
@@ -109,12 +111,15 @@ needs_valgrind = pytest.mark.skipif(not instructions.available(), reason="counti
 
 
 @needs_valgrind
-def test_budgets() -> None:
+@pytest.mark.parametrize(
+    "names", [DAILY, pytest.param([w.name for w in WORKS if w.name not in DAILY], marks=pytest.mark.long)]
+)
+def test_budgets(names: Collection[str]) -> None:
     """No work costs more than its budget, and none so much less that the budget guards nothing."""
     budgets = tomllib.loads(BUDGETS.read_text())
     if budgets["compiler"] != compiler():
         pytest.skip(f"the budgets were counted with {budgets['compiler']}")
-    assert faults(budgets, measured()) == []
+    assert faults(budgets, measured(names)) == []
 
 
 def test_budgets_hold_in_both_directions() -> None:
@@ -176,5 +181,5 @@ def test_cost_grows_with_the_logarithm_of_the_flows(tmp_path: Path) -> None:
 
 
 if __name__ == "__main__":
-    BUDGETS.write_text(text_of(measured(), compiler()))
+    BUDGETS.write_text(text_of(measured([work.name for work in WORKS]), compiler()))
     print(BUDGETS.read_text(), end="")

@@ -5,6 +5,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
+# Building it takes a minute.
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "rust-plugin"
 
