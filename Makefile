@@ -43,7 +43,7 @@ test-wheel: wheel
 	$(BIN)/python python/tools/try_wheel.py dist
 
 # The type checker reads the installed libraries, so the wheel comes first.
-lint: install prose
+lint: install
 	cargo fmt --all --check
 	cargo fmt --manifest-path examples/rust-plugin/Cargo.toml --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
@@ -51,6 +51,7 @@ lint: install prose
 	$(BIN)/ruff check python examples fuzz docs
 	$(BIN)/ruff format --check python examples fuzz docs
 	$(BIN)/mypy
+	$(BIN)/python python/tools/prose.py
 
 # Phrases that read as a translation, and long lines of Markdown; python/tools/prose.toml says what to write instead.
 prose: install

@@ -29,9 +29,9 @@
 //! - A loss that turns out to be spurious is taken out of the history (5.1 on packets that arrive late).
 //! - The round trip is TCP's, with the delay of the ACK in it.
 //! - A controller has no timer: whether feedback was missing is checked when a packet leaves, when an ACK arrives, and
-//! when TCP's own
-//!   timer expires. Only departures use the rate, and a departure is never further away than half of the timer's interval, so
-//!   that nothing is lost by that. TCP's timeout alone would be too late: it waits for at least 200 ms.
+//!   when TCP's own timer expires. Only departures use the rate, and a departure is never further away than half of the
+//!   timer's interval, so that nothing is lost by that. TCP's timeout alone would be too late: it waits for at least
+//!   200 ms.
 //! - A departure that waits moves when the rate changes (section 4.6; [`crate::Needs::repaces`]). At a packet in many seconds the flow would
 //!   otherwise not notice for as long that the path is back.
 //! - A retransmission is TCP's business. It takes its turn among the departures, which the rate alone spaces.

@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 
 use windtunnel_scenario::{Scenario, compile};
 use windtunnel_sim::Simulation;
-use windtunnel_units::Time;
 
 use run::Run;
 
