@@ -28,6 +28,7 @@ from windtunnel.evaluate.runs import SUBJECT, plan
 from windtunnel.evaluate.subject import subject
 from windtunnel.evaluate.terminal import measured, needs
 from windtunnel.experiment.measures import Expression
+from windtunnel.notes import notes_before
 from windtunnel.report.text import with_code
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -259,6 +260,18 @@ def test_margins_point_the_same_way() -> None:
     assert margins([]) == ""
 
 
+def test_no_queue_of_a_pack_drops_what_it_should_mark() -> None:
+    """A queue that Linux does not have reads the ECN field as MDS by default, and drops ECT(1) where it would mark: a
+    pack for L4S senders says which mode it means.
+    """
+    pack = read("rfc9743")
+    made = plan(pack, pack.clauses, subject("prague", "cc"), quick=True)
+    for run in made.runs:
+        if run.seed == 1 and run.arm == SUBJECT:
+            notes = {note.rule for note in notes_before(Scenario.from_toml(run.text).resolve())}
+            assert "l4s-read-as-mds" not in notes, run.file
+
+
 def test_what_cannot_take_part_says_why() -> None:
     """4.2BSD's sender has no ECN: clauses that need it do not apply, with the core's reason, and others do."""
     pack = read("rfc9743")
@@ -388,6 +401,9 @@ def test_numbers_of_a_finding() -> None:
     assert finding(text, packs) == "12.3 ms, Reno 200 ms, met (limit 210 ms)"
     with pytest.raises(ValueError, match="no row"):
         finding("{rfc9743: 5.1.2/rate}", packs)
+    row["measured"] = {"mean": None}
+    with pytest.raises(ValueError, match="no value"):
+        finding(f"{{{delay}}}", packs)
 
 
 @pytest.mark.parametrize(

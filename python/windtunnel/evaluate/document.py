@@ -28,7 +28,7 @@ def read_packs(folders: Sequence[Path]) -> dict[str, dict[str, Any]]:
 
 
 def finding(text: str, packs: Mapping[str, Mapping[str, Any]]) -> str:
-    """The text with its numbers. Raises ValueError for a row that does not exist."""
+    """The text with its numbers. Raises ValueError for a row that does not exist or has no value."""
     rows = {
         (name, row["id"]): row for name, pack in packs.items() for clause in pack["clauses"] for row in clause["rows"]
     }
@@ -47,6 +47,8 @@ def finding(text: str, packs: Mapping[str, Mapping[str, Any]]) -> str:
         arm = row["measured"] if part is None else row["baselines"].get(part)
         if arm is None:
             raise ValueError(f"{match[0]}: there is no baseline `{part}`")
+        if arm["mean"] is None:
+            raise ValueError(f"{match[0]}: the row has no value, because a run shows nothing to measure")
         return _short(arm["mean"])
 
     return NUMBER.sub(value, " ".join(text.split()))
