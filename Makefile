@@ -62,7 +62,7 @@ test-rust:
 
 # Two processes, each with whole files of tests.
 test-python: install
-	$(BIN)/pytest -q -n 2 --dist loadfile
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 # Tests that take minutes: every command that the documents print, their pictures, and commands interrupted at many moments.
 test-long: install

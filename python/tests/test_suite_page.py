@@ -119,8 +119,8 @@ def test_suite_page(tmp_path: Path) -> None:
         ([row("a", 1.0, 1.0, "good")], [], "verdict"),
         ([row("a", 1.0, 1.0, "agrees")] * 2, [], "same id"),
         ([], [replace(FIGURES[0], rows=["r9"])], "r9"),
-        (ROWS, [replace(FIGURES[1], links=[("x", "https://example.org/")])], "beside"),
-        (ROWS, [replace(FIGURES[1], links=[("x", "javascript:alert(1)")])], "beside"),
+        (ROWS, [replace(FIGURES[1], links=[("x", "https://example.org/")])], "next to"),
+        (ROWS, [replace(FIGURES[1], links=[("x", "javascript:alert(1)")])], "next to"),
     ],
 )
 def test_suite_page_refuses(tmp_path: Path, rows: Any, figures: Any, message: str) -> None:

@@ -1,6 +1,6 @@
 /*!
 windtunnel report page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: e7f46aa5f8ad115a29014248ffe0ec2c9306a6cf0657a85a545d527a10b1d41c
+sources sha256: 78a274b9c9bd6a328c06164a6fa3b1e5fa94d37ea9861ce5a8914c9505cc563d
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)
