@@ -47,13 +47,15 @@ class Runs:
 
     def known(self, run: Run) -> Outcome | None:
         """What a run gave before: to this command, when it was interrupted, or to any other one."""
-        for store in (self._from_journal, self._from_shared):
-            data = store(run.key)
-            if data is not None and self._is_enough(data):
-                if self._journal is not None and store == self._from_shared:
-                    self._journal.put(run.key, data)
-                return Outcome(data)
-        return None
+        data = None if self._journal is None else self._journal.get(run.key)
+        if data is not None and self._is_enough(data):
+            return Outcome(data)
+        data = self._from_shared(run.key)
+        if data is None or not self._is_enough(data):
+            return None
+        if self._journal is not None:
+            self._journal.put(run.key, data)
+        return Outcome(data)
 
     def done(self, take: Callable[[], Run | None], place: Place) -> Generator[tuple[Run, Outcome], None, None]:
         """Each run that ``take`` gives, with its outcome, which is kept; in the order in which they end."""
@@ -70,9 +72,6 @@ class Runs:
         """Whether a known run has what the metrics need, and is not of code that may have changed."""
         record = Record.decode(data)
         return record.answers(self._by_table) and not record.foreign
-
-    def _from_journal(self, key: bytes) -> bytes | None:
-        return None if self._journal is None else self._journal.get(key)
 
     def _from_shared(self, key: bytes) -> bytes | None:
         try:

@@ -144,7 +144,7 @@ fn replay(script: &Script<'_>) -> (u64, Vec<(u64, Answer)>) {
         receiver.on_segment(&segment, now);
         collect(&mut receiver, n + 1, now);
     }
-    // A FIN that is never acknowledged is repeated for ever.
+    // A FIN without an ACK is sent again without end.
     let last_us = script.rows("answers").last().map_or(0, |row| row[0]);
     let end = established + Duration::from_micros(last_us) + QUIET;
     while let Some(timer) = receiver.next_timer().filter(|timer| *timer < end) {
