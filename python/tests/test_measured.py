@@ -89,7 +89,6 @@ def test_pictures_are_those_of_the_runs(folder: Path) -> None:
     assert not TOOL.stale(folder), f"redraw it: python docs/measured.py {folder.name}"
 
 
-@pytest.mark.long
 def test_the_picture_of_the_page_is_that_of_today() -> None:
     """The README opens with the page as the program writes it, not as it was."""
     assert not _tool("front_page").stale(), "take it again: make front-page"
