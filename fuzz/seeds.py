@@ -2,14 +2,17 @@
 as all of them.
 
 libFuzzer covers the corpus with as few inputs as it can; for each target the shortest are kept, up to a size that suits
-a repository.
+a repository. ``seeds/TARGET.tar`` has them, in the order of their names, so that equal seeds give equal archives.
 """
 
+import io
 import subprocess
+import tarfile
 import tempfile
 from pathlib import Path
 
 FUZZ = Path(__file__).parent
+TARGETS = ("capture", "scenario", "setting", "trace")
 #: The limits of a target's seeds: their bytes together, and their number.
 MOST_BYTES, MOST_SEEDS = 60_000, 250
 #: libFuzzer names an input after its SHA-1; seeds with other names were written by hand, and stay.
@@ -18,26 +21,43 @@ NAME_LENGTH = 40
 
 def main() -> None:
     """Cover the corpus, sort the inputs, keep the shortest."""
-    for target in ("capture", "scenario", "setting", "trace"):
-        corpus, seeds = FUZZ / "corpus" / target, FUZZ / "seeds" / target
+    for target in TARGETS:
+        archive = FUZZ / "seeds" / f"{target}.tar"
         with tempfile.TemporaryDirectory() as name:
             run = ["cargo", "+nightly", "fuzz", "run", "-O", "--debug-assertions", target]
-            subprocess.run([*run, name, str(seeds), str(corpus), "--", "-set_cover_merge=1"], cwd=FUZZ, check=True)
-            keep(Path(name), seeds)
+            corpus = FUZZ / "corpus" / target
+            subprocess.run([*run, name, str(corpus), "--", "-set_cover_merge=1"], cwd=FUZZ, check=True)
+            merged = {file.name: file.read_bytes() for file in Path(name).iterdir()}
+        by_hand = {name: seed for name, seed in read(archive).items() if len(name) != NAME_LENGTH}
+        write(archive, by_hand | shortest(merged, set(by_hand.values())))
 
 
-def keep(merged: Path, seeds: Path) -> None:
-    """Replace the seeds that libFuzzer made by the shortest of ``merged``."""
-    for file in seeds.iterdir():
-        if len(file.name) == NAME_LENGTH:
-            file.unlink()
-    size = 0
-    for file in sorted(merged.iterdir(), key=lambda file: (file.stat().st_size, file.name))[:MOST_SEEDS]:
-        size += file.stat().st_size
+def shortest(merged: dict[str, bytes], known: set[bytes]) -> dict[str, bytes]:
+    """The shortest of ``merged`` within the limits, without those that are known."""
+    kept, size = dict[str, bytes](), 0
+    for name, seed in sorted(merged.items(), key=lambda item: (len(item[1]), item[0]))[:MOST_SEEDS]:
+        size += len(seed)
         if size > MOST_BYTES:
-            return
-        if not any(file.read_bytes() == other.read_bytes() for other in seeds.iterdir()):
-            (seeds / file.name).write_bytes(file.read_bytes())
+            break
+        if seed not in known:
+            kept[name] = seed
+    return kept
+
+
+def read(archive: Path) -> dict[str, bytes]:
+    """The seeds of an archive by their names."""
+    with tarfile.open(archive) as tar:
+        files = ((member.name, tar.extractfile(member)) for member in tar)
+        return {name: file.read() for name, file in files if file is not None}
+
+
+def write(archive: Path, seeds: dict[str, bytes]) -> None:
+    """Write an archive, without times and owners."""
+    with tarfile.open(archive, "w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, seed in sorted(seeds.items()):
+            member = tarfile.TarInfo(name)
+            member.size = len(seed)
+            tar.addfile(member, io.BytesIO(seed))
 
 
 if __name__ == "__main__":

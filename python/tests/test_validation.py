@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from conftest import Cli
 
 from windtunnel import Scenario
-from windtunnel.validation import SECTIONS, linux_bbr, linux_scalable, run_sections, write_page
+from windtunnel.validation import SECTIONS, linux_bbr, linux_scalable, run_sections, write_lines, write_page
 from windtunnel.validation.check import Line
 from windtunnel.validation.curve import fit
 from windtunnel.validation.linux import checks as linux_checks
@@ -34,18 +35,22 @@ def test_every_recovery_script_is_followed(tmp_path: Path) -> None:
     assert len(outcomes) == len(SCRIPTS)
     wrong = [(o.check.name, line) for o in outcomes for line in o.lines if line.verdict == "differs"]
     assert wrong == []
-    page = tmp_path / "validation.md"
+    page, table = tmp_path / "validation.md", tmp_path / "lines.csv"
     write_page(outcomes, page)
-    text = page.read_text(encoding="utf-8")
-    assert "| transmissions | `1-10 / 11-20 5r 21 / 22-28" in text
-    # Every check is folded in its section, and what differs would not be.
-    assert text.count("<details>") == text.count("</details>") == len(SCRIPTS) + 1
-    assert "<summary>One loss: 5 lines agree, 0 differ, 0 for information</summary>" in text
+    assert "| One loss | 5 | 0 | 0 |" in page.read_text(encoding="utf-8")
+    write_lines(outcomes, table)
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == sum(len(outcome.lines) for outcome in outcomes)
+    assert (rows[0]["check"], rows[0]["what"]) == ("One loss", "transmissions")
+    assert rows[0]["measured"] == rows[0]["expected"] == "1-10 | 11-20 5r 21 | 22-28 | 29-36 | 37-40"
+    # What differs is on the page.
     wrong_line = replace(outcomes[0].lines[0], measured="1-9")
     outcomes[0] = replace(outcomes[0], lines=[wrong_line])
     write_page(outcomes, page)
-    seen = page.read_text(encoding="utf-8").partition("<details>")[0]
-    assert f"| {outcomes[0].check.name} | transmissions |" in seen
+    text = page.read_text(encoding="utf-8")
+    assert f"| {outcomes[0].check.name} | transmissions |" in text
+    assert "| One loss | 0 | 1 | 0 |" in text
 
 
 def test_one_flow_is_as_in_linux() -> None:

@@ -1,6 +1,7 @@
 //! Captures: real ones, cut and damaged ones, and ones that are none.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -153,11 +154,13 @@ fn what_is_no_capture_is_refused() {
 /// The seeds of coverage-guided fuzzing (`fuzz/`).
 #[test]
 fn seeds_of_coverage() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/capture");
-    let files = fs::read_dir(folder).expect("the seeds are in the repository");
+    let archive = fs::File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/capture.tar"));
+    let mut archive = tar::Archive::new(archive.expect("the archive is in the repository"));
     let mut readable = 0;
-    for seed in files.flatten() {
-        if let Ok(capture) = read(&fs::read(seed.path()).expect("a file")[..]) {
+    for seed in archive.entries().expect("a tar archive") {
+        let mut bytes = Vec::new();
+        seed.expect("an entry").read_to_end(&mut bytes).expect("all of it");
+        if let Ok(capture) = read(&bytes[..]) {
             check(&capture);
             readable += usize::from(!capture.segments.is_empty());
         }

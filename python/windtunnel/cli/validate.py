@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 @click.option("--only", metavar="SECTION", multiple=True, help="Run only this section. Repeatable.")
 @click.option("--quick", is_flag=True, help="Leave out the longest runs.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the page to this file, in Markdown.")
+@click.option("--csv", type=click.Path(path_type=Path), help="Write every line of every check to this file.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Number of parallel processes.", show_default="one per core")
-def validate(only: tuple[str, ...], quick: bool, out: Path | None, jobs: int | None) -> None:
+def validate(only: tuple[str, ...], quick: bool, out: Path | None, csv: Path | None, jobs: int | None) -> None:
     """Validate the TCP: recovery scripts, response functions, CUBIC's curve, and the real Linux stack.
 
     Differences are shown and do not change the exit code; 1 means that a run failed.
@@ -29,7 +30,7 @@ def validate(only: tuple[str, ...], quick: bool, out: Path | None, jobs: int | N
 
     from windtunnel.cli.consoles import messages, output
     from windtunnel.progress import progress_bar
-    from windtunnel.validation import run_sections, write_page
+    from windtunnel.validation import run_sections, write_lines, write_page
 
     sections = _sections(only)
     with progress_bar("validate", messages()) as progress:
@@ -53,6 +54,9 @@ def validate(only: tuple[str, ...], quick: bool, out: Path | None, jobs: int | N
     if out is not None:
         write_page(outcomes, out)
         console.print(f"page: {out}")
+    if csv is not None:
+        write_lines(outcomes, csv)
+        console.print(f"lines: {csv}")
 
 
 def _sections(only: Sequence[str]) -> list[Section]:

@@ -11,26 +11,9 @@ from windtunnel.panels.looks import flow_look
 from windtunnel.panels.tables import Tables
 from windtunnel.provenance import short
 from windtunnel.report.columns import Columns
-from windtunnel.report.grouped import shares
 from windtunnel.report.page import render, script_json, write_page
 from windtunnel.report.panels import encoded
-from windtunnel.report.summary import (
-    CLASS_COLUMNS,
-    DATAGRAM_COLUMNS,
-    FAIRNESS_COLUMNS,
-    FLOW_COLUMNS,
-    GROUP_COLUMNS,
-    IMPAIRMENT_COLUMNS,
-    QUEUE_COLUMNS,
-    RECOVERY_COLUMNS,
-    SIZE_COLUMNS,
-    TRANSFER_COLUMNS,
-    SummaryTable,
-    by_class,
-    by_size,
-    grouped_table,
-    summary_table,
-)
+from windtunnel.report.summary import summary_tables
 from windtunnel.report.text import number, setting
 
 # Points in a panel, over all that it can show. A point takes 8 to 11 bytes, and a third more in base64: a page stays
@@ -162,28 +145,7 @@ def _sections(summary: Mapping[str, Any], run: Run | None = None) -> list[dict[s
     for window in summary.get("windows", []):
         span = f"{setting(window.get('from_s'))} s to {setting(window.get('to_s'))} s"
         parts.append((f"Window {window.get('name', '')}: {span}", window))
-    return [{"title": title, "tables": _tables(part, run)} for title, part in parts]
-
-
-def _tables(part: Mapping[str, Any], run: Run | None) -> list[SummaryTable]:
-    flows = part.get("flows", [])
-    of_flows = (
-        (FLOW_COLUMNS, flows),
-        (RECOVERY_COLUMNS, [f for f in flows if f.get("limited")]),
-        (TRANSFER_COLUMNS, [f for f in flows if f.get("transfers")]),
-        (SIZE_COLUMNS, [size for f in flows for size in by_size(f)]),
-        (DATAGRAM_COLUMNS, [f for f in flows if f.get("datagrams")]),
-    )
-    if run is not None and run.grouped:
-        tables = [summary_table(GROUP_COLUMNS, shares(flows, run))]
-        tables += [grouped_table(columns, records, run) for columns, records in of_flows]
-    else:
-        tables = [summary_table(columns, records) for columns, records in of_flows]
-    tables.append(summary_table(QUEUE_COLUMNS, part.get("queues", [])))
-    tables.append(summary_table(CLASS_COLUMNS, list(by_class(part.get("queues", [])))))
-    tables.append(summary_table(FAIRNESS_COLUMNS, part.get("fairness", [])))
-    tables.append(summary_table(IMPAIRMENT_COLUMNS, part.get("impairments", [])))
-    return [table for table in tables if table is not None]
+    return [{"title": title, "tables": summary_tables(part, run)} for title, part in parts]
 
 
 def _members(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -194,7 +156,7 @@ def _members(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
             "numeric": [column.numeric for column in table.columns],
             "rows": [[[cell.text, cell.sort] for cell in row] for row in table.rows],
         }
-        for table in _tables({"flows": summary.get("flows", [])}, None)
+        for table in summary_tables({"flows": summary.get("flows", [])}, None)
     ]
 
 

@@ -1,14 +1,15 @@
-"""The page: ``docs/validation.md``."""
+"""The page ``docs/validation.md``, and the table of all lines."""
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Sequence
-from html import escape
 from itertools import groupby
 from pathlib import Path
 
 from windtunnel.atomic import staged_file
+from windtunnel.experiment.verdict import Verdict
 from windtunnel.validation.check import Line
 from windtunnel.validation.suite import Outcome
 
@@ -16,8 +17,12 @@ HEAD = """# Validation
 
 Written by `windtunnel validate`, which anyone can run again. Each section says where its *expected* values come from;
 *differs* means that the measured value is farther from it than the tolerance. A line without one is for information.
-Lines that differ are in a table of their own; all lines of all checks are folded below it.
+Lines that differ are in a table of their own. `windtunnel validate --csv FILE` writes every line of every check, with
+the expected and the measured value.
 """
+
+#: The columns of a line, in both files.
+COLUMNS = ("what", "expected", "measured", "tolerance", "unit", "verdict", "note")
 
 
 def number(value: float | str) -> str:
@@ -40,7 +45,7 @@ def _cell(text: str) -> str:
 
 
 def page(outcomes: Sequence[Outcome]) -> str:
-    """The page as Markdown. Lines that differ are in sight; the tables of all checks are long, and folded."""
+    """The page as Markdown: the lines that differ, and how many lines of each check agree."""
     parts = [HEAD, f"{_counts([line for outcome in outcomes for line in outcome.lines])}.\n"]
     for section, some in groupby(outcomes, key=lambda outcome: outcome.section):
         mine = list(some)
@@ -48,25 +53,21 @@ def page(outcomes: Sequence[Outcome]) -> str:
         parts.append(f"{_counts([line for outcome in mine for line in outcome.lines])}.\n")
         differing = [(o.check.name, line) for o in mine for line in o.lines if line.verdict == "differs"]
         if differing:
-            parts.append(f"| check {_HEAD}\n|---{_RULE}")
-            parts.append("\n".join(f"| {_cell(name)} {row(line)}" for name, line in differing) + "\n")
-        checks = f"{len(mine)} check{'' if len(mine) == 1 else 's'}"
-        parts.append(_folded(f"All numbers of {checks}", "\n".join(_table(outcome) for outcome in mine)))
+            parts.append(_table(("check", *COLUMNS), [f"| {_cell(name)} {row(line)}" for name, line in differing]))
+        parts.append(_table(("check", *_COUNTED), [_counted(outcome) for outcome in mine]))
     return "\n".join(parts)
 
 
-_HEAD = "| what | expected | measured | tolerance | unit | verdict | note |"
-_RULE = "|---|---|---|---|---|---|---|"
+_COUNTED: tuple[Verdict, ...] = ("agrees", "differs", "info")
 
 
-def _table(outcome: Outcome) -> str:
-    lines = "\n".join(row(line) for line in outcome.lines)
-    return _folded(f"{outcome.check.name}: {_counts(outcome.lines)}", f"{_HEAD}\n{_RULE}\n{lines}\n")
+def _table(head: Sequence[str], rows: Sequence[str]) -> str:
+    return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *rows, ""])
 
 
-def _folded(summary: str, content: str) -> str:
-    """What a reader opens. Blank lines end the elements, so that the content is Markdown."""
-    return f"<details>\n<summary>{escape(summary)}</summary>\n\n{content}\n</details>\n"
+def _counted(outcome: Outcome) -> str:
+    count = Counter(line.verdict for line in outcome.lines)
+    return f"| {_cell(outcome.check.name)} | " + " | ".join(str(count[verdict]) for verdict in _COUNTED) + " |"
 
 
 def _counts(lines: Sequence[Line]) -> str:
@@ -81,3 +82,13 @@ def write_page(outcomes: Sequence[Outcome], path: Path) -> None:
     """Write the page, completely or not at all."""
     with staged_file(path, force=True) as stage:
         stage.write_text(page(outcomes), encoding="utf-8")
+
+
+def write_lines(outcomes: Sequence[Outcome], path: Path) -> None:
+    """Write all lines as CSV, completely or not at all. Numbers have all digits."""
+    with staged_file(path, force=True) as stage, stage.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("section", "check", *COLUMNS))
+        for outcome in outcomes:
+            where = (outcome.section.name, outcome.check.name)
+            writer.writerows((*where, *(getattr(line, name) for name in COLUMNS)) for line in outcome.lines)

@@ -2,7 +2,7 @@
 //! or the relations between runs. `make fuzz` runs the same for longer.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::{fs, io};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
@@ -94,7 +94,10 @@ fn seeds_of_coverage() {
 
 /// Those seeds of a target that are texts.
 fn seeds(target: &str) -> Vec<String> {
-    texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target))
+    let archive = format!("{}/../../fuzz/seeds/{target}.tar", env!("CARGO_MANIFEST_DIR"));
+    let mut archive = tar::Archive::new(fs::File::open(archive).expect("the archive is in the repository"));
+    let entries = archive.entries().expect("a tar archive");
+    entries.filter_map(|entry| io::read_to_string(entry.expect("an entry")).ok()).collect()
 }
 
 /// The texts in a folder.
