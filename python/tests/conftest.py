@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from in_process import in_process
 
 from windtunnel import RunResult, Scenario
 
@@ -75,8 +76,23 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    """Runs ``windtunnel ARGUMENTS`` in the test's own folder and returns what it printed."""
+def cli(tmp_path: Path, shell: Cli) -> Cli:
+    """Runs ``windtunnel ARGUMENTS`` in the test's own folder, and returns what it printed. Only what would stay behind
+    in this process has one of its own: a plugin.
+    """
+
+    def run(*arguments: object, cwd: Path = tmp_path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        words = list(map(str, arguments))
+        if "--plugin" in words:
+            return shell(*words, cwd=cwd, timeout=timeout)
+        return in_process(words, cwd=cwd, env=environment(), timeout=timeout)
+
+    return run
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Cli:
+    """The same in a process of its own, as a user's shell starts it; ``options`` are those of `subprocess.run`."""
 
     def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, *PROGRAM, *map(str, arguments)]

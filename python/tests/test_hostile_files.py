@@ -134,20 +134,20 @@ def test_terminal_escapes(cli: Cli, tmp_path: Path) -> None:
     assert r"`x\nerror: forged \u{1b}[31m` is not a unit" in done.stderr
 
 
-def test_a_scenario_from_a_pipe(cli: Cli, tmp_path: Path) -> None:
+def test_a_scenario_from_a_pipe(shell: Cli, tmp_path: Path) -> None:
     """A scenario can come through a pipe, as in ``windtunnel check <(...)``; the files that it names are in the current
     folder.
     """
     (tmp_path / "up.trace").write_text("1\n2\n", encoding="utf-8")
-    done = cli("check", "/dev/stdin", input=TRACED % "up.trace")
+    done = shell("check", "/dev/stdin", input=TRACED % "up.trace")
     assert done.returncode == 0, done.stderr
     assert "error" not in done.stderr
 
 
-def test_a_pipe_without_end(cli: Cli) -> None:
+def test_a_pipe_without_end(shell: Cli) -> None:
     """No more is read than the size that a scenario may have."""
     with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless:
-        done = cli("check", "/dev/stdin", stdin=endless.stdout, timeout=20)
+        done = shell("check", "/dev/stdin", stdin=endless.stdout, timeout=20)
         endless.terminate()
     assert done.returncode == 2
     assert "too large for a scenario file" in done.stderr
@@ -199,13 +199,13 @@ def test_folders_with_pipes(cli: Cli, tmp_path: Path) -> None:
         refused(cli("plot", out, timeout=60), "is not a result folder")
 
 
-def test_a_capture_from_a_stream(cli: Cli) -> None:
+def test_a_capture_from_a_stream(shell: Cli) -> None:
     """`tcpdump -w - | windtunnel explain -`, and what a shell makes of ``<(command)``."""
     capture = CAPTURES / "reno-at-sender.pcap"
-    whole = cli("explain", capture)
+    whole = shell("explain", capture)
     for name in ("-", "/dev/stdin", "/dev/fd/0"):
         with subprocess.Popen(["cat", capture], stdout=subprocess.PIPE) as source:
-            done = cli("explain", name, stdin=source.stdout)
+            done = shell("explain", name, stdin=source.stdout)
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines()[1:] == whole.stdout.splitlines()[1:]
 
