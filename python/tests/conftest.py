@@ -53,8 +53,8 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 #: The files that take longest. They come first, so that no process works on one while the other has nothing to do.
 LONGEST = (
-    "test_instructions.py", "test_rust_plugin.py", "test_golden.py", "test_sweep.py", "test_search.py",
-    "test_hostile_files.py", "test_attacks.py", "test_cli.py", "test_evaluate.py", "test_bench.py",
+    "test_instructions.py", "test_rust_plugin.py", "test_attacks.py", "test_shell.py", "test_sweep.py",
+    "test_papers_aimd.py", "test_bench.py", "test_golden.py", "test_measured.py", "test_captures.py", "test_search.py",
 )  # fmt: skip
 
 
@@ -81,11 +81,11 @@ def cli(tmp_path: Path, shell: Cli) -> Cli:
     in this process has one of its own: a plugin.
     """
 
-    def run(*arguments: object, cwd: Path = tmp_path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
         words = list(map(str, arguments))
         if "--plugin" in words:
-            return shell(*words, cwd=cwd, timeout=timeout)
-        return in_process(words, cwd=cwd, env=environment(), timeout=timeout)
+            return shell(*words, cwd=cwd)
+        return in_process(words, cwd=cwd, env=environment())
 
     return run
 

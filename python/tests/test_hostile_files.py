@@ -88,7 +88,7 @@ def test_a_pipe_as_a_trace(cli: Cli, tmp_path: Path) -> None:
     """A pipe is refused at once: opening it would wait for a writer."""
     file = traced(tmp_path, "pipe")
     os.mkfifo(file.parent / "pipe")
-    done = cli("check", file, timeout=20)
+    done = cli("check", file)
     assert done.returncode == 2
     assert "a regular file; this is a pipe or a device" in done.stderr
 
@@ -183,7 +183,7 @@ def test_what_is_no_file_is_refused(cli: Cli, tmp_path: Path, scenario: Path, co
     os.mkfifo(tmp_path / "pipe")
     before = snapshot(tmp_path)
     for name, what in (("pipe", "is a pipe"), ("/dev/zero", "is a device")):
-        done = cli(*command.split(), name, timeout=60)
+        done = cli(*command.split(), name)
         refused(done, f"error: {name}: {what}; a regular file is needed, or - for the standard input")
     assert snapshot(tmp_path) == before
 
@@ -194,9 +194,9 @@ def test_folders_with_pipes(cli: Cli, tmp_path: Path) -> None:
         (tmp_path / name.partition(".")[0]).mkdir()
         os.mkfifo(tmp_path / name.partition(".")[0] / name)
     for command in ("plot summary", "export summary --csv x", "explain summary", "compare campaign campaign"):
-        refused(cli(*command.split(), timeout=60), "is not a")
+        refused(cli(*command.split()), "is not a")
     for out in ("campaign", "hunt", "tune"):
-        refused(cli("plot", out, timeout=60), "is not a result folder")
+        refused(cli("plot", out), "is not a result folder")
 
 
 def test_a_capture_from_a_stream(shell: Cli) -> None:
@@ -337,7 +337,7 @@ def test_other_names_of_scenarios(cli: Cli, tmp_path: Path, command: str, text: 
             os.mkfifo(file.parent / name)
         if name == "circle.toml":
             (file.parent / name).symlink_to(name)
-        refused = cli(command, file, "--dry-run", timeout=60)
+        refused = cli(command, file, "--dry-run")
         assert refused.returncode == 2 and words in refused.stderr, refused.stderr
 
 

@@ -61,11 +61,11 @@ def test_printable() -> None:
     assert printable(harmless) == harmless
 
 
-def test_control_characters_do_not_reach_the_terminal(shell: Cli, hostile: Path, tmp_path: Path) -> None:
+def test_control_characters_do_not_reach_the_terminal(cli: Cli, hostile: Path, tmp_path: Path) -> None:
     """Summary and messages show the escapes; the folder's files keep the characters; Matplotlib draws the figures
     without warnings.
     """
-    done = shell("run", hostile.name, "--figures", "--out", "o")
+    done = cli("run", hostile.name, "--figures", "--out", "o")
     assert (done.returncode, done.stderr) == (0, "")
     harmless(done.stdout)
     assert r"\x1b[31mred" in done.stdout.splitlines()[0]
@@ -81,7 +81,7 @@ def test_control_characters_do_not_reach_the_terminal(shell: Cli, hostile: Path,
     assert r"_\x1b[2J\nerror: forged[/x]" in svg
 
 
-def test_file_names_and_arguments(shell: Cli, hostile: Path) -> None:
+def test_file_names_and_arguments(cli: Cli, hostile: Path) -> None:
     """A file name stays on one line of a message, whether the command line refuses it or a run does."""
     for arguments in (
         ["check", "no\x1b[31m\nerror: forged"],
@@ -90,7 +90,7 @@ def test_file_names_and_arguments(shell: Cli, hostile: Path) -> None:
         ["plot", hostile.parent, "--panel", "\x1b[31m"],
         ["\x1b[31m"],
     ):
-        done = shell(*arguments)
+        done = cli(*arguments)
         assert done.returncode == 2
         harmless(done.stdout + done.stderr)
 

@@ -2,7 +2,7 @@
 
 Ends with a table of seconds by the wall and of CPU time, and stops at the first target that fails. A target that takes
 a third more CPU time than its budget fails, too, after all have run: tests become slow by a second here and a second
-there, and nobody notices. Budgets are those of one machine; how fast another one is, a short calculation tells.
+there, which is not noticed otherwise. Budgets are those of one machine; how fast another one is, a short calculation tells.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _cpu_s() -> float:
 
 
 def calibrate() -> float:
-    """CPU seconds of a fixed calculation: the median of five, some of which others may disturb."""
+    """CPU seconds of a fixed calculation: the median of five, as other processes may disturb some."""
     return sorted(_calculation() for _ in range(5))[2]
 
 
