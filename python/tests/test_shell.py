@@ -4,7 +4,11 @@ commands in the process of the tests (`in_process.py`): here both must say and w
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,7 @@ from conftest import SCENARIO, Cli, environment, snapshot
 from in_process import in_process
 
 from windtunnel import RunResult
-from windtunnel.cli.app import _COMMANDS
+from windtunnel.cli.app import _COMMANDS, main
 
 #: Files that commands are given here. They run little: the commands themselves are tested elsewhere.
 FILES = {
@@ -86,3 +90,32 @@ def test_both_ways_are_the_same(
         if code == 2:
             assert theirs.stdout == ""
             assert "Traceback" not in theirs.stderr
+
+
+def state() -> list[object]:
+    """What a command could change in the process of the tests, with the next free descriptor."""
+    free = os.dup(2)
+    os.close(free)
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)]
+    hooks = [sys.unraisablehook, threading.excepthook]
+    return [free, *handlers, *hooks, sys.argv, sys.stdin, sys.stdout, sys.stderr, Path.cwd(), dict(os.environ)]
+
+
+@pytest.mark.parametrize("line", ["list controllers", "check nowhere.toml"])
+def test_nothing_stays_behind(cli: Cli, line: str) -> None:
+    """After a command, the process of the tests is as it was before."""
+    before = state()
+    cli(*line.split())
+    assert state() == before
+
+
+def test_a_defect_is_shown(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception that no command expects ends with its traceback and exit code 1, as in a process of its own."""
+
+    def app(prog_name: str) -> None:
+        raise ZeroDivisionError(prog_name)
+
+    monkeypatch.setitem(main.__globals__, "app", app)
+    done = cli("schema")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Traceback") and done.stderr.endswith("ZeroDivisionError: windtunnel\n")

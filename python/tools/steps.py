@@ -2,7 +2,8 @@
 
 Ends with a table of seconds by the wall and of CPU time, and stops at the first target that fails. A target that takes
 a third more CPU time than its budget fails, too, after all have run: tests become slow by a second here and a second
-there, which is not noticed otherwise. Budgets are those of one machine; how fast another one is, a short calculation tells.
+there, which is not noticed otherwise. Budgets are those of one machine; how fast another one is, a short calculation
+tells.
 """
 
 from __future__ import annotations
