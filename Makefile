@@ -5,14 +5,20 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test test-long docs-run install wheel wheel-pgo test-wheel lint prose test-rust test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web clean
+.PHONY: demo test check test-long docs-run install wheel wheel-pgo test-wheel lint prose test-rust test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
 
-# Ends with a table of the seconds that each step took.
+# Ends with a table of the seconds that each step took; one that took a third more than its budget is an error.
 test:
 	$(PYTHON) python/tools/steps.py install lint test-rust test-python
+
+# While you work: format, lint, types and tests of what changed since this branch left main (BASE=HEAD: since the last
+# commit). It builds nothing anew, so Python's tests see the core of the last `make install`.
+check:
+	@test -e $(VENV)/.installed || $(MAKE) install
+	$(BIN)/python python/tools/check.py $(BASE)
 
 install: $(VENV)/.installed
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from in_process import in_process
 
 from windtunnel import RunResult, Scenario
 
@@ -52,8 +53,8 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 #: The files that take longest. They come first, so that no process works on one while the other has nothing to do.
 LONGEST = (
-    "test_instructions.py", "test_rust_plugin.py", "test_golden.py", "test_sweep.py", "test_search.py",
-    "test_hostile_files.py", "test_attacks.py", "test_cli.py", "test_evaluate.py", "test_bench.py",
+    "test_instructions.py", "test_rust_plugin.py", "test_attacks.py", "test_shell.py", "test_sweep.py",
+    "test_papers_aimd.py", "test_bench.py", "test_golden.py", "test_measured.py", "test_captures.py", "test_search.py",
 )  # fmt: skip
 
 
@@ -75,8 +76,23 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    """Runs ``windtunnel ARGUMENTS`` in the test's own folder and returns what it printed."""
+def cli(tmp_path: Path, shell: Cli) -> Cli:
+    """Runs ``windtunnel ARGUMENTS`` in the test's own folder, and returns what it printed. Only what would stay behind
+    in this process has one of its own: a plugin.
+    """
+
+    def run(*arguments: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        words = list(map(str, arguments))
+        if "--plugin" in words:
+            return shell(*words, cwd=cwd)
+        return in_process(words, cwd=cwd, env=environment())
+
+    return run
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Cli:
+    """The same in a process of its own, as a user's shell starts it; ``options`` are those of `subprocess.run`."""
 
     def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, *PROGRAM, *map(str, arguments)]

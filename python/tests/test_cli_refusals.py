@@ -189,11 +189,11 @@ def test_a_file_to_write_with_too_long_a_name(cli: Cli, folder: Path, tmp_path: 
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_stdout_on_a_full_disk(cli: Cli, scenario: Path) -> None:
+def test_stdout_on_a_full_disk(shell: Cli, scenario: Path) -> None:
     """`windtunnel ... > file` on a full disk gives one message."""
     for arguments in (["run", scenario, "--json"], ["list"], ["schema"], ["check", scenario]):
         with Path("/dev/full").open("w", encoding="utf-8") as full:
-            done = cli(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+            done = shell(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
         assert done.returncode == 2
         assert done.stderr == "error: standard output cannot be written: the disk is full\n"
 

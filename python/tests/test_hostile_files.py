@@ -88,7 +88,7 @@ def test_a_pipe_as_a_trace(cli: Cli, tmp_path: Path) -> None:
     """A pipe is refused at once: opening it would wait for a writer."""
     file = traced(tmp_path, "pipe")
     os.mkfifo(file.parent / "pipe")
-    done = cli("check", file, timeout=20)
+    done = cli("check", file)
     assert done.returncode == 2
     assert "a regular file; this is a pipe or a device" in done.stderr
 
@@ -134,20 +134,20 @@ def test_terminal_escapes(cli: Cli, tmp_path: Path) -> None:
     assert r"`x\nerror: forged \u{1b}[31m` is not a unit" in done.stderr
 
 
-def test_a_scenario_from_a_pipe(cli: Cli, tmp_path: Path) -> None:
+def test_a_scenario_from_a_pipe(shell: Cli, tmp_path: Path) -> None:
     """A scenario can come through a pipe, as in ``windtunnel check <(...)``; the files that it names are in the current
     folder.
     """
     (tmp_path / "up.trace").write_text("1\n2\n", encoding="utf-8")
-    done = cli("check", "/dev/stdin", input=TRACED % "up.trace")
+    done = shell("check", "/dev/stdin", input=TRACED % "up.trace")
     assert done.returncode == 0, done.stderr
     assert "error" not in done.stderr
 
 
-def test_a_pipe_without_end(cli: Cli) -> None:
+def test_a_pipe_without_end(shell: Cli) -> None:
     """No more is read than the size that a scenario may have."""
     with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless:
-        done = cli("check", "/dev/stdin", stdin=endless.stdout, timeout=20)
+        done = shell("check", "/dev/stdin", stdin=endless.stdout, timeout=20)
         endless.terminate()
     assert done.returncode == 2
     assert "too large for a scenario file" in done.stderr
@@ -183,7 +183,7 @@ def test_what_is_no_file_is_refused(cli: Cli, tmp_path: Path, scenario: Path, co
     os.mkfifo(tmp_path / "pipe")
     before = snapshot(tmp_path)
     for name, what in (("pipe", "is a pipe"), ("/dev/zero", "is a device")):
-        done = cli(*command.split(), name, timeout=60)
+        done = cli(*command.split(), name)
         refused(done, f"error: {name}: {what}; a regular file is needed, or - for the standard input")
     assert snapshot(tmp_path) == before
 
@@ -194,18 +194,18 @@ def test_folders_with_pipes(cli: Cli, tmp_path: Path) -> None:
         (tmp_path / name.partition(".")[0]).mkdir()
         os.mkfifo(tmp_path / name.partition(".")[0] / name)
     for command in ("plot summary", "export summary --csv x", "explain summary", "compare campaign campaign"):
-        refused(cli(*command.split(), timeout=60), "is not a")
+        refused(cli(*command.split()), "is not a")
     for out in ("campaign", "hunt", "tune"):
-        refused(cli("plot", out, timeout=60), "is not a result folder")
+        refused(cli("plot", out), "is not a result folder")
 
 
-def test_a_capture_from_a_stream(cli: Cli) -> None:
+def test_a_capture_from_a_stream(shell: Cli) -> None:
     """`tcpdump -w - | windtunnel explain -`, and what a shell makes of ``<(command)``."""
     capture = CAPTURES / "reno-at-sender.pcap"
-    whole = cli("explain", capture)
+    whole = shell("explain", capture)
     for name in ("-", "/dev/stdin", "/dev/fd/0"):
         with subprocess.Popen(["cat", capture], stdout=subprocess.PIPE) as source:
-            done = cli("explain", name, stdin=source.stdout)
+            done = shell("explain", name, stdin=source.stdout)
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines()[1:] == whole.stdout.splitlines()[1:]
 
@@ -337,7 +337,7 @@ def test_other_names_of_scenarios(cli: Cli, tmp_path: Path, command: str, text: 
             os.mkfifo(file.parent / name)
         if name == "circle.toml":
             (file.parent / name).symlink_to(name)
-        refused = cli(command, file, "--dry-run", timeout=60)
+        refused = cli(command, file, "--dry-run")
         assert refused.returncode == 2 and words in refused.stderr, refused.stderr
 
 

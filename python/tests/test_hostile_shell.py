@@ -127,19 +127,19 @@ def test_a_terminal_gets_documents_escaped(hostile: Path, monkeypatch: pytest.Mo
     assert tomllib.loads(shown) == tomllib.loads(text)
 
 
-def test_a_stream_without_unicode(cli: Cli, hostile: Path, tmp_path: Path) -> None:
+def test_a_stream_without_unicode(shell: Cli, hostile: Path, tmp_path: Path) -> None:
     """On an ASCII stdout, characters appear as numbers and tables in ASCII; JSON and TOML read back. The backend of
     Matplotlib has no effect.
     """
     env = {**environment(), "PYTHONIOENCODING": "ascii", "MPLBACKEND": "nonsense"}
-    done = cli("run", hostile.name, "--figures", "--out", "o", env=env)
+    done = shell("run", hostile.name, "--figures", "--out", "o", env=env)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.isascii()
     assert r"caf\u00e9" in done.stdout
     assert (tmp_path / "o" / "figure.png").exists()
-    assert json.loads(cli("run", hostile.name, "--json", env=env).stdout)["meta"]["title"] == TITLE
-    assert tomllib.loads(cli("check", hostile.name, env=env).stdout)["flow"][1]["name"] == "caf\xe9"
-    listed = cli("list", "controllers", "cubic", env=env)
+    assert json.loads(shell("run", hostile.name, "--json", env=env).stdout)["meta"]["title"] == TITLE
+    assert tomllib.loads(shell("check", hostile.name, env=env).stdout)["flow"][1]["name"] == "caf\xe9"
+    listed = shell("list", "controllers", "cubic", env=env)
     assert (listed.returncode, listed.stderr) == (0, "")
     assert listed.stdout.isascii()
 
@@ -159,17 +159,17 @@ def test_closed_streams(hostile: Path, tmp_path: Path, redirection: str, code: i
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_help_on_a_full_disk(cli: Cli) -> None:
+def test_help_on_a_full_disk(shell: Cli) -> None:
     """Printing can also fail while the command line is read."""
     for option in ("--help", "--version"):
         with Path("/dev/full").open("w", encoding="utf-8") as full:
-            done = cli(option, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+            done = shell(option, capture_output=False, stdout=full, stderr=subprocess.PIPE)
         assert done.returncode == 2
         assert done.stderr == "error: standard output cannot be written: the disk is full\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of address space")
-def test_little_memory_leaves_nothing(cli: Cli, hostile: Path, tmp_path: Path) -> None:
+def test_little_memory_leaves_nothing(shell: Cli, hostile: Path, tmp_path: Path) -> None:
     """400 MB of address space are too little for the libraries that draw figures: there is a message, and nothing
     half-written.
     """
@@ -178,7 +178,7 @@ def test_little_memory_leaves_nothing(cli: Cli, hostile: Path, tmp_path: Path) -
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (400_000 * 1024, resource.RLIM_INFINITY))
 
-    done = cli("run", hostile.name, "--out", "o", preexec_fn=limit)
+    done = shell("run", hostile.name, "--out", "o", preexec_fn=limit)
     assert "Traceback" not in done.stderr
     left = {p.name for p in tmp_path.iterdir()} - {hostile.name}
     assert (done.returncode, left) in ((0, {"o"}), (1, set()))

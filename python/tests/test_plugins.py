@@ -391,12 +391,12 @@ class TestFailures:
         with pytest.raises(TypeError, match="Control"):
             dumbbell("test-wrong").run()
 
-    def test_no_answer_names_controller_and_file(self, tmp_path: Path, cli: Cli) -> None:
+    def test_no_answer_names_controller_and_file(self, tmp_path: Path, shell: Cli) -> None:
         """A ``control()`` without ``return`` is the plug-in's fault, and the message says whose."""
         text = FAILING.replace("return wt.Control(self.cwnd)", "wt.Control(self.cwnd)")
         (tmp_path / "silent.py").write_text(text, encoding="utf-8")
         (tmp_path / "s.toml").write_text(dumbbell("failing").to_toml(), encoding="utf-8")
-        run = cli("run", "s.toml", "--plugin", "silent.py", "--out", "out")
+        run = shell("run", "s.toml", "--plugin", "silent.py", "--out", "out")
         assert run.returncode == 1
         assert "controller `failing` (class Failing in silent.py): control() returned None" in run.stderr
 
@@ -409,23 +409,23 @@ class TestFailures:
             "FileNotFoundError(2, 'mine', 'x')",
         ],
     )
-    def test_a_plugins_error_is_not_the_users(self, raised: str, tmp_path: Path, cli: Cli) -> None:
+    def test_a_plugins_error_is_not_the_users(self, raised: str, tmp_path: Path, shell: Cli) -> None:
         """What would be taken for wrong input or for a lack of memory names the plug-in, and the exit code is that of a
         failed run.
         """
         (tmp_path / "failing.py").write_text(FAILING.replace('KeyError("the cause")', raised), encoding="utf-8")
         (tmp_path / "s.toml").write_text(dumbbell("failing").to_toml(), encoding="utf-8")
-        run = cli("run", "s.toml", "--plugin", "failing.py", "--out", "out")
+        run = shell("run", "s.toml", "--plugin", "failing.py", "--out", "out")
         assert run.returncode == 1, run.stderr
         assert "the run failed: controller `failing` (class Failing in failing.py): " in run.stderr
         assert "mine" in run.stderr and 'failing.py", line 8, in on_ack' in run.stderr
         assert "less, or at longer intervals" not in run.stderr
 
-    def test_on_the_command_line(self, tmp_path: Path, cli: Cli) -> None:
+    def test_on_the_command_line(self, tmp_path: Path, shell: Cli) -> None:
         """Exit code 1 with the traceback of the class's own code; nothing is written."""
         (tmp_path / "failing.py").write_text(FAILING, encoding="utf-8")
         (tmp_path / "s.toml").write_text(dumbbell("failing").to_toml(), encoding="utf-8")
-        run = cli("run", "s.toml", "--plugin", "failing.py", "--out", "out")
+        run = shell("run", "s.toml", "--plugin", "failing.py", "--out", "out")
         assert run.returncode == 1, run.stderr
         assert (
             "the run failed: KeyError: 'the cause', in controller `failing` (class Failing in failing.py)" in run.stderr
@@ -452,14 +452,14 @@ class TestFailures:
             wt.load_plugin(file)
 
 
-def test_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
+def test_on_the_command_line(tmp_path: Path, shell: Cli) -> None:
     """Check, list and run know the plugin; summary, page and summary.json say that the run holds foreign code."""
     plugin = ("--plugin", str(EXAMPLE / "delay_aimd.py"))
     file = str(EXAMPLE / "delay_aimd.toml")
-    assert cli("check", file).returncode == 2
-    assert 'kind = "delay-aimd"' in cli("check", file, *plugin).stdout
-    assert "10 ms" in cli("list", "delay-aimd", *plugin).stdout
-    run = cli("run", file, *plugin, "--set", "duration=11 s", "--out", "out")
+    assert shell("check", file).returncode == 2
+    assert 'kind = "delay-aimd"' in shell("check", file, *plugin).stdout
+    assert "10 ms" in shell("list", "delay-aimd", *plugin).stdout
+    run = shell("run", file, *plugin, "--set", "duration=11 s", "--out", "out")
     assert run.returncode == 0, run.stderr
     assert "foreign code: controller delay-aimd" in run.stdout
     assert "foreign code: controller delay-aimd" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
@@ -470,7 +470,7 @@ def test_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
     assert sha256 in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
-def test_in_a_suite_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
+def test_in_a_suite_on_the_command_line(tmp_path: Path, shell: Cli) -> None:
     """A document's experiment can run with another controller; terminal, page and rows.json name the foreign code and
     the changes.
 
@@ -478,7 +478,7 @@ def test_in_a_suite_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
     """
     plugin = ("--plugin", str(EXAMPLE / "delay_aimd.py"))
     changes = ("--set", "flow.0.cc=delay-aimd", "--set", "duration=1 s")
-    done = cli("reproduce", "mds", "--only", "fig2", *plugin, *changes, "--out", "out")
+    done = shell("reproduce", "mds", "--only", "fig2", *plugin, *changes, "--out", "out")
     assert done.returncode == 0, done.stderr
     facts = ["foreign code: controller delay-aimd", "changed in every scenario: duration=1 s"]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
@@ -487,7 +487,7 @@ def test_in_a_suite_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
     assert document["foreign"] == ["controller delay-aimd"]
     assert document["settings"] == ["flow.0.cc=delay-aimd", "duration=1 s"]
     assert all(run["foreign"] == document["foreign"] and not run["error"] for run in document["runs"])
-    refused = cli("reproduce", "mds", "--only", "fig2", "--set", "flow.0.cc=delay-aimd", "--out", "no")
+    refused = shell("reproduce", "mds", "--only", "fig2", "--set", "flow.0.cc=delay-aimd", "--out", "no")
     assert (refused.returncode, "delay-aimd" in refused.stderr) == (2, True)
     assert not (tmp_path / "no").exists()
 

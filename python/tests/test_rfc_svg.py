@@ -89,11 +89,19 @@ def figures() -> dict[str, Figure]:
     }
 
 
+@pytest.fixture(scope="module")
+def files(figures: dict[str, Figure], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The figures, written for RFCs."""
+    folder = tmp_path_factory.mktemp("files")
+    for name, figure in figures.items():
+        write_figure(figure, folder / f"{name}.svg", "rfc-svg")
+    return {name: folder / f"{name}.svg" for name in figures}
+
+
 @pytest.mark.parametrize("name", ["usual", "every", "flent", "empty"])
-def test_figures_for_rfcs_keep_to_the_profile(figures: dict[str, Figure], name: str, tmp_path: Path) -> None:
+def test_figures_for_rfcs_keep_to_the_profile(files: dict[str, Path], name: str) -> None:
     """No element, attribute, colour or font that RFC 7996 does not have; titles are text, whatever is in them."""
-    file = tmp_path / "figure.svg"
-    write_figure(figures[name], file, "rfc-svg")
+    file = files[name]
     assert faults(file) == []
     texts = [element.text for element in ElementTree.parse(file).iter(f"{SVG}text")]
     if name in ("usual", "every"):
@@ -111,11 +119,9 @@ def test_the_check_refuses_other_svg(figures: dict[str, Figure], tmp_path: Path)
     assert {f"<{SVG}clipPath>", f"<{SVG}style>", "<path style>"} <= found
 
 
-def test_lines_keep_their_dashes_and_stay_in_their_panels(figures: dict[str, Figure], tmp_path: Path) -> None:
+def test_lines_keep_their_dashes_and_stay_in_their_panels(files: dict[str, Path]) -> None:
     """Eight flows are told apart by markers, and the last two by dashes as well; no coordinate is off the page."""
-    file = tmp_path / "figure.svg"
-    write_figure(figures["every"], file, "rfc-svg")
-    root = ElementTree.parse(file).getroot()
+    root = ElementTree.parse(files["every"]).getroot()
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     for path in root.iter(f"{SVG}path"):
         for x, y in re.findall(r"[ML](-?[\d.]+) (-?[\d.]+)", path.attrib["d"]):

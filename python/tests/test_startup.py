@@ -14,7 +14,7 @@ import pytest
 from conftest import environment
 
 #: Libraries that take a tenth of a second or more to load.
-HEAVY = {"matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "jinja2", "IPython"}
+HEAVY = {"matplotlib", "numpy", "scipy", "PIL", "pandas", "polars", "pyarrow", "rich", "jinja2", "IPython", "optuna"}
 
 #: Runs a command in this interpreter, and prints the modules that it imported.
 PROGRAM = """

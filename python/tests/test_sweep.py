@@ -130,9 +130,9 @@ def test_dry_run(cli: Cli, file: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
-def test_options(cli: Cli, file: Path, tmp_path: Path) -> None:
+def test_options(cli: Cli, shell: Cli, file: Path, tmp_path: Path) -> None:
     """--only, --set, the standard input, --force, and what excludes each other."""
-    done = cli("sweep", "-", "--out", "x", "--only", "flow.a.cc=cubic", "--set", "duration=0.5 s", input=FILE)
+    done = shell("sweep", "-", "--out", "x", "--only", "flow.a.cc=cubic", "--set", "duration=0.5 s", input=FILE)
     assert done.returncode == 0, done.stderr
     found = load(tmp_path / "x")
     assert found.runs.num_rows == 9 and set(found.runs["flow.a.cc"].to_pylist()) == {"cubic"}

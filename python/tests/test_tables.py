@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from html import unescape
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import environment
 
 import windtunnel as wt
 from windtunnel import arrow, notebook
@@ -109,41 +107,3 @@ def test_a_page_in_a_notebook(mixed: wt.RunResult, tmp_path: Path, monkeypatch: 
     assert unescape(found[1]) == page
     monkeypatch.setattr(notebook, "LARGEST_PAGE", 1000)
     assert "too much for a notebook" in mixed._repr_html_()
-
-
-#: What users write; the type checker must accept it.
-ACCEPTED = """
-import windtunnel as wt
-
-result = wt.load("run")
-flows = result.tables["flows"]
-half = flows["cwnd_bytes"] / 2e3 * flows["throughput_mbps"]
-late = flows["cwnd_bytes"][flows["time_s"] > 1.0].mean()
-frame: object = flows.to_polars().filter(flows.to_polars()["flow"] == 0)
-rows: int = flows.rows
-picture = result.plot(["cwnd"], span=(1, 2))
-picture.savefig("cwnd.pdf")
-"""
-#: What it must refuse, with the lines of its complaints.
-REFUSED = """
-import windtunnel as wt
-
-result = wt.load("run")
-result.tables["flows"].rows + "x"
-result.tables["flows"].to_padnas()
-result.plot(panles=["cwnd"])
-wt.Scenario(duration=30, flows=[])
-"""
-
-
-def test_tables_are_typed(tmp_path: Path) -> None:
-    """A strict type checker, run as by a user of the installed package, knows tables and their methods."""
-    (tmp_path / "accepted.py").write_text(ACCEPTED)
-    (tmp_path / "refused.py").write_text(REFUSED)
-    source = str(Path(wt.__file__).parents[1])
-    command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "accepted.py", "refused.py"]
-    env = {**environment(), "MYPYPATH": source}
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-    wrong = re.findall(r"^(\w+)\.py:(\d+): error", done.stdout, re.MULTILINE)
-    assert wrong == [("refused", str(line)) for line in (5, 6, 7, 8)], done.stdout + done.stderr
-    assert (Path(wt.__file__).parent / "py.typed").exists()

@@ -32,6 +32,30 @@ wt.Scenario(
 )
 """
 
+#: What users write; the type checker must accept it.
+ACCEPTED = """
+import windtunnel as wt
+
+result = wt.load("run")
+flows = result.tables["flows"]
+half = flows["cwnd_bytes"] / 2e3 * flows["throughput_mbps"]
+late = flows["cwnd_bytes"][flows["time_s"] > 1.0].mean()
+frame: object = flows.to_polars().filter(flows.to_polars()["flow"] == 0)
+rows: int = flows.rows
+picture = result.plot(["cwnd"], span=(1, 2))
+picture.savefig("cwnd.pdf")
+"""
+#: What it must refuse, with the lines of its complaints.
+REFUSED = """
+import windtunnel as wt
+
+result = wt.load("run")
+result.tables["flows"].rows + "x"
+result.tables["flows"].to_padnas()
+result.plot(panles=["cwnd"])
+wt.Scenario(duration=30, flows=[])
+"""
+
 
 def test_types_follow_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     """``scenario_types.py`` equals what its generator makes from the core's schema, except for formatting."""
@@ -52,17 +76,41 @@ def test_every_key_has_an_argument() -> None:
     assert {plural.get(key, key) for key in keys} <= arguments
 
 
-def test_what_the_documents_show_is_typed(tmp_path: Path) -> None:
-    """The type checker accepts every Python snippet of the README, the tutorial and the how-to pages, and keys that
-    documents show in scenario files.
+#: Python snippets of the README, the tutorial and the how-to pages, by the page and their number there.
+SNIPPETS = {
+    f"{page.parent.name}_{page.stem}_{number}".replace("-", "_"): snippet
+    for page in (REPOSITORY / "README.md", *REPOSITORY.glob("docs/tutorial/*.md"), *REPOSITORY.glob("docs/how-to/*.md"))
+    for number, snippet in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+}
+
+
+@pytest.fixture(scope="module")
+def complaints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
+    """The lines that a strict type checker refuses, by the file's name. It starts once for all files, with the cache of
+    `make lint`.
     """
-    pages = [REPOSITORY / "README.md", *REPOSITORY.glob("docs/tutorial/*.md"), *REPOSITORY.glob("docs/how-to/*.md")]
-    snippets = [s for page in sorted(pages) for s in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)]
-    assert snippets
-    files = [tmp_path / f"snippet_{i}.py" for i in range(len(snippets) + 1)]
-    for file, text in zip(files, [*snippets, SHOWN], strict=True):
-        file.write_text(text)
-    exec(compile(SHOWN, "shown", "exec"), {})
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), *map(str, files)]
+    folder = tmp_path_factory.mktemp("typed")
+    texts = {**SNIPPETS, "shown": SHOWN, "accepted": ACCEPTED, "refused": REFUSED}
+    files = [folder / f"{name}.py" for name in texts]
+    for file, text in zip(files, texts.values(), strict=True):
+        file.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", *map(str, files)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
+    complaints: dict[str, list[int]] = {}
+    for file, line in re.findall(r"^(.+)\.py:(\d+): error", done.stdout, re.MULTILINE):
+        complaints.setdefault(Path(file).name, []).append(int(line))
+    return complaints
+
+
+def test_what_the_documents_show_is_typed(complaints: dict[str, list[int]]) -> None:
+    """The type checker accepts every Python snippet of the documents, and keys that they show in scenario files."""
+    assert SNIPPETS
+    exec(compile(SHOWN, "shown", "exec"), {})
+    assert not complaints.keys() & {"shown", *SNIPPETS}, complaints
+
+
+def test_tables_are_typed(complaints: dict[str, list[int]]) -> None:
+    """It knows tables and their methods, and finds nothing in the package itself."""
+    assert complaints == {"refused": [5, 6, 7, 8]}
+    assert (Path(wt.__file__).parent / "py.typed").exists()

@@ -1,6 +1,9 @@
 """Run targets of the Makefile one after the other, and say how long each took: ``python python/tools/steps.py lint``.
 
-Ends with a table of seconds by the wall and of CPU time, and stops at the first target that fails.
+Ends with a table of seconds by the wall and of CPU time, and stops at the first target that fails. A target that takes
+a third more CPU time than its budget fails, too, after all have run: tests become slow by a second here and a second
+there, which is not noticed otherwise. Budgets are those of one machine; how fast another one is, a short calculation
+tells.
 """
 
 from __future__ import annotations
@@ -9,16 +12,35 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+#: CPU seconds that targets may take, with nothing left to build. `install` has none: it takes minutes, or nothing.
+BUDGETS = {"lint": 200.0, "test-rust": 600.0, "test-python": 600.0}
+#: CPU seconds of `calibrate` on the machine of the budgets: an Intel Xeon at 2.5 GHz, CPython 3.11.
+REFERENCE_S = 0.16
+#: By how much a step may exceed its budget: CPU time varies with what else the machine does.
+SLACK = 1 / 3
 
 
 @dataclass(frozen=True)
 class Step:
-    """A target, and the seconds that it took: by the wall, and of CPU time in all processes."""
+    """A target, the seconds that it took (by the wall, and of CPU time in all processes), and its budget here."""
 
     name: str
     wall_s: float
     cpu_s: float
+    budget_s: float | None = None
+
+    @property
+    def excess(self) -> str | None:
+        """What to say if it took too long."""
+        if self.budget_s is None or self.cpu_s <= self.budget_s * (1 + SLACK):
+            return None
+        more = round(100 * (self.cpu_s / self.budget_s - 1))
+        return (
+            f"{self.name} took {self.cpu_s:.0f} s of CPU time, {more} % more than its budget of {self.budget_s:.0f} s"
+        )
 
 
 def run(name: str) -> tuple[Step, int]:
@@ -34,29 +56,57 @@ def _cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def calibrate() -> float:
+    """CPU seconds of a fixed calculation: the median of five, as other processes may disturb some."""
+    return sorted(_calculation() for _ in range(5))[2]
+
+
+def _calculation() -> float:
+    began, total = time.process_time(), 0
+    for n in range(1_500_000):
+        total += n * n % 7
+    return time.process_time() - began
+
+
 def table(steps: list[Step]) -> str:
     """The steps, and their sum."""
     total = Step("all", sum(s.wall_s for s in steps), sum(s.cpu_s for s in steps))
-    lines = [f"{'step':<14}{'seconds':>9}{'CPU':>9}"]
-    lines += [f"{s.name:<14}{s.wall_s:>9.0f}{s.cpu_s:>9.0f}" for s in [*steps, total]]
+    lines = [f"{'step':<14}{'seconds':>9}{'CPU':>9}{'budget':>9}"]
+    for step in (*steps, total):
+        budget = "" if step.budget_s is None else f"{step.budget_s:>9.0f}"
+        lines.append(f"{step.name:<14}{step.wall_s:>9.0f}{step.cpu_s:>9.0f}{budget}")
     return "\n".join(lines)
 
 
-def main(names: list[str]) -> int:
-    """Run the targets; returns the exit code of the last one."""
+def main(
+    names: list[str],
+    *,
+    run: Callable[[str], tuple[Step, int]] = run,
+    calibrate: Callable[[], float] = calibrate,
+    budgets: Mapping[str, float] = BUDGETS,
+) -> int:
+    """Run the targets; returns the exit code of the one that failed, or 1 if a step was too slow."""
     steps: list[Step] = []
     code = 0
     try:
         for name in names:
+            budget = budgets.get(name)
+            before = calibrate() if budget is not None else 0.0
             step, code = run(name)
-            steps.append(step)
+            if budget is not None:
+                # A machine that others use, too, is slower for a while: before and after count alike.
+                budget *= (before + calibrate()) / 2 / REFERENCE_S
+            steps.append(Step(name, step.wall_s, step.cpu_s, budget))
             if code:
                 break
     except KeyboardInterrupt:
         return 130
     finally:
         print(table(steps))
-    return code
+    late = [step.excess for step in steps if step.excess is not None]
+    for excess in late:
+        print(f"error: {excess}", file=sys.stderr)
+    return code or int(bool(late))
 
 
 if __name__ == "__main__":

@@ -111,8 +111,8 @@ def _indented(what: Text | Table, console: Console) -> None:
 
     with console.capture() as capture:
         console.print(what, width=max(20, console.width - len(_INDENT)))
-    for line in capture.get().splitlines():
-        console.print(Text.from_ansi(_INDENT + line.rstrip()), no_wrap=True, crop=False, overflow="ignore")
+    text = "\n".join(_INDENT + line.rstrip() for line in capture.get().splitlines())
+    console.print(Text.from_ansi(text), no_wrap=True, crop=False, overflow="ignore")
 
 
 def _parameters(parameters: Sequence[Entry]) -> Table:
