@@ -5,7 +5,7 @@
 //! is `(alpha / (beta p))^(1 / (k + l + 1))` where a loss takes little. With k + l = 1 it falls with the square root of the
 //! loss rate, as Reno's does: these are friendly to Reno, but smoother, since a loss takes less of a large window.
 //!
-//! - *SQRT* has k = l = 1/2, *IIAD* (inverse increase, additive decrease) k = 1, l = 0.
+//! - *SQRT* has k = l = 1/2, *IIAD* (inverse increase, cong_avoid_ai decrease) k = 1, l = 0.
 //! - alpha is 1 and beta 2/3: then the mean window `sqrt(alpha / (beta p))` is Reno's, `sqrt(3 / (2 p))`.
 //!
 //! The window is real-valued: each acknowledged segment adds `alpha / W^(k + 1)`.
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Bytes;
 
-use super::{Avoidance, AvoidanceParams, Window};
+use super::{Avoidance, AvoidanceParams, Unit, Window};
 use crate::check;
 use crate::controller::CongestionControl;
 use crate::sample::{AckSample, PathView};
@@ -132,7 +132,7 @@ member!(
 member!(
     IiadParams,
     "iiad",
-    "Binomial with k = 1, l = 0: inverse increase, additive decrease",
+    "Binomial with k = 1, l = 0: inverse increase, cong_avoid_ai decrease",
     1.0,
     0.0,
     "Parameters of IIAD."
@@ -161,23 +161,19 @@ impl Binomial {
 }
 
 impl Avoidance for Binomial {
+    const UNIT: Unit = Unit::BytesDelivered;
+
     fn md(&self) -> f64 {
         self.md
     }
 
-    fn answering(&mut self, window: &Window, path: &PathView) {
+    fn congestion_event(&mut self, window: &Window, path: &PathView) {
         self.md = self.share_left(window.cwnd.as_f64() / path.mss.as_f64());
-    }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
     }
 
     fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
         self.fraction = Fraction::default();
     }
-
-    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
 
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
         if ack.ecn.any() {

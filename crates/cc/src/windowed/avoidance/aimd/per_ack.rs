@@ -11,7 +11,7 @@ use windtunnel_units::Bytes;
 
 use super::{AimdGrowth, AimdParams};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::Avoidance;
+use crate::windowed::avoidance::{Avoidance, Unit};
 use crate::windowed::carry::Fraction;
 
 /// AIMD's growth with each ACK.
@@ -33,19 +33,15 @@ impl AimdPerAck {
 }
 
 impl Avoidance for AimdPerAck {
+    const UNIT: Unit = Unit::BytesDelivered;
+
     fn md(&self) -> f64 {
         self.b
-    }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
     }
 
     fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
         self.fraction = Fraction::default();
     }
-
-    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
 
     fn grow(&mut self, cwnd: Bytes, _amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
         if ack.ecn.any() {

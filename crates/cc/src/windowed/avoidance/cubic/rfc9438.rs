@@ -19,7 +19,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use super::{CubicParams, RFC_BETA, RFC_C, friendly_increase, time_to_plateau};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::{Avoidance, Window};
+use crate::windowed::avoidance::{Avoidance, Unit, Window};
 use crate::windowed::carry::Fraction;
 
 /// RFC 9438's growth.
@@ -103,12 +103,10 @@ impl CubicRfc {
 }
 
 impl Avoidance for CubicRfc {
+    const UNIT: Unit = Unit::BytesDelivered;
+
     fn md(&self) -> f64 {
         self.beta
-    }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
     }
 
     fn begin(&mut self, cwnd: Bytes, path: &PathView) {
@@ -124,6 +122,10 @@ impl Avoidance for CubicRfc {
         self.vars.cwnd_prior = w;
         self.vars.epoch = None;
         self.vars.fraction = Fraction::default();
+    }
+
+    fn scaled(&mut self, before: Bytes, after: Bytes, path: &PathView) {
+        self.decreased(before, after, self.md(), path);
     }
 
     /// The plateau moves to the present: to the curve, or to the window if that is lower. The Reno-friendly estimate goes on from
