@@ -120,7 +120,7 @@ impl AvoidanceParams for CompoundParams {
 /// The part of the packets queued at a loss that gamma aims at.
 const AIM: f64 = 0.75;
 
-/// Compound TCP. Round trips are in seconds, windows in segments.
+/// Compound TCP (draft-sridharan-tcpm-ctcp-02). Round trips are in seconds, windows in segments.
 #[derive(Clone, Debug)]
 struct Compound {
     params: CompoundParams,

@@ -122,8 +122,9 @@ impl AvoidanceParams for HighspeedParams {
 /// `HighSpeed` TCP's growth.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Highspeed {
-    /// The present row. The increase is one segment more.
+    /// The present row of the table (RFC 3649 appendix B). The increase is one segment more.
     row: usize,
+    /// Growth too small for a segment (RFC 3649 section 5: `a(w) / w` with each ACK).
     cwnd_cnt: CwndCnt,
 }
 

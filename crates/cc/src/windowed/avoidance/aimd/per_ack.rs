@@ -19,8 +19,9 @@ use crate::windowed::carry::Fraction;
 pub(crate) struct AimdPerAck {
     a: f64,
     b: f64,
-    /// The additional fraction of a segment that each ACK adds.
+    /// The additional fraction of a segment that each ACK adds (RFC 2525 section 2.6).
     extra: f64,
+    /// What the bytes of cwnd lack of the sum of all increases (RFC 5681 section 3.1, equation 3).
     fraction: Fraction,
 }
 

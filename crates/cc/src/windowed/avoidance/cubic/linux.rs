@@ -50,22 +50,23 @@ pub(crate) struct CubicLinux {
     vars: CubicVars,
 }
 
-/// Windows in segments, times in ticks.
+/// Windows in segments, times in ticks. The sections are those of RFC 9438.
 #[derive(Clone, Debug, Default)]
 struct CubicVars {
-    /// The tick at which the epoch started; none before its first growth.
+    /// The tick at which the epoch started (section 4.1.2); none before its first growth.
     epoch_start: Option<u64>,
-    /// The window at the last response, reduced by fast convergence; zero before the first response.
+    /// `W_max`: the window at the last response, reduced by fast convergence (sections 4.1.2 and 4.7); zero before the first
+    /// response.
     last_max_cwnd: u64,
-    /// The plateau of this epoch.
+    /// The plateau of this epoch (section 4.2).
     origin_point: u64,
-    /// The time from the epoch's start to the plateau, in 1024ths of a second.
+    /// The time from the epoch's start to the plateau, in 1024ths of a second (section 4.2).
     k: u64,
-    /// The Reno-friendly estimate.
+    /// The Reno-friendly estimate (section 4.3).
     w_est: u64,
     /// Acknowledged segments that the estimate has not used yet.
     ack_cnt: u64,
-    /// The cubic one minimum round trip ahead, at the last computation.
+    /// The cubic one minimum round trip ahead, at the last update (section 4.2).
     target: u64,
     /// Segments that must be acknowledged for the window to grow by one.
     cnt: u64,

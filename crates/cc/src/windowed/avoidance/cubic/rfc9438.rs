@@ -30,7 +30,7 @@ pub(crate) struct CubicRfc {
     fast_convergence: bool,
     tcp_friendliness: bool,
     grow_on_marked: bool,
-    /// The alpha used below `cwnd_prior`.
+    /// `alpha_cubic` below `cwnd_prior` (section 4.3).
     alpha: f64,
     vars: CubicVars,
 }
@@ -38,24 +38,27 @@ pub(crate) struct CubicRfc {
 /// Windows in segments, times in seconds.
 #[derive(Clone, Debug, Default)]
 struct CubicVars {
+    /// None before the first growth after a response (section 4.2).
     epoch: Option<Epoch>,
-    /// The plateau: the window at the last response, reduced by fast convergence.
+    /// The plateau: the window at the last response (section 4.1.2), reduced by fast convergence (section 4.7).
     w_max: f64,
-    /// The window just before the last response.
+    /// The window just before the last response (section 4.1.2).
     cwnd_prior: f64,
+    /// What the bytes of cwnd lack of the real-valued window.
     fraction: Fraction,
 }
 
 #[derive(Clone, Debug)]
 struct Epoch {
-    /// When the epoch started, shifted by all time that does not count.
+    /// When the epoch started: `epoch_start` (section 4.1.2), shifted by all time that does not count (section 5.8).
     start: Time,
     /// The last ACK.
     last: Time,
-    /// The time to the plateau.
+    /// The time to the plateau (section 4.2).
     k: f64,
+    /// The Reno-friendly estimate (section 4.3).
     w_est: f64,
-    /// The cubic's value at the last ACK.
+    /// The cubic's value at the last ACK (section 4.2).
     w_cubic: f64,
     /// cwnd as growth left it; a different cwnd shows that something else changed it.
     cwnd: Bytes,
