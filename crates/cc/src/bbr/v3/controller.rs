@@ -60,8 +60,6 @@ pub(super) struct Bbr3 {
     pub(super) has_rtt: bool,
     pub(super) pacing_gain: f64,
     pub(super) cwnd_gain: f64,
-    /// Data sent now are marked as limited by the application (section 5.3.4).
-    pub(super) marks_app_limited: bool,
 
     /// Where the flow is (section 2.7).
     pub(super) mode: Mode,
@@ -101,7 +99,6 @@ impl Bbr3 {
             has_rtt: false,
             pacing_gain: rules.startup_pacing,
             cwnd_gain: rules.startup_cwnd,
-            marks_app_limited: false,
             mode: Mode::Startup,
             exit: None,
             round: Round::default(),
@@ -267,7 +264,7 @@ impl CongestionControl for Bbr3 {
             ssthresh: Bytes::MAX,
             pacing: self.pacing(),
             send_quantum: Some(Bytes::from_f64(self.send_quantum())),
-            app_limited: self.marks_app_limited,
+            app_limited: self.probe_rtt.marks_app_limited,
             phase: if self.mode == Mode::Startup { Phase::SlowStart } else { Phase::CongestionAvoidance },
         }
     }

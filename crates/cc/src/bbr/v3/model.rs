@@ -343,6 +343,8 @@ pub(super) struct ProbeRtt {
     pub(super) done_stamp: Option<Time>,
     /// `probe_rtt_round_done`.
     pub(super) round_done: bool,
+    /// `MarkConnectionAppLimited`: data sent now are marked as limited by the application.
+    pub(super) marks_app_limited: bool,
 }
 
 /// What the sender's loss recovery does, and the window before it (section 5.6.4).

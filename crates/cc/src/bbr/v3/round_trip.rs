@@ -19,7 +19,7 @@ impl Bbr3 {
             self.probe_bw.ack_phase = AckPhase::ProbeStopping;
             self.start_round();
         }
-        self.marks_app_limited = self.mode == Mode::ProbeRtt;
+        self.probe_rtt.marks_app_limited = self.mode == Mode::ProbeRtt;
         if self.mode == Mode::ProbeRtt {
             self.probe_rtt(path);
         }

@@ -5,7 +5,7 @@
 //! is `(alpha / (beta p))^(1 / (k + l + 1))` where a loss takes little. With k + l = 1 it falls with the square root of the
 //! loss rate, as Reno's does: these are friendly to Reno, but smoother, since a loss takes less of a large window.
 //!
-//! - *SQRT* has k = l = 1/2, *IIAD* (inverse increase, cong_avoid_ai decrease) k = 1, l = 0.
+//! - *SQRT* has k = l = 1/2, *IIAD* (inverse increase, additive decrease) k = 1, l = 0.
 //! - alpha is 1 and beta 2/3: then the mean window `sqrt(alpha / (beta p))` is Reno's, `sqrt(3 / (2 p))`.
 //!
 //! The window is real-valued: each acknowledged segment adds `alpha / W^(k + 1)`.
@@ -132,7 +132,7 @@ member!(
 member!(
     IiadParams,
     "iiad",
-    "Binomial with k = 1, l = 0: inverse increase, cong_avoid_ai decrease",
+    "Binomial with k = 1, l = 0: inverse increase, additive decrease",
     1.0,
     0.0,
     "Parameters of IIAD."
