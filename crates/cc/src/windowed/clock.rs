@@ -46,7 +46,7 @@ impl Clock {
         ticks as f64 / self.hz as f64
     }
 
-    /// Returns the number of ticks for which an unchanged window keeps its price (BIC, CUBIC): a 32nd of a second.
+    /// Returns the number of ticks for which an unchanged window keeps its `cnt` (BIC, CUBIC): a 32nd of a second.
     pub(crate) fn steady(self) -> u64 {
         self.hz / 32
     }

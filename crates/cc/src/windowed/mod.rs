@@ -68,7 +68,7 @@ mod carry;
 mod clock;
 mod config;
 mod controller;
-mod credit;
+mod cwnd_cnt;
 mod limiter;
 mod response;
 mod slow_start;
@@ -91,3 +91,6 @@ pub use slow_start::{
     NoSlowStartParams, PacedChirpingParams, Regrowth, SlowStart, SlowStartGrowth, SlowStartParams,
     SlowStartVerdict, StandardParams, leonardo,
 };
+
+// What an avoidance counts: `Avoidance::UNIT`.
+pub use avoidance::Unit;

@@ -51,7 +51,7 @@ impl Bbr3 {
     pub(super) fn hear_echo(&mut self) -> bool {
         let answers = match self.mode {
             Mode::Refill => false,
-            Mode::Up => self.probe_sample,
+            Mode::Up => self.probe_bw.is_sample,
             _ => true,
         };
         self.ce.echoed = answers;
@@ -84,8 +84,8 @@ impl Bbr3 {
         self.note_loss_round();
         self.ce.in_round = true;
         let goes_on = std::mem::replace(&mut self.ce.goes_on, marked >= ack.newly_delivered);
-        self.lost_ranges += u32::from(!goes_on);
-        if let Some(sample) = ack.rate.filter(|_| self.probe_sample) {
+        self.signals.lost_ranges += u32::from(!goes_on);
+        if let Some(sample) = ack.rate.filter(|_| self.probe_bw.is_sample) {
             let in_flight = sample.departure.in_flight.as_f64();
             let at_loss = if self.ce.counted {
                 let lost = (sample.lost + self.marked_as_lost()).as_f64();
@@ -94,7 +94,7 @@ impl Bbr3 {
                 Some(in_flight - marked.as_f64())
             };
             if let Some(at_loss) = at_loss {
-                self.lower_long_term(at_loss, sample.departure.app_limited, path);
+                self.handle_inflight_too_high(at_loss, sample.departure.app_limited, path);
             }
         }
     }

@@ -1,13 +1,13 @@
-//! The state of BBR's third version, and the events that change it.
-//!
-//! Amounts are bytes and rates bytes per second, both real numbers; a bound that does not exist is infinite.
+//! BBR's third version: the events that change its state, in the order of draft-ietf-ccwg-bbr-06 section 5.2.
 
 use windtunnel_algorithm::RandomStream;
-use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
 
-use super::super::max_filter::MaxFilter;
 use super::ce_as_loss::CeAsLoss;
 use super::ecn::{Ecn, EcnRule};
+use super::model::{
+    Bounds, CongestionSignals, ExtraAcked, FullBw, MaxBw, MinRtt, ProbeBw, ProbeRtt, Recovery, Round, Undo,
+};
 use super::rules::Rules;
 use crate::control::{Control, ExitReason, Pacing, Phase};
 use crate::controller::CongestionControl;
@@ -15,7 +15,7 @@ use crate::needs::{Feedback, Needs, PacingNeed};
 use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView, Trigger};
 use crate::state::CaState;
 
-/// The least window, in segments.
+/// The least window in segments: `MinPipeCwnd` (section 2.8).
 const LEAST_SEGMENTS: f64 = 4.0;
 
 /// What BBR does: its number is `mode` in the table `cc`.
@@ -43,114 +43,46 @@ impl Mode {
     }
 }
 
-/// What the ACKs that arrive belong to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AckPhase {
-    Init,
-    Refilling,
-    ProbeStarting,
-    ProbeFeedback,
-    ProbeStopping,
-}
-
-/// What returns if the losses were none.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Undo {
-    /// The bounds before them.
-    pub(super) bounds: Bounds,
-    /// The mode that they ended.
-    pub(super) ended: Option<Mode>,
-}
-
-/// What limits the model.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
-    /// The bandwidth, and what may be in flight, until the next probe.
-    pub(super) bw: f64,
-    pub(super) short: f64,
-    /// What may be in flight in the long term.
-    pub(super) long: f64,
-}
-
-impl Bounds {
-    const NONE: Bounds = Bounds { bw: f64::INFINITY, short: f64::INFINITY, long: f64::INFINITY };
-}
-
 /// BBR, version 3 or 2.
-#[expect(clippy::struct_excessive_bools, reason = "independent facts about the flow")]
 #[derive(Debug)]
 pub(super) struct Bbr3 {
     pub(super) rules: Rules,
     pub(super) mss: f64,
     pub(super) iw: f64,
     pub(super) random: RandomStream,
+    pub(super) delivered: Bytes,
+    /// The sender has had too little to send, so that it may have been idle.
+    pub(super) app_limited: bool,
 
+    /// What is sent (sections 2.4 to 2.6).
     pub(super) cwnd: f64,
     pub(super) pacing_rate: f64,
     pub(super) has_rtt: bool,
     pub(super) pacing_gain: f64,
     pub(super) cwnd_gain: f64,
+
+    /// Where the flow is (section 2.7).
     pub(super) mode: Mode,
     pub(super) exit: Option<ExitReason>,
+    pub(super) round: Round,
+    pub(super) idle_restart: bool,
+    pub(super) drain_start_round: u64,
+    pub(super) full_bw: FullBw,
+    pub(super) probe_bw: ProbeBw,
+    pub(super) probe_rtt: ProbeRtt,
+    pub(super) recovery: Recovery,
 
-    /// The largest delivery rate of this cycle and of the previous one.
-    pub(super) max_bw: [f64; 2],
+    /// The model of the path (sections 2.9 to 2.12 and 2.16).
+    pub(super) max_bw: MaxBw,
+    pub(super) min_rtt: MinRtt,
+    pub(super) extra_acked: ExtraAcked,
     pub(super) bounds: Bounds,
-    /// The largest delivery rate and delivered amount of this loss round.
-    pub(super) bw_latest: f64,
-    pub(super) inflight_latest: f64,
 
-    pub(super) rounds: u64,
-    pub(super) round_start: bool,
-    pub(super) next_round: Bytes,
-    pub(super) loss_round: Bytes,
-    pub(super) loss_round_start: bool,
-    pub(super) loss_in_round: bool,
-    /// Lost ranges in this round, and the end of the last one.
-    pub(super) lost_ranges: u32,
-    pub(super) lost_until: Seq,
+    /// What says that the path is congested (sections 2.10, 2.15 and 3.7).
+    pub(super) signals: CongestionSignals,
     pub(super) undo: Option<Undo>,
     pub(super) ecn: Ecn,
     pub(super) ce: CeAsLoss,
-
-    pub(super) full_bw: f64,
-    pub(super) full_bw_rounds: u32,
-    pub(super) full_bw_now: bool,
-    pub(super) full_bw_reached: bool,
-    pub(super) drain_since: u64,
-
-    pub(super) ack_phase: AckPhase,
-    /// The samples that arrive are those of a probe.
-    pub(super) probe_sample: bool,
-    pub(super) too_high: bool,
-    pub(super) precautionary: bool,
-    pub(super) wait: Duration,
-    pub(super) rounds_since_probe: u64,
-    pub(super) cycle_since: Time,
-    pub(super) up_rounds: u32,
-    pub(super) up_acked: f64,
-    pub(super) acked_per_increase: f64,
-
-    pub(super) extra_acked: MaxFilter<u64>,
-    pub(super) extra_since: Time,
-    pub(super) extra_delivered: f64,
-
-    pub(super) min_rtt: Option<Duration>,
-    pub(super) min_rtt_at: Time,
-    pub(super) probe_rtt_min: Option<Duration>,
-    pub(super) probe_rtt_min_at: Time,
-    pub(super) probe_rtt_until: Option<Time>,
-    pub(super) probe_rtt_round: bool,
-    pub(super) mutes_samples: bool,
-
-    pub(super) state: CaState,
-    /// The round in which the recovery started.
-    pub(super) recovery_round: u64,
-    pub(super) prior_state: CaState,
-    pub(super) prior_cwnd: f64,
-    pub(super) restarting: bool,
-    pub(super) app_limited: bool,
-    pub(super) delivered: Bytes,
 }
 
 impl Bbr3 {
@@ -160,6 +92,8 @@ impl Bbr3 {
             mss: init.mss.as_f64(),
             iw: init.iw.as_f64(),
             random: init.random(),
+            delivered: Bytes::ZERO,
+            app_limited: true,
             cwnd: init.iw.as_f64(),
             pacing_rate: 0.0,
             has_rtt: false,
@@ -167,75 +101,43 @@ impl Bbr3 {
             cwnd_gain: rules.startup_cwnd,
             mode: Mode::Startup,
             exit: None,
-            max_bw: [0.0; 2],
+            round: Round::default(),
+            idle_restart: false,
+            drain_start_round: 0,
+            full_bw: FullBw::default(),
+            probe_bw: ProbeBw::NONE,
+            probe_rtt: ProbeRtt::default(),
+            recovery: Recovery::NONE,
+            max_bw: MaxBw::default(),
+            min_rtt: MinRtt::new(None, Time::ZERO),
+            extra_acked: ExtraAcked::new(),
             bounds: Bounds::NONE,
-            bw_latest: 0.0,
-            inflight_latest: 0.0,
-            rounds: 0,
-            round_start: false,
-            next_round: Bytes::ZERO,
-            loss_round: Bytes::ZERO,
-            loss_round_start: false,
-            loss_in_round: false,
-            lost_ranges: 0,
-            lost_until: Seq::SYN,
+            signals: CongestionSignals::NONE,
             undo: None,
             ecn: Ecn::new(ecn),
             ce: CeAsLoss::new(ce_as_loss),
-            full_bw: 0.0,
-            full_bw_rounds: 0,
-            full_bw_now: false,
-            full_bw_reached: false,
-            drain_since: 0,
-            ack_phase: AckPhase::Init,
-            probe_sample: false,
-            too_high: false,
-            precautionary: false,
-            wait: Duration::ZERO,
-            rounds_since_probe: 0,
-            cycle_since: Time::ZERO,
-            up_rounds: 0,
-            up_acked: 0.0,
-            acked_per_increase: f64::INFINITY,
-            extra_acked: MaxFilter::new(0),
-            extra_since: Time::ZERO,
-            extra_delivered: 0.0,
-            min_rtt: None,
-            min_rtt_at: Time::ZERO,
-            probe_rtt_min: None,
-            probe_rtt_min_at: Time::ZERO,
-            probe_rtt_until: None,
-            probe_rtt_round: false,
-            mutes_samples: false,
-            state: CaState::Open,
-            recovery_round: 0,
-            prior_state: CaState::Open,
-            prior_cwnd: 0.0,
-            restarting: false,
-            app_limited: true,
-            delivered: Bytes::ZERO,
         };
-        bbr.pace_by_window(Duration::ZERO);
+        bbr.init_pacing_rate(Duration::ZERO);
         bbr
     }
 
     /// The largest bandwidth of two cycles.
     pub(super) fn max_bw(&self) -> f64 {
-        self.max_bw[0].max(self.max_bw[1])
+        self.max_bw.get()
     }
 
     /// The bandwidth that counts.
     pub(super) fn bw(&self) -> f64 {
-        self.max_bw().min(self.bounds.bw)
+        self.max_bw().min(self.bounds.bw_shortterm)
     }
 
-    pub(super) fn least_cwnd(&self) -> f64 {
+    pub(super) fn min_pipe_cwnd(&self) -> f64 {
         self.mss * LEAST_SEGMENTS
     }
 
     /// A round starts with the next segment.
     pub(super) fn start_round(&mut self) {
-        self.next_round = self.delivered;
+        self.round.start(self.delivered);
     }
 }
 
@@ -266,25 +168,24 @@ impl CongestionControl for Bbr3 {
 
     fn on_established(&mut self, path: &PathView) {
         let rtt = Some(path.min_rtt).filter(|rtt| !rtt.is_zero());
-        (self.min_rtt, self.probe_rtt_min) = (rtt, rtt);
-        (self.min_rtt_at, self.probe_rtt_min_at) = (path.now, path.now);
-        self.extra_since = path.now;
-        self.pace_by_window(path.srtt);
+        self.min_rtt = MinRtt::new(rtt, path.now);
+        self.extra_acked.restart(path.now);
+        self.init_pacing_rate(path.srtt);
     }
 
     fn on_ack(&mut self, ack: &AckSample, path: &PathView) {
         (self.delivered, self.app_limited) = (ack.delivered, ack.app_limited);
         self.take_marks(ack, path);
         self.update_signals(ack);
-        self.update_aggregation(ack, path.now);
-        self.check_full_bandwidth(ack);
+        self.update_ack_aggregation(ack, path.now);
+        self.check_full_bw_reached(ack);
         self.check_startup(ack, path);
         self.check_drain(path);
         self.update_cycle(ack, path);
-        self.update_round_trip(ack, path);
-        self.advance_signals(ack);
+        self.update_min_rtt(ack, path);
+        self.advance_latest_delivery_signals(ack);
         self.update_gains();
-        self.set_pace(self.pacing_gain, path.srtt);
+        self.set_pacing_rate_with_gain(self.pacing_gain, path.srtt);
         self.set_cwnd(ack);
         self.note_cycle(ack);
     }
@@ -307,19 +208,13 @@ impl CongestionControl for Bbr3 {
 
     fn on_lost(&mut self, segment: &LostSegment, path: &PathView) {
         self.note_loss(segment);
-        if self.probe_sample {
-            self.check_loss(segment, path);
+        if self.probe_bw.is_sample {
+            self.handle_lost_packet(segment, path);
         }
     }
 
     fn on_state(&mut self, state: CaState, _path: &PathView) {
-        if state >= CaState::Recovery && self.state < CaState::Recovery {
-            self.recovery_round = self.rounds;
-        }
-        self.state = state;
-        if state == CaState::Loss {
-            self.prior_state = state;
-        }
+        self.recovery.set_state(state, self.round.count);
     }
 
     /// After an idle time there is no need for more than the bandwidth.
@@ -327,11 +222,10 @@ impl CongestionControl for Bbr3 {
         if !self.app_limited {
             return;
         }
-        self.restarting = true;
-        self.extra_since = path.now;
-        self.extra_delivered = 0.0;
+        self.idle_restart = true;
+        self.extra_acked.restart(path.now);
         if self.mode.cycles() {
-            self.set_pace(1.0, path.srtt);
+            self.set_pacing_rate_with_gain(1.0, path.srtt);
         } else if self.mode == Mode::ProbeRtt {
             self.end_probe_rtt(path.now);
         }
@@ -340,27 +234,25 @@ impl CongestionControl for Bbr3 {
     /// Only a SYN that was lost leads here.
     fn on_cwnd_validation(&mut self, cwnd: Bytes, path: &PathView) {
         self.cwnd = cwnd.as_f64();
-        self.pace_by_window(path.srtt);
+        self.init_pacing_rate(path.srtt);
     }
 
     /// The losses were none: the bounds return, and so does the probe that they, and nothing else, ended. `ProbeRTT` is not
     /// left for it, but Startup follows if losses ended that.
     fn on_undo(&mut self, _path: &PathView) {
-        self.loss_in_round &= self.ce.in_round;
-        self.reset_full_bandwidth();
-        let Some(Undo { bounds, ended }) = self.undo.take() else { return };
-        self.bounds.bw = self.bounds.bw.max(bounds.bw);
-        self.bounds.short = self.bounds.short.max(bounds.short);
-        self.bounds.long = self.bounds.long.max(bounds.long);
+        self.signals.is_loss_in_round &= self.ce.in_round;
+        self.full_bw.reset(0.0);
+        let Some(Undo { bounds, state }) = self.undo.take() else { return };
+        self.bounds.restore(bounds);
         let stays = self.mode == Mode::ProbeRtt;
-        match ended {
+        match state {
             Some(Mode::Startup) => {
-                self.full_bw_reached = false;
+                self.full_bw.reached = false;
                 if !stays {
                     self.mode = Mode::Startup;
                 }
             }
-            Some(Mode::Up) if !stays && self.mode != Mode::Up => self.start_refill(0),
+            Some(Mode::Up) if !stays && self.mode != Mode::Up => self.start_probe_bw_refill(0),
             _ => {}
         }
         self.update_gains();
@@ -371,8 +263,8 @@ impl CongestionControl for Bbr3 {
             cwnd: self.cwnd(),
             ssthresh: Bytes::MAX,
             pacing: self.pacing(),
-            send_quantum: Some(Bytes::from_f64(self.quantum())),
-            app_limited: self.mutes_samples,
+            send_quantum: Some(Bytes::from_f64(self.send_quantum())),
+            app_limited: self.probe_rtt.marks_app_limited,
             phase: if self.mode == Mode::Startup { Phase::SlowStart } else { Phase::CongestionAvoidance },
         }
     }
@@ -396,16 +288,16 @@ impl CongestionControl for Bbr3 {
         out("cwnd_gain", self.cwnd_gain);
         out("bw_bit_per_s", self.bw() * 8.0);
         out("max_bw_bit_per_s", self.max_bw() * 8.0);
-        out("bw_short_bit_per_s", bound(self.bounds.bw * 8.0));
-        out("inflight_short_bytes", bound(self.bounds.short));
-        out("inflight_long_bytes", bound(self.bounds.long));
-        out("full_bw_bit_per_s", self.full_bw * 8.0);
-        out("full_bw_reached", f64::from(u8::from(self.full_bw_reached)));
-        out("min_rtt_s", self.min_rtt.map_or(f64::NAN, Duration::as_secs_f64));
-        out("rounds", self.rounds as f64);
-        out("rounds_since_probe", self.rounds_since_probe as f64);
-        out("extra_acked_bytes", self.extra_acked.get() as f64);
-        out("prior_cwnd_bytes", self.prior_cwnd);
+        out("bw_short_bit_per_s", bound(self.bounds.bw_shortterm * 8.0));
+        out("inflight_short_bytes", bound(self.bounds.inflight_shortterm));
+        out("inflight_long_bytes", bound(self.bounds.inflight_longterm));
+        out("full_bw_bit_per_s", self.full_bw.bw * 8.0);
+        out("full_bw_reached", f64::from(u8::from(self.full_bw.reached)));
+        out("min_rtt_s", self.min_rtt.get().map_or(f64::NAN, Duration::as_secs_f64));
+        out("rounds", self.round.count as f64);
+        out("rounds_since_probe", self.probe_bw.rounds_since_up as f64);
+        out("extra_acked_bytes", self.extra_acked.filter.get() as f64);
+        out("prior_cwnd_bytes", self.recovery.prior_cwnd);
         if self.ecn.rule.low {
             out("ecn_alpha", self.ecn.alpha());
             out("ecn_eligible", f64::from(u8::from(self.ecn.eligible)));

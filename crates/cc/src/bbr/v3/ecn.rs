@@ -164,9 +164,9 @@ impl Bbr3 {
         }
         let Marked { bytes, packets } = ack.ecn.ce;
         self.ecn.marked += bytes;
-        if self.round_start {
+        if self.round.start {
             let max_rtt = self.ecn.rule.max_rtt;
-            self.ecn.eligible |= max_rtt.is_zero() || self.min_rtt.is_some_and(|rtt| rtt <= max_rtt);
+            self.ecn.eligible |= max_rtt.is_zero() || self.min_rtt.get().is_some_and(|rtt| rtt <= max_rtt);
             if self.ecn.eligible {
                 self.ecn.end_round(ack.delivered);
                 self.check_startup_marks();
@@ -178,7 +178,7 @@ impl Bbr3 {
 
     /// Startup ends when several rounds in succession have too many marks.
     fn check_startup_marks(&mut self) {
-        if !self.full_bw_reached && self.ecn.startup_rounds >= STARTUP_ROUNDS {
+        if !self.full_bw.reached && self.ecn.startup_rounds >= STARTUP_ROUNDS {
             self.leave_full_startup();
             self.exit.get_or_insert(ExitReason::Ce);
         }

@@ -14,14 +14,15 @@
 //!
 //! The table `cc` shows the mode by its number: Startup 0, Drain 1, down 2, cruise 3, refill 4, up 5, `ProbeRTT` 6.
 //!
-//! [`rules`] has the numbers in which draft, Linux and version 2 differ, [`controller`] the events, [`signals`], [`cycle`],
-//! [`round_trip`] and [`window`] the rules in the order in which an ACK runs through them; [`ce_as_loss`] has the draft's answer to CE,
-//! [`ecn`] Linux's.
+//! [`rules`] has the numbers in which draft, Linux and version 2 differ, [`model`] the parts of the state, [`controller`]
+//! the events, [`signals`], [`cycle`], [`round_trip`] and [`window`] the rules in the order in which an ACK runs through
+//! them; [`ce_as_loss`] has the draft's answer to CE, [`ecn`] Linux's.
 
 mod ce_as_loss;
 mod controller;
 mod cycle;
 mod ecn;
+mod model;
 mod params;
 mod round_trip;
 mod rules;

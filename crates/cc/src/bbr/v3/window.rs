@@ -1,4 +1,4 @@
-//! How fast and how much is sent (steps 10 and 11).
+//! How fast and how much is sent (steps 10 and 11; draft-ietf-ccwg-bbr-06 section 5.6).
 
 use windtunnel_units::Duration;
 
@@ -35,87 +35,86 @@ impl Bbr3 {
     }
 
     /// The pace. Until the path is full it only grows, because the first samples are small.
-    pub(super) fn set_pace(&mut self, gain: f64, srtt: Duration) {
+    pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64, srtt: Duration) {
         if !self.has_rtt && !srtt.is_zero() {
-            self.pace_by_window(srtt);
+            self.init_pacing_rate(srtt);
         }
         let rate = gain * self.bw() * MARGIN;
-        if self.full_bw_reached || rate > self.pacing_rate {
+        if self.full_bw.reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
     }
 
     /// The pace before there is a bandwidth: the window in a round trip.
-    pub(super) fn pace_by_window(&mut self, srtt: Duration) {
+    pub(super) fn init_pacing_rate(&mut self, srtt: Duration) {
         self.has_rtt = !srtt.is_zero();
         let rtt = if self.has_rtt { srtt } else { NOMINAL_RTT };
         self.pacing_rate = self.rules.startup_pacing * MARGIN * self.cwnd / rtt.as_secs_f64();
     }
 
     /// How much leaves at once.
-    pub(super) fn quantum(&self) -> f64 {
+    pub(super) fn send_quantum(&self) -> f64 {
         (self.pacing_rate * BURST_SECONDS).clamp(2.0 * self.mss, LARGEST_BURST.max(2.0 * self.mss))
     }
 
     /// The product of a bandwidth and the round trip; the initial window where none is known.
-    pub(super) fn product(&self, bw: f64) -> f64 {
-        self.min_rtt.map_or(self.iw, |rtt| bw * rtt.as_secs_f64())
+    pub(super) fn bdp(&self, bw: f64) -> f64 {
+        self.min_rtt.get().map_or(self.iw, |rtt| bw * rtt.as_secs_f64())
     }
 
     /// The amount in flight at a gain, with room for bursts and for a probe of small products.
     pub(super) fn inflight(&self, bw: f64, gain: f64) -> f64 {
-        self.with_budget(self.product(bw) * gain)
+        self.quantization_budget(self.bdp(bw) * gain)
     }
 
-    fn with_budget(&self, window: f64) -> f64 {
-        let least = (BURSTS_IN_HOSTS * self.quantum()).max(self.least_cwnd());
+    fn quantization_budget(&self, window: f64) -> f64 {
+        let least = (BURSTS_IN_HOSTS * self.send_quantum()).max(self.min_pipe_cwnd());
         window.max(least) + if self.mode == Mode::Up { 2.0 * self.mss } else { 0.0 }
     }
 
     /// The long-term bound without what is left to others.
-    pub(super) fn with_headroom(&self) -> f64 {
-        let long = self.bounds.long;
+    pub(super) fn inflight_with_headroom(&self) -> f64 {
+        let long = self.bounds.inflight_longterm;
         if long.is_infinite() {
             return long;
         }
-        (long - (self.rules.headroom * long).max(self.mss)).max(self.least_cwnd())
+        (long - (self.rules.headroom * long).max(self.mss)).max(self.min_pipe_cwnd())
     }
 
     pub(super) fn probe_rtt_cwnd(&self) -> f64 {
-        (PROBE_RTT_CWND * self.product(self.bw())).max(self.least_cwnd())
+        (PROBE_RTT_CWND * self.bdp(self.bw())).max(self.min_pipe_cwnd())
     }
 
     /// Step 11: the window.
     pub(super) fn set_cwnd(&mut self, ack: &AckSample) {
         let delivered = ack.newly_delivered.as_f64();
-        let before = std::mem::replace(&mut self.prior_state, self.state);
-        if before >= CaState::Recovery && self.state < CaState::Recovery {
-            self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.recovery.ends() {
+            self.cwnd = self.cwnd.max(self.recovery.prior_cwnd);
         }
         if delivered > 0.0 {
-            let extra = self.extra_acked.get() as f64;
-            let most = self.with_budget(self.product(self.bw()) * self.cwnd_gain + extra);
-            if self.full_bw_reached {
+            let extra = self.extra_acked.filter.get() as f64;
+            let most = self.quantization_budget(self.bdp(self.bw()) * self.cwnd_gain + extra);
+            if self.full_bw.reached {
                 self.cwnd = (self.cwnd + delivered).min(most);
             } else if self.cwnd < most || self.delivered.as_f64() < self.iw {
                 self.cwnd += delivered;
             }
-            self.cwnd = self.cwnd.max(self.least_cwnd());
+            self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
         }
         if self.mode == Mode::ProbeRtt {
             self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
         }
         let long = match self.mode {
-            Mode::Up | Mode::Refill | Mode::Down => self.bounds.long,
-            Mode::Cruise | Mode::ProbeRtt => self.with_headroom(),
+            Mode::Up | Mode::Refill | Mode::Down => self.bounds.inflight_longterm,
+            Mode::Cruise | Mode::ProbeRtt => self.inflight_with_headroom(),
             Mode::Startup | Mode::Drain => f64::INFINITY,
         };
-        self.cwnd = self.cwnd.min(long.min(self.bounds.short).max(self.least_cwnd()));
+        self.cwnd = self.cwnd.min(long.min(self.bounds.inflight_shortterm).max(self.min_pipe_cwnd()));
     }
 
     /// Keeps the last window that was good.
     pub(super) fn save_cwnd(&mut self) {
-        let good = self.prior_state < CaState::Recovery && self.mode != Mode::ProbeRtt;
-        self.prior_cwnd = if good { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+        let good = self.recovery.prior_state < CaState::Recovery && self.mode != Mode::ProbeRtt;
+        self.recovery.prior_cwnd = if good { self.cwnd } else { self.recovery.prior_cwnd.max(self.cwnd) };
     }
 }

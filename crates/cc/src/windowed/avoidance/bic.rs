@@ -3,18 +3,18 @@
 //! Xu, Harfoush and Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks" (INFOCOM 2004), in
 //! the form of Linux's `tcp_bic` (spec/congestion-control section 3.7). Below the maximum of the last epoch the window
 //! goes a quarter of the distance in each round trip (B = 4), which is fast from afar and gentle where the loss was;
-//! beyond it, it moves away as slowly at first (*maximum probing*). An ACK grows the window by 1 / price:
+//! beyond it, it moves away as slowly at first (*maximum probing*). An ACK grows the window by 1 / `cnt`:
 //!
-//! - up to `low_window` (14 segments) the price is the window: Reno, so that BIC is fair at low rates;
+//! - up to `low_window` (14 segments) `cnt` is the window: Reno, so that BIC is fair at low rates;
 //! - far from the maximum the step is `max_increment` (16 segments per round trip), since a binary search that jumps by
 //!   more would overflow the queue with its first step;
 //! - within 4 segments of the maximum it takes `smooth_part` / 4 = 5 round trips for a segment;
-//! - before the first loss the price is at most 20: growth of at least 5 % per round trip.
+//! - before the first loss `cnt` is at most 20: growth of at least 5 % per round trip.
 //!
 //! A loss leaves 819/1024, four fifths. One that comes below the last maximum lowers the remembered maximum further
 //! (fast convergence), because another flow needs the room. A timeout forgets everything.
 //!
-//! Linux divides the price by the mean number of segments that an ACK acknowledges, `delayed_ack`, from when it counted
+//! Linux divides `cnt` by the mean number of segments that an ACK acknowledges, `delayed_ack`, from when it counted
 //! ACKs. Now it counts segments, and still divides: above `low_window` BIC grows twice as fast as the paper says where
 //! the receiver delays ACKs, and nearly so where it does not, since the mean starts at 2 and integers keep it at 31/16.
 
@@ -23,21 +23,21 @@ use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Bytes;
 
-use super::{Avoidance, AvoidanceParams, Window, half_and_quarter, kept_segments, segments};
+use super::{Avoidance, AvoidanceParams, Unit, Window, segments};
 use crate::controller::CongestionControl;
 use crate::needs::Needs;
 use crate::sample::{AckSample, Delivery, PathView};
 use crate::state::CaState;
 use crate::windowed::clock::Clock;
 use crate::windowed::config::Composition;
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// The search goes 1 / this of the distance.
 const B: u64 = 4;
 /// `beta` is in units of 1 / this.
 const UNIT: u32 = 1024;
-/// The highest price before the first loss.
-const PRICE_BEFORE_LOSS: u64 = 20;
+/// The highest `cnt` before the first loss.
+const CNT_BEFORE_LOSS: u64 = 20;
 /// `delayed_ack` is in units of 1 / this.
 const ACK_UNIT: u64 = 16;
 
@@ -111,7 +111,7 @@ impl AvoidanceParams for BicParams {
 pub(crate) struct Bic {
     params: BicParams,
     clock: Clock,
-    credit: Credit,
+    cwnd_cnt: CwndCnt,
     /// The state is Open: ACKs tell how many segments the receiver acknowledges at once.
     open: bool,
     /// What a response leaves: half of a low window.
@@ -123,18 +123,19 @@ pub(crate) struct Bic {
 #[derive(Clone, Debug)]
 struct BicVars {
     /// The window at the last loss, reduced by fast convergence; zero before the first one.
-    last_max: u64,
+    last_max_cwnd: u64,
     /// Segments that must be acknowledged for the window to grow by one.
-    price: u64,
-    /// The window and the tick of the last computation.
-    computed: (u64, u64),
+    cnt: u64,
+    /// The window at the last update, and its tick.
+    last_cwnd: u64,
+    last_time: u64,
     /// Segments per ACK, in 16ths.
     delayed_ack: u64,
 }
 
 impl Default for BicVars {
     fn default() -> BicVars {
-        BicVars { last_max: 0, price: 0, computed: (0, 0), delayed_ack: 2 * ACK_UNIT }
+        BicVars { last_max_cwnd: 0, cnt: 0, last_cwnd: 0, last_time: 0, delayed_ack: 2 * ACK_UNIT }
     }
 }
 
@@ -143,32 +144,31 @@ impl Bic {
         Bic {
             params: params.clone(),
             clock,
-            credit: Credit::default(),
+            cwnd_cnt: CwndCnt::default(),
             open: true,
             md: f64::from(params.beta) / f64::from(UNIT),
             vars: BicVars::default(),
         }
     }
 
-    /// Sets the price for a window of `w`, at most once per 32nd of a second while the window does not change.
-    fn set_price(&mut self, w: u64, tick: u64) {
-        let (last_w, last_tick) = self.vars.computed;
-        if w == last_w && tick - last_tick <= self.clock.steady() {
+    /// Sets `cnt` for a window of `w`, at most once per 32nd of a second while the window does not change.
+    fn update(&mut self, w: u64, tick: u64) {
+        if w == self.vars.last_cwnd && tick - self.vars.last_time <= self.clock.steady() {
             return;
         }
-        self.vars.computed = (w, tick);
-        self.vars.price = if w <= u64::from(self.params.low_window) {
+        (self.vars.last_cwnd, self.vars.last_time) = (w, tick);
+        self.vars.cnt = if w <= u64::from(self.params.low_window) {
             w
         } else {
-            let price = self.segments_per_growth(w);
-            let price = if self.vars.last_max == 0 { price.min(PRICE_BEFORE_LOSS) } else { price };
-            (price * ACK_UNIT / self.vars.delayed_ack).max(1)
+            let cnt = self.segments_per_growth(w);
+            let cnt = if self.vars.last_max_cwnd == 0 { cnt.min(CNT_BEFORE_LOSS) } else { cnt };
+            (cnt * ACK_UNIT / self.vars.delayed_ack).max(1)
         };
     }
 
     /// Returns the segments that must be acknowledged for a window of `w` to grow by one.
     fn segments_per_growth(&self, w: u64) -> u64 {
-        let (step, max) = (u64::from(self.params.max_increment), self.vars.last_max);
+        let (step, max) = (u64::from(self.params.max_increment), self.vars.last_max_cwnd);
         let smooth = w * u64::from(self.params.smooth_part) / B;
         if w < max {
             match (max - w) / B {
@@ -187,6 +187,8 @@ impl Bic {
 }
 
 impl Avoidance for Bic {
+    const UNIT: Unit = Unit::Segments;
+
     fn md(&self) -> f64 {
         self.md
     }
@@ -207,53 +209,35 @@ impl Avoidance for Bic {
     }
 
     /// The maximum of the epoch that ends, and whether the window is a low one.
-    fn answering(&mut self, window: &Window, path: &PathView) {
+    fn congestion_event(&mut self, window: &Window, path: &PathView) {
         let w = window.cwnd / path.mss;
         let beta = u64::from(self.params.beta);
         let unit = u64::from(UNIT);
-        let converge = self.params.fast_convergence && w < self.vars.last_max;
-        self.vars.last_max = if converge { w * (unit + beta) / (2 * unit) } else { w };
+        let converge = self.params.fast_convergence && w < self.vars.last_max_cwnd;
+        self.vars.last_max_cwnd = if converge { w * (unit + beta) / (2 * unit) } else { w };
         let low = w <= u64::from(self.params.low_window);
         self.md = if low { 0.5 } else { beta as f64 / unit as f64 };
     }
 
-    fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
-        kept_segments(base, factor, mss)
+    fn clear_cwnd_cnt(&mut self) {
+        self.cwnd_cnt.clear();
     }
-
-    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
-        half_and_quarter(cwnd, mss)
-    }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
-    }
-
-    fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
-        self.credit.clear();
-    }
-
-    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
 
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
         if ack.ecn.any() {
             return cwnd;
         }
-        self.set_price((cwnd / path.mss).max(1), self.clock.ticks(path.now));
-        cwnd + path.mss * self.credit.add(self.vars.price as f64, segments(amount, path.mss) as f64)
+        self.update((cwnd / path.mss).max(1), self.clock.ticks(path.now));
+        cwnd + path.mss * self.cwnd_cnt.add(self.vars.cnt as f64, segments(amount, path.mss) as f64)
     }
 
     fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
         self.vars = BicVars::default();
-        self.credit.clear();
     }
 
-    /// An undo restores the window alone, as in Linux.
-    fn undone(&mut self, _before: Bic) {}
-
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("w_max_segments", self.vars.last_max as f64);
-        out("price_segments", self.vars.price as f64);
+        out("w_max_segments", self.vars.last_max_cwnd as f64);
+        out("price_segments", self.vars.cnt as f64);
         out("segments_per_ack", self.vars.delayed_ack as f64 / ACK_UNIT as f64);
     }
 }
@@ -262,9 +246,9 @@ impl Avoidance for Bic {
 mod tests {
     use super::*;
 
-    fn bic(last_max: u64) -> Bic {
+    fn bic(last_max_cwnd: u64) -> Bic {
         let mut bic = Bic::new(&BicParams::default(), Clock::new(windtunnel_units::Duration::from_millis(1)));
-        bic.vars.last_max = last_max;
+        bic.vars.last_max_cwnd = last_max_cwnd;
         bic
     }
 
@@ -272,9 +256,9 @@ mod tests {
     /// the window, a quarter of the distance, 5 W within four segments, 3 W over the distance beyond, and again a
     /// 16th.
     #[test]
-    fn prices_around_the_last_maximum() {
+    fn cnt_around_the_last_maximum() {
         let bic = bic(1000);
-        for (w, price) in [
+        for (w, cnt) in [
             (500, 31),
             (931, 58),
             (936, 58),
@@ -291,19 +275,19 @@ mod tests {
             (1060, 66),
             (2000, 125),
         ] {
-            assert_eq!(bic.segments_per_growth(w), price, "{w}");
+            assert_eq!(bic.segments_per_growth(w), cnt, "{w}");
         }
     }
 
-    /// Section 3.7 and Linux `bictcp_update`: the price of an unchanged window holds for HZ/32 = 31 ticks. Above 14
+    /// Section 3.7 and Linux `bictcp_update`: `cnt` of an unchanged window holds for HZ/32 = 31 ticks. Above 14
     /// segments it is divided by the segments per ACK (two at first), and before the first loss it is at most 20.
     #[test]
-    fn a_price_holds_for_a_32nd_of_a_second() {
+    fn cnt_holds_for_a_32nd_of_a_second() {
         let mut bic = bic(1000);
-        bic.set_price(968, 100);
-        assert_eq!(bic.vars.price, 121 / 2);
-        bic.vars.last_max = 0;
-        for (w, tick, price) in [
+        bic.update(968, 100);
+        assert_eq!(bic.vars.cnt, 121 / 2);
+        bic.vars.last_max_cwnd = 0;
+        for (w, tick, cnt) in [
             (968, 131, 60),
             (968, 132, 10),
             (969, 133, 10),
@@ -312,8 +296,8 @@ mod tests {
             (320, 136, 10),
             (319, 137, 9),
         ] {
-            bic.set_price(w, tick);
-            assert_eq!(bic.vars.price, price, "{w} at tick {tick}");
+            bic.update(w, tick);
+            assert_eq!(bic.vars.cnt, cnt, "{w} at tick {tick}");
         }
     }
 
@@ -330,16 +314,14 @@ mod tests {
             una: windtunnel_units::Seq::FIRST_DATA,
             nxt: windtunnel_units::Seq::FIRST_DATA,
         };
-        for (w, last_max) in [(90, 80), (99, 89), (100, 100), (101, 101)] {
+        for (w, last_max_cwnd) in [(90, 80), (99, 89), (100, 100), (101, 101)] {
             let mut bic = bic(100);
             let mut window = Window { cwnd: path.mss * w, ssthresh: Bytes::MAX };
-            bic.answering(&window, &path);
-            assert_eq!(bic.vars.last_max, last_max, "{w}");
+            bic.congestion_event(&window, &path);
+            assert_eq!(bic.vars.last_max_cwnd, last_max_cwnd, "{w}");
             bic.vars.delayed_ack = 16;
-            bic.credit.save(5.0);
             bic.timed_out(&mut window, false, &path);
-            assert_eq!((bic.vars.last_max, bic.vars.delayed_ack), (0, 32));
-            assert!(bic.credit.get() < 0.5);
+            assert_eq!((bic.vars.last_max_cwnd, bic.vars.delayed_ack), (0, 32));
         }
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Bytes;
 
-use super::{Avoidance, AvoidanceParams, Window};
+use super::{Avoidance, AvoidanceParams, Unit, Window};
 use crate::check;
 use crate::controller::CongestionControl;
 use crate::sample::{AckSample, PathView};
@@ -161,23 +161,19 @@ impl Binomial {
 }
 
 impl Avoidance for Binomial {
+    const UNIT: Unit = Unit::BytesDelivered;
+
     fn md(&self) -> f64 {
         self.md
     }
 
-    fn answering(&mut self, window: &Window, path: &PathView) {
+    fn congestion_event(&mut self, window: &Window, path: &PathView) {
         self.md = self.share_left(window.cwnd.as_f64() / path.mss.as_f64());
-    }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
     }
 
     fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
         self.fraction = Fraction::default();
     }
-
-    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
 
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
         if ack.ecn.any() {

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Seq;
 
-use super::module::{InSegments, Module, Segments, additive};
+use super::module::{InSegments, Module, Segments, cong_avoid_ai};
 use crate::check;
 use crate::controller::CongestionControl;
 use crate::needs::Needs;
@@ -32,7 +32,7 @@ use crate::sample::{AckSample, PathView};
 use crate::state::CaState;
 use crate::windowed::avoidance::{AvoidanceParams, Steered};
 use crate::windowed::config::Composition;
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// The round trip of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,7 +120,7 @@ impl AvoidanceParams for CompoundParams {
 /// The part of the packets queued at a loss that gamma aims at.
 const AIM: f64 = 0.75;
 
-/// Compound TCP. Round trips are in seconds, windows in segments.
+/// Compound TCP (draft-sridharan-tcpm-ctcp-02). Round trips are in seconds, windows in segments.
 #[derive(Clone, Debug)]
 struct Compound {
     params: CompoundParams,
@@ -208,7 +208,7 @@ impl Module for Compound {
         Needs { states: true, ..needs }
     }
 
-    fn established(&mut self, _window: &mut Segments, path: &PathView) {
+    fn init(&mut self, _window: &mut Segments, path: &PathView) {
         self.start_round(path);
     }
 
@@ -234,8 +234,8 @@ impl Module for Compound {
     }
 
     /// Reno's window grows by one for each whole window delivered.
-    fn grow(&mut self, w: u64, n: u64, credit: &mut Credit) -> u64 {
-        additive(w, w, n, credit)
+    fn cong_avoid(&mut self, w: u64, n: u64, cwnd_cnt: &mut CwndCnt) -> u64 {
+        cong_avoid_ai(w, w, n, cwnd_cnt)
     }
 
     fn ssthresh(&mut self, w: u64, _path: &PathView) -> u64 {
@@ -247,7 +247,7 @@ impl Module for Compound {
         (left.max(cwnd / 2.0) as u64).max(2)
     }
 
-    fn state(&mut self, state: CaState, _path: &PathView) {
+    fn set_state(&mut self, state: CaState, _path: &PathView) {
         if state == CaState::Loss {
             self.dwnd = 0.0;
         }
@@ -336,7 +336,7 @@ mod tests {
         for (rtt, diff) in [(CompoundRtt::Mean, 11.7647), (CompoundRtt::Min, 0.0)] {
             let mut compound = Compound::new(&CompoundParams { rtt, ..CompoundParams::default() });
             let mut window = Segments { w: 100, ssthresh: 60 };
-            compound.established(&mut window, &at(0, 10));
+            compound.init(&mut window, &at(0, 10));
             for (una, ms) in [(5, 100), (10, 110)] {
                 compound.steer(&mut window, &sampled(ms), &at(una, una + 100));
                 assert_eq!((window.w, compound.dwnd), (100, 0.0), "the round trip is not over");
@@ -388,7 +388,7 @@ mod tests {
         compound.diff = compound.gamma;
         assert!((compound.next_dwnd(100.0) - 10.0).abs() < 1e-9);
         for (state, left) in [(CaState::Disorder, 40.0), (CaState::Recovery, 40.0), (CaState::Loss, 0.0)] {
-            compound.state(state, &at(0, 10));
+            compound.set_state(state, &at(0, 10));
             assert!((compound.dwnd - left).abs() < 1e-9, "{state:?}");
         }
     }
@@ -412,7 +412,10 @@ mod tests {
     #[test]
     fn reno_grows_with_it() {
         let mut compound = Compound::new(&CompoundParams::default());
-        let mut credit = Credit::default();
-        assert_eq!((compound.grow(100, 99, &mut credit), compound.grow(100, 1, &mut credit)), (100, 101));
+        let mut cwnd_cnt = CwndCnt::default();
+        assert_eq!(
+            (compound.cong_avoid(100, 99, &mut cwnd_cnt), compound.cong_avoid(100, 1, &mut cwnd_cnt)),
+            (100, 101)
+        );
     }
 }

@@ -7,7 +7,7 @@
 //! 0.5 to 0.1 along the same scales, follows the increase `a(w) = w^2 p(w) 2 b(w) / (2 - b(w))` (section 5).
 //!
 //! RFC 3649 appendix B tabulates both where `a` is a whole number of segments. Linux walks along this table with the
-//! window: with each ACK the credit grows by the row's number, and a loss takes the row's 256ths. The row is that of the
+//! window: with each ACK the count (`snd_cwnd_cnt`) grows by the row's number, and a loss takes the row's 256ths. The row is that of the
 //! next larger window, so that Linux's increase is rounded up: at 60 segments it is 2, where the formula has 1.3, and the
 //! mean window at a loss rate of 1e-3 is 59 segments instead of 40. What slow start leaves of an ACK is not used.
 
@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
 use windtunnel_units::Bytes;
 
-use super::{Avoidance, AvoidanceParams, Window, after_giving_up, crossed_ssthresh, half_and_quarter};
+use super::{Avoidance, AvoidanceParams, Unit, after_giving_up, crossed_ssthresh};
 use crate::controller::CongestionControl;
 use crate::sample::{AckSample, PathView};
 use crate::windowed::config::Composition;
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// For each whole increase, from one segment per round trip on: the largest window that has it, and the decrease in
 /// 256ths (RFC 3649 appendix B, whose last row Linux leaves out).
@@ -122,9 +122,10 @@ impl AvoidanceParams for HighspeedParams {
 /// `HighSpeed` TCP's growth.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Highspeed {
-    /// The present row. The increase is one segment more.
+    /// The present row of the table (RFC 3649 appendix B). The increase is one segment more.
     row: usize,
-    credit: Credit,
+    /// Growth too small for a segment (RFC 3649 section 5: `a(w) / w` with each ACK).
+    cwnd_cnt: CwndCnt,
 }
 
 impl Highspeed {
@@ -140,6 +141,8 @@ impl Highspeed {
 }
 
 impl Avoidance for Highspeed {
+    const UNIT: Unit = Unit::Segments;
+
     fn md(&self) -> f64 {
         1.0 - f64::from(ROWS[self.row].1) / UNIT
     }
@@ -148,19 +151,9 @@ impl Avoidance for Highspeed {
         after_giving_up(base, factor, mss)
     }
 
-    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
-        half_and_quarter(cwnd, mss)
+    fn clear_cwnd_cnt(&mut self) {
+        self.cwnd_cnt.clear();
     }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
-    }
-
-    fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
-        self.credit.clear();
-    }
-
-    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
 
     /// Grows with the ACK, however much it acknowledges.
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
@@ -170,15 +163,8 @@ impl Avoidance for Highspeed {
         let w = (cwnd / path.mss).max(1);
         self.walk_to(w);
         let increase = self.row as f64 + 1.0;
-        cwnd + path.mss * self.credit.add_for_one(w as f64, increase)
+        cwnd + path.mss * self.cwnd_cnt.add_for_one(w as f64, increase)
     }
-
-    fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
-        self.credit.clear();
-    }
-
-    /// An undo restores the window alone, as in Linux.
-    fn undone(&mut self, _before: Highspeed) {}
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("a_segments", self.row as f64 + 1.0);

@@ -22,14 +22,14 @@ use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
 use windtunnel_units::{Bytes, Duration};
 
-use super::{Avoidance, AvoidanceParams, Window, crossed_ssthresh, half_and_quarter, kept_segments};
+use super::{Avoidance, AvoidanceParams, Unit, Window, crossed_ssthresh};
 use crate::controller::CongestionControl;
 use crate::needs::Needs;
 use crate::sample::{AckSample, Delivery, PathView};
 use crate::state::CaState;
 use crate::windowed::clock::Clock;
 use crate::windowed::config::Composition;
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// alpha and beta are in units of 1 / this.
 const UNIT: u64 = 128;
@@ -81,9 +81,9 @@ pub(crate) struct Htcp {
     alpha: u64,
     /// In 128ths.
     beta: u64,
-    /// The throughput was stable at the last loss.
-    stable: bool,
-    credit: Credit,
+    /// The throughput was stable at the last loss, so that beta follows the round trips.
+    modeswitch: bool,
+    cwnd_cnt: CwndCnt,
     /// Segments that the last ACK acknowledged in Open, for the next growth.
     acked: u64,
     min_rtt: u64,
@@ -91,13 +91,13 @@ pub(crate) struct Htcp {
     /// When the last congestion ended.
     last_cong: u64,
     /// What an undo restores.
-    before: Option<Before>,
+    undo: Option<Undo>,
     throughput: Throughput,
 }
 
 /// The state before the last congestion.
 #[derive(Clone, Copy, Debug)]
-struct Before {
+struct Undo {
     last_cong: u64,
     max_rtt: u64,
     old_max: u64,
@@ -123,13 +123,13 @@ impl Htcp {
             state: CaState::Open,
             alpha: UNIT,
             beta: BETA_MIN,
-            stable: false,
-            credit: Credit::default(),
+            modeswitch: false,
+            cwnd_cnt: CwndCnt::default(),
             acked: 1,
             min_rtt: 0,
             max_rtt: 0,
             last_cong: 0,
-            before: None,
+            undo: None,
             throughput: Throughput::default(),
         }
     }
@@ -177,14 +177,14 @@ impl Htcp {
             let Throughput { max, old_max, .. } = self.throughput;
             self.throughput.old_max = max;
             if !(4 * old_max..=6 * old_max).contains(&(5 * max)) {
-                (self.beta, self.stable) = (BETA_MIN, false);
+                (self.beta, self.modeswitch) = (BETA_MIN, false);
                 return;
             }
         }
-        if self.stable && self.min_rtt > self.clock.covering(RTT_LEAST) && self.max_rtt > 0 {
+        if self.modeswitch && self.min_rtt > self.clock.covering(RTT_LEAST) && self.max_rtt > 0 {
             self.beta = (self.min_rtt * UNIT / self.max_rtt).clamp(BETA_MIN, BETA_MAX);
         } else {
-            (self.beta, self.stable) = (BETA_MIN, true);
+            (self.beta, self.modeswitch) = (BETA_MIN, true);
         }
     }
 
@@ -211,6 +211,8 @@ impl Htcp {
 }
 
 impl Avoidance for Htcp {
+    const UNIT: Unit = Unit::Segments;
+
     fn md(&self) -> f64 {
         self.beta as f64 / UNIT as f64
     }
@@ -240,13 +242,13 @@ impl Avoidance for Htcp {
         let now = self.clock.ticks(path.now);
         match state {
             CaState::Open => {
-                if self.before.take().is_some() {
+                if self.undo.take().is_some() {
                     self.last_cong = now;
                 }
             }
             CaState::Disorder => {}
             CaState::Cwr | CaState::Recovery | CaState::Loss => {
-                self.before = Some(Before {
+                self.undo = Some(Undo {
                     last_cong: self.last_cong,
                     max_rtt: self.max_rtt,
                     old_max: self.throughput.old_max,
@@ -257,7 +259,7 @@ impl Avoidance for Htcp {
         self.state = state;
     }
 
-    fn answering(&mut self, _window: &Window, path: &PathView) {
+    fn congestion_event(&mut self, _window: &Window, path: &PathView) {
         self.update_beta();
         self.update_alpha(self.clock.ticks(path.now));
         if self.min_rtt > 0 && self.max_rtt > self.min_rtt {
@@ -265,23 +267,9 @@ impl Avoidance for Htcp {
         }
     }
 
-    fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
-        kept_segments(base, factor, mss)
+    fn clear_cwnd_cnt(&mut self) {
+        self.cwnd_cnt.clear();
     }
-
-    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
-        half_and_quarter(cwnd, mss)
-    }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
-    }
-
-    fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
-        self.credit.clear();
-    }
-
-    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
 
     /// alpha is computed anew with each segment of growth.
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
@@ -290,22 +278,18 @@ impl Avoidance for Htcp {
         }
         let acked = std::mem::replace(&mut self.acked, 1);
         let w = cwnd / path.mss;
-        if self.credit.get() as u64 * self.alpha / UNIT < w {
-            self.credit.save(acked as f64);
+        if self.cwnd_cnt.get() as u64 * self.alpha / UNIT < w {
+            self.cwnd_cnt.save(acked as f64);
             return cwnd;
         }
-        self.credit.clear();
+        self.cwnd_cnt.clear();
         self.update_alpha(self.clock.ticks(path.now));
         cwnd + path.mss
     }
 
-    fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
-        self.credit.clear();
-    }
-
     /// The congestion was none: its time, and what it changed of the measurements, is forgotten.
     fn undone(&mut self, _before: Htcp) {
-        if let Some(before) = self.before.take() {
+        if let Some(before) = self.undo.take() {
             self.last_cong = before.last_cong;
             self.max_rtt = before.max_rtt;
             self.throughput.old_max = before.old_max;
@@ -362,13 +346,13 @@ mod tests {
             htcp.max_rtt = max_rtt;
             (htcp.throughput.max, htcp.throughput.old_max) = (1000, 1000);
             htcp.update_beta();
-            assert_eq!((htcp.beta, htcp.stable), (64, true), "the first loss halves");
+            assert_eq!((htcp.beta, htcp.modeswitch), (64, true), "the first loss halves");
             htcp.update_beta();
             assert_eq!(htcp.beta, beta, "{max_rtt} ms");
             // A throughput that fell by more than a fifth.
             htcp.throughput.max = 799;
             htcp.update_beta();
-            assert_eq!((htcp.beta, htcp.stable), (64, false));
+            assert_eq!((htcp.beta, htcp.modeswitch), (64, false));
         }
     }
 
@@ -453,7 +437,7 @@ mod tests {
     fn short_round_trips_halve() {
         for (min, max, beta) in [(10, 12, 64), (11, 14, 100), (100, 0, 64)] {
             let mut htcp = htcp(min);
-            (htcp.max_rtt, htcp.stable) = (max, true);
+            (htcp.max_rtt, htcp.modeswitch) = (max, true);
             (htcp.throughput.max, htcp.throughput.old_max) = (1000, 1000);
             htcp.update_beta();
             assert_eq!(htcp.beta, beta, "{min} ms to {max} ms");
@@ -467,7 +451,7 @@ mod tests {
             let mut htcp = htcp(min);
             htcp.max_rtt = max;
             let window = Window { cwnd: Bytes::new(1448) * 100, ssthresh: Bytes::MAX };
-            htcp.answering(&window, &at(3000));
+            htcp.congestion_event(&window, &at(3000));
             assert_eq!(htcp.max_rtt, left, "{min} ms to {max} ms");
             // f = 22 at 3 s, and beta is a half; without a round trip there is no scale, as at 100 ms.
             assert_eq!(htcp.alpha, 22 * UNIT);

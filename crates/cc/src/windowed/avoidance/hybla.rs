@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
 use windtunnel_units::{Bytes, Duration};
 
-use super::{Avoidance, AvoidanceParams, Steered, Window, half_and_quarter, kept_segments, segments};
+use super::{Avoidance, AvoidanceParams, Steered, Unit, Window, segments};
 use crate::controller::CongestionControl;
 use crate::needs::Needs;
 use crate::sample::{AckSample, PathView};
 use crate::state::CaState;
 use crate::windowed::config::Composition;
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// Windows are in units of 1 / this.
 const FINE: u64 = 128;
@@ -78,8 +78,8 @@ pub(crate) struct Hybla {
     /// The smallest srtt, in eighths of a microsecond.
     min_srtt: u64,
     /// The fraction of a segment by which the window is ahead, in 128ths.
-    fraction: u64,
-    credit: Credit,
+    snd_cwnd_cents: u64,
+    cwnd_cnt: CwndCnt,
 }
 
 /// Returns an srtt in eighths of a microsecond.
@@ -94,8 +94,8 @@ impl Hybla {
             open: true,
             rho: EIGHTHS,
             min_srtt: 0,
-            fraction: 0,
-            credit: Credit::default(),
+            snd_cwnd_cents: 0,
+            cwnd_cnt: CwndCnt::default(),
         }
     }
 
@@ -117,16 +117,16 @@ impl Hybla {
 
     /// Returns a window of `w` after an ACK that grows it by `growth` 128ths.
     fn grown(&mut self, w: u64, growth: u64) -> u64 {
-        self.fraction += growth % FINE;
-        let mut grown = w + growth / FINE + self.fraction / FINE;
-        if self.fraction >= FINE {
-            self.fraction %= FINE;
-            self.credit.clear();
+        self.snd_cwnd_cents += growth % FINE;
+        let mut grown = w + growth / FINE + self.snd_cwnd_cents / FINE;
+        if self.snd_cwnd_cents >= FINE {
+            self.snd_cwnd_cents %= FINE;
+            self.cwnd_cnt.clear();
         }
         // Growth too small for a 128th: Reno's.
-        if growth == 0 && self.credit.get() >= grown as f64 {
+        if growth == 0 && self.cwnd_cnt.get() >= grown as f64 {
             grown += 1;
-            self.credit.clear();
+            self.cwnd_cnt.clear();
         }
         grown
     }
@@ -134,6 +134,7 @@ impl Hybla {
 
 impl Avoidance for Hybla {
     const STEERS: bool = true;
+    const UNIT: Unit = Unit::Segments;
 
     fn md(&self) -> f64 {
         0.5
@@ -167,7 +168,7 @@ impl Avoidance for Hybla {
         let slow_start = window.in_slow_start();
         let growth = if slow_start { self.slow_start() } else { self.avoidance(w) };
         if !slow_start && growth < FINE {
-            self.credit.save(1.0);
+            self.cwnd_cnt.save(1.0);
         }
         let grown = path.mss * (self.grown(w, growth).min(CLAMP).max(w) - w);
         let limit = if slow_start { window.ssthresh } else { Bytes::MAX };
@@ -175,23 +176,9 @@ impl Avoidance for Hybla {
         Steered::Done
     }
 
-    fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
-        kept_segments(base, factor, mss)
+    fn clear_cwnd_cnt(&mut self) {
+        self.cwnd_cnt.clear();
     }
-
-    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
-        half_and_quarter(cwnd, mss)
-    }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
-    }
-
-    fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
-        self.credit.clear();
-    }
-
-    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
 
     /// Reno's growth, in other states than Open.
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
@@ -199,15 +186,8 @@ impl Avoidance for Hybla {
             return cwnd;
         }
         let w = (cwnd / path.mss).max(1);
-        cwnd + path.mss * self.credit.add(w as f64, segments(amount, path.mss) as f64)
+        cwnd + path.mss * self.cwnd_cnt.add(w as f64, segments(amount, path.mss) as f64)
     }
-
-    fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
-        self.credit.clear();
-    }
-
-    /// An undo restores the window alone, as in Linux.
-    fn undone(&mut self, _before: Hybla) {}
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("rho", self.rho as f64 / EIGHTHS as f64);
@@ -300,7 +280,7 @@ mod tests {
             let mut hybla = started(100);
             let mut window = Window { cwnd: mss * w, ssthresh: mss * ssthresh };
             hybla.steer(&mut window, &ACK, &at(100));
-            assert!((hybla.credit.get() - counted).abs() < 1e-9, "{w} segments, ssthresh {ssthresh}");
+            assert!((hybla.cwnd_cnt.get() - counted).abs() < 1e-9, "{w} segments, ssthresh {ssthresh}");
         }
         let mut hybla = started(25);
         let mut window = Window { cwnd: mss * 200, ssthresh: mss };

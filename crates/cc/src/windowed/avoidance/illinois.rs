@@ -27,7 +27,7 @@ use crate::sample::{AckSample, PathView};
 use crate::state::CaState;
 use crate::windowed::avoidance::{AvoidanceParams, Steered};
 use crate::windowed::config::Composition;
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// Parameters of Illinois, with the names of Linux's module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,43 +83,43 @@ struct Illinois {
     beta: u64,
     delays: Delays,
     /// The queue was seen since alpha was last the largest.
-    above: bool,
+    rtt_above: bool,
     /// Round trips without a queue since.
-    low: u32,
+    rtt_low: u32,
     /// Segments that the last ACK acknowledged cumulatively.
     acked: u64,
     /// Segments counted towards the next growth.
-    counted: u64,
+    cwnd_cnt: u64,
     /// The ACK found the window in slow start.
-    seeking: bool,
+    in_slow_start: bool,
 }
 
 /// Round trips, in microseconds.
 #[derive(Clone, Copy, Debug)]
 struct Delays {
-    base: u64,
-    longest: u64,
-    sum: u64,
-    samples: u64,
-    end: Seq,
+    base_rtt: u64,
+    max_rtt: u64,
+    sum_rtt: u64,
+    cnt_rtt: u64,
+    end_seq: Seq,
 }
 
 impl Delays {
     fn sample(&mut self, us: u64) {
         let us = us.min(RTT_MAX);
-        self.base = self.base.min(us);
-        self.longest = self.longest.max(us);
-        self.sum += us;
-        self.samples += 1;
+        self.base_rtt = self.base_rtt.min(us);
+        self.max_rtt = self.max_rtt.max(us);
+        self.sum_rtt += us;
+        self.cnt_rtt += 1;
     }
 
     fn start_round(&mut self, end: Seq) {
-        (self.sum, self.samples, self.end) = (0, 0, end);
+        (self.sum_rtt, self.cnt_rtt, self.end_seq) = (0, 0, end);
     }
 
     /// The mean and the largest delay by queues.
     fn queues(&self) -> (u64, u64) {
-        (self.sum / self.samples - self.base, self.longest - self.base)
+        (self.sum_rtt / self.cnt_rtt - self.base_rtt, self.max_rtt - self.base_rtt)
     }
 }
 
@@ -130,12 +130,12 @@ impl Illinois {
             theta: params.theta,
             alpha: ALPHA_MAX,
             beta: BETA_MAX,
-            delays: Delays { base: RTT_MAX, longest: 0, sum: 0, samples: 0, end: Seq::SYN },
-            above: false,
-            low: 0,
+            delays: Delays { base_rtt: RTT_MAX, max_rtt: 0, sum_rtt: 0, cnt_rtt: 0, end_seq: Seq::SYN },
+            rtt_above: false,
+            rtt_low: 0,
             acked: 0,
-            counted: 0,
-            seeking: true,
+            cwnd_cnt: 0,
+            in_slow_start: true,
         }
     }
 
@@ -143,7 +143,7 @@ impl Illinois {
     fn end_round(&mut self, w: u64, end: Seq) {
         if w < self.win_thresh {
             (self.alpha, self.beta) = (ALPHA_UNIT, BETA_MAX);
-        } else if self.delays.samples > 0 {
+        } else if self.delays.cnt_rtt > 0 {
             let (mean, largest) = self.delays.queues();
             self.alpha = self.increase(mean, largest);
             self.beta = decrease(mean, largest);
@@ -154,17 +154,17 @@ impl Illinois {
     fn increase(&mut self, mean: u64, largest: u64) -> u64 {
         let low = largest / 100;
         if mean <= low {
-            if !self.above {
+            if !self.rtt_above {
                 return ALPHA_MAX;
             }
-            self.low += 1;
-            if self.low < self.theta {
+            self.rtt_low += 1;
+            if self.rtt_low < self.theta {
                 return self.alpha;
             }
-            (self.low, self.above) = (0, false);
+            (self.rtt_low, self.rtt_above) = (0, false);
             return ALPHA_MAX;
         }
-        self.above = true;
+        self.rtt_above = true;
         alpha(mean - low, largest - low)
     }
 }
@@ -192,7 +192,7 @@ impl Module for Illinois {
         Needs { states: true, ..needs }
     }
 
-    fn established(&mut self, _window: &mut Segments, path: &PathView) {
+    fn init(&mut self, _window: &mut Segments, path: &PathView) {
         self.delays.start_round(path.nxt);
     }
 
@@ -201,47 +201,47 @@ impl Module for Illinois {
         if let Some(rtt) = ack.rtt {
             self.delays.sample(rtt.as_nanos() / 1000);
         }
-        self.seeking = window.in_slow_start();
-        if ack.may_raise && path.una > self.delays.end {
+        self.in_slow_start = window.in_slow_start();
+        if ack.may_raise && path.una > self.delays.end_seq {
             self.end_round(window.w, path.nxt);
         }
         Steered::Grow
     }
 
     /// What slow start leaves of an ACK is lost.
-    fn grow(&mut self, w: u64, _n: u64, _credit: &mut Credit) -> u64 {
-        if self.seeking {
+    fn cong_avoid(&mut self, w: u64, _n: u64, _cwnd_cnt: &mut CwndCnt) -> u64 {
+        if self.in_slow_start {
             return w;
         }
-        self.counted += std::mem::replace(&mut self.acked, 1);
-        let delta = self.counted * self.alpha / ALPHA_UNIT;
+        self.cwnd_cnt += std::mem::replace(&mut self.acked, 1);
+        let delta = self.cwnd_cnt * self.alpha / ALPHA_UNIT;
         if delta < w {
             return w;
         }
-        self.counted = 0;
+        self.cwnd_cnt = 0;
         w + delta / w
     }
 
     fn ssthresh(&mut self, w: u64, _path: &PathView) -> u64 {
-        self.counted = 0;
+        self.cwnd_cnt = 0;
         (w - w * self.beta / BETA_UNIT).max(2)
     }
 
-    fn state(&mut self, state: CaState, path: &PathView) {
+    fn set_state(&mut self, state: CaState, path: &PathView) {
         if state == CaState::Loss {
             (self.alpha, self.beta) = (ALPHA_UNIT, BETA_MAX);
-            (self.low, self.above, self.counted) = (0, false, 0);
+            (self.rtt_low, self.rtt_above, self.cwnd_cnt) = (0, false, 0);
             self.delays.start_round(path.nxt);
         }
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        let sampled = self.delays.longest > 0;
+        let sampled = self.delays.max_rtt > 0;
         let delay = |us: u64| if sampled { us as f64 * 1e-6 } else { f64::NAN };
         out("alpha_segments", self.alpha as f64 / ALPHA_UNIT as f64);
         out("beta", self.beta as f64 / BETA_UNIT as f64);
-        out("base_rtt_s", delay(self.delays.base));
-        out("max_rtt_s", delay(self.delays.longest));
+        out("base_rtt_s", delay(self.delays.base_rtt));
+        out("max_rtt_s", delay(self.delays.max_rtt));
     }
 }
 
@@ -304,7 +304,7 @@ mod tests {
         ] {
             let mut illinois = Illinois::new(&IllinoisParams::default());
             (illinois.alpha, illinois.beta) = (500, 9);
-            (illinois.delays.base, illinois.delays.longest) = (100 * MS, 150 * MS);
+            (illinois.delays.base_rtt, illinois.delays.max_rtt) = (100 * MS, 150 * MS);
             if let Some(ms) = ms {
                 illinois.delays.sample((100 + ms) * MS);
             }
@@ -328,7 +328,7 @@ mod tests {
         };
         let mut illinois = Illinois::new(&IllinoisParams::default());
         let mut window = Segments { w: 10, ssthresh: 5 };
-        illinois.established(&mut window, &at(0));
+        illinois.init(&mut window, &at(0));
         for (una, samples, alpha) in [(1, 1, ALPHA_MAX), (10, 2, ALPHA_MAX), (11, 0, ALPHA_UNIT)] {
             let rtt = Some(windtunnel_units::Duration::from_millis(100));
             illinois.steer(
@@ -336,7 +336,7 @@ mod tests {
                 &AckSample { rtt, may_raise: true, ..AckSample::default() },
                 &at(una),
             );
-            assert_eq!((illinois.delays.samples, illinois.alpha), (samples, alpha), "{una}");
+            assert_eq!((illinois.delays.cnt_rtt, illinois.alpha), (samples, alpha), "{una}");
         }
     }
 }

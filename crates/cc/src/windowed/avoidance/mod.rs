@@ -17,6 +17,7 @@ mod nv;
 mod reno;
 mod round_trips;
 mod scalable;
+mod unit;
 mod vegas;
 mod veno;
 mod westwood;
@@ -55,6 +56,10 @@ pub use vegas::{VegasParams, VegasVariant};
 pub use veno::VenoParams;
 pub use westwood::WestwoodParams;
 pub use yeah::YeahParams;
+
+// What algorithms have in common.
+pub use unit::Unit;
+pub(super) use unit::current_ssthresh;
 
 /// The parameters of a growth function. This trait is an open set.
 pub trait AvoidanceParams: AnyParams {
@@ -123,6 +128,9 @@ pub trait Avoidance: Clone + Debug + Send {
     /// True if the avoidance steers.
     const STEERS: bool = false;
 
+    /// What the avoidance counts. The rules that depend on it are explained at each [`Unit`].
+    const UNIT: Unit = Unit::BytesAcked;
+
     /// Returns the factor by which a congestion response multiplies cwnd now.
     fn md(&self) -> f64;
 
@@ -147,9 +155,9 @@ pub trait Avoidance: Clone + Debug + Send {
     /// The ACK has grown cwnd as far as it may. Called only with [`Avoidance::STEERS`].
     fn settled(&mut self, _window: &mut Window, _ack: &AckSample, _path: &PathView) {}
 
-    /// A response to a loss, CE or a timeout is about to be computed: [`Avoidance::md`] and [`Avoidance::kept`] may
+    /// The response to a loss, CE or a timeout is about to be computed: [`Avoidance::md`] and [`Avoidance::kept`] may
     /// depend on what was measured (Linux `ssthresh`).
-    fn answering(&mut self, _window: &Window, _path: &PathView) {}
+    fn congestion_event(&mut self, _window: &Window, _path: &PathView) {}
 
     /// The sender's state changes. Needs [`Needs::states`].
     fn state(&mut self, _state: CaState, _path: &PathView) {}
@@ -166,19 +174,9 @@ pub trait Avoidance: Clone + Debug + Send {
     /// The window restarts after an idle time (Linux `CA_EVENT_CWND_RESTART`).
     fn restarted(&mut self, _path: &PathView) {}
 
-    /// Returns what a response with `factor` leaves of `base`: in bytes, unless the algorithm counts in segments.
-    fn kept(&self, base: Bytes, factor: f64, _mss: Bytes) -> Bytes {
-        base.scale(factor)
-    }
-
-    /// Returns what ssthresh keeps of a window that was not used (RFC 2861 section 3.1: three quarters).
-    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
-        self.kept(cwnd, REMEMBERED, mss)
-    }
-
-    /// Returns how much of an ACK counts for growth.
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.acked
+    /// Returns what a response with `factor` leaves of `base`.
+    fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
+        Self::UNIT.kept(base, factor, mss)
     }
 
     /// Congestion avoidance starts at `cwnd`: the flow's first slow start ended, or the one after a timeout.
@@ -189,8 +187,14 @@ pub trait Avoidance: Clone + Debug + Send {
 
     /// A response to an SCE took cwnd from `before` to `after`.
     fn scaled(&mut self, before: Bytes, after: Bytes, path: &PathView) {
-        self.decreased(before, after, self.md(), path);
+        if Self::UNIT == Unit::BytesAcked {
+            self.decreased(before, after, self.md(), path);
+        }
     }
+
+    /// A response to a loss or CE, or a timeout, reduced the window: with [`Unit::Segments`], the algorithm clears the
+    /// segments that have not made the window grow yet (Linux `snd_cwnd_cnt`).
+    fn clear_cwnd_cnt(&mut self) {}
 
     /// A part of a segment was taken from cwnd for an SCE, and is now `after`. A curve of growth is flat from here on.
     fn flattened(&mut self, _after: Bytes, _path: &PathView) {}
@@ -214,20 +218,13 @@ pub trait Avoidance: Clone + Debug + Send {
 
     /// The last response was not due to congestion; `before` is the state before that response.
     fn undone(&mut self, before: Self) {
-        *self = before;
+        if Self::UNIT != Unit::Segments {
+            *self = before;
+        }
     }
 
     /// Reports named internal numbers.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
-}
-
-/// The fraction of an unused cwnd that ssthresh keeps.
-const REMEMBERED: f64 = 0.75;
-
-/// Returns three quarters of a window counted in segments, as Linux adds them: a half and a quarter, each rounded down.
-fn half_and_quarter(cwnd: Bytes, mss: Bytes) -> Bytes {
-    let w = cwnd / mss;
-    mss * (w / 2 + w / 4)
 }
 
 /// Returns the whole segments of an ACK. Most ACKs acknowledge one, which needs no division.
@@ -245,10 +242,4 @@ fn after_giving_up(base: Bytes, factor: f64, mss: Bytes) -> Bytes {
     let w = base / mss;
     let given_up = (w as f64 * (1.0 - factor) + 1e-9) as u64;
     mss * (w - given_up)
-}
-
-/// Returns what a response leaves of a window counted in segments, rounded down. A billionth is added because products
-/// such as 0.57 * 100 fall below the whole number only for lack of an exact binary representation of 0.57.
-fn kept_segments(base: Bytes, factor: f64, mss: Bytes) -> Bytes {
-    mss * (((base / mss) as f64 * factor + 1e-9) as u64)
 }

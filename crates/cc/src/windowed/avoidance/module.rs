@@ -1,18 +1,18 @@
 //! Avoidances as Linux's modules are written: they count the window in whole segments and watch the path in every phase.
 //!
 //! [`Module`] has the calls of Linux's `tcp_congestion_ops` (spec/congestion-control section 0.3). [`InSegments`] turns
-//! one into an [`Avoidance`] and does what all have in common: growth by [`Credit`], which a response forgets, and an undo
+//! one into an [`Avoidance`] and does what all have in common: growth by [`CwndCnt`], which a response forgets, and an undo
 //! that restores the window alone.
 
 use std::fmt::Debug;
 
 use windtunnel_units::{Bytes, Duration};
 
-use super::{Avoidance, Steered, Window, kept_segments, segments};
+use super::{Avoidance, Steered, Unit, Window, segments};
 use crate::needs::Needs;
 use crate::sample::{AckSample, Delivery, PathView};
 use crate::state::CaState;
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// The window in whole segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,10 +51,10 @@ pub(super) trait Module: Clone + Debug + Send {
     }
 
     /// Linux `init`.
-    fn established(&mut self, _window: &mut Segments, _path: &PathView) {}
+    fn init(&mut self, _window: &mut Segments, _path: &PathView) {}
 
     /// Linux `pkts_acked`.
-    fn delivered(&mut self, _delivery: &Delivery, _w: u64, _path: &PathView) {}
+    fn pkts_acked(&mut self, _delivery: &Delivery, _w: u64, _path: &PathView) {}
 
     /// The ACK is about to grow the window (the first part of Linux `cong_avoid`, and of what modules do at every ACK).
     fn steer(&mut self, _window: &mut Segments, _ack: &AckSample, _path: &PathView) -> Steered {
@@ -62,7 +62,7 @@ pub(super) trait Module: Clone + Debug + Send {
     }
 
     /// Returns the window after `n` segments were delivered in congestion avoidance, and the growth gate is open.
-    fn grow(&mut self, w: u64, n: u64, credit: &mut Credit) -> u64;
+    fn cong_avoid(&mut self, w: u64, n: u64, cwnd_cnt: &mut CwndCnt) -> u64;
 
     /// The ACK has grown the window (the last part of Linux `cong_avoid`).
     fn settled(&mut self, _window: &mut Segments, _ack: &AckSample, _path: &PathView) {}
@@ -71,16 +71,16 @@ pub(super) trait Module: Clone + Debug + Send {
     fn ssthresh(&mut self, w: u64, path: &PathView) -> u64;
 
     /// Linux `set_state`.
-    fn state(&mut self, _state: CaState, _path: &PathView) {}
+    fn set_state(&mut self, _state: CaState, _path: &PathView) {}
 
     /// Linux `CA_EVENT_CWND_RESTART`.
-    fn restarted(&mut self, _path: &PathView) {}
+    fn cwnd_restart(&mut self, _path: &PathView) {}
 
     /// Linux `CA_EVENT_TX_START`.
-    fn idled(&mut self, _path: &PathView) {}
+    fn tx_start(&mut self, _path: &PathView) {}
 
     /// Linux `CA_EVENT_COMPLETE_CWR`.
-    fn recovered(&mut self, _path: &PathView) {}
+    fn complete_cwr(&mut self, _path: &PathView) {}
 
     /// True once if the module enters CWR by itself.
     fn asks_reduction(&mut self) -> bool {
@@ -96,29 +96,30 @@ pub(super) fn half(w: u64) -> u64 {
     (w / 2).max(2)
 }
 
-/// Returns a window that grows by a segment for each `price` of `n` segments delivered (Linux
+/// Returns a window that grows by a segment for each `cnt` of `n` segments delivered (Linux
 /// `tcp_cong_avoid_ai`).
-pub(super) fn additive(w: u64, price: u64, n: u64, credit: &mut Credit) -> u64 {
-    w + credit.add(price.max(1) as f64, n as f64)
+pub(super) fn cong_avoid_ai(w: u64, cnt: u64, n: u64, cwnd_cnt: &mut CwndCnt) -> u64 {
+    w + cwnd_cnt.add(cnt.max(1) as f64, n as f64)
 }
 
 /// An avoidance that counts in segments.
 #[derive(Clone, Debug)]
 pub(super) struct InSegments<M> {
     module: M,
-    credit: Credit,
+    cwnd_cnt: CwndCnt,
     /// The share of the window that the last response left; Reno's before the first.
     md: f64,
 }
 
 impl<M: Module> InSegments<M> {
     pub(super) fn new(module: M) -> InSegments<M> {
-        InSegments { module, credit: Credit::default(), md: 0.5 }
+        InSegments { module, cwnd_cnt: CwndCnt::default(), md: 0.5 }
     }
 }
 
 impl<M: Module> Avoidance for InSegments<M> {
     const STEERS: bool = true;
+    const UNIT: Unit = Unit::Segments;
 
     fn md(&self) -> f64 {
         self.md
@@ -131,14 +132,14 @@ impl<M: Module> Avoidance for InSegments<M> {
     fn established(&mut self, window: &mut Window, path: &PathView) {
         let mut segments = Segments::of(window, path.mss);
         let before = segments;
-        self.module.established(&mut segments, path);
+        self.module.init(&mut segments, path);
         if segments != before {
             *window = segments.bytes(path.mss);
         }
     }
 
     fn delivered(&mut self, delivery: &Delivery, window: &Window, path: &PathView) {
-        self.module.delivered(delivery, window.cwnd / path.mss, path);
+        self.module.pkts_acked(delivery, window.cwnd / path.mss, path);
     }
 
     fn steer(&mut self, window: &mut Window, ack: &AckSample, path: &PathView) -> Steered {
@@ -160,14 +161,14 @@ impl<M: Module> Avoidance for InSegments<M> {
         }
     }
 
-    fn answering(&mut self, window: &Window, path: &PathView) {
+    fn congestion_event(&mut self, window: &Window, path: &PathView) {
         let w = (window.cwnd / path.mss).max(1);
         let left = self.module.ssthresh(w, path).min(w);
         self.md = left as f64 / w as f64;
     }
 
     fn state(&mut self, state: CaState, path: &PathView) {
-        self.module.state(state, path);
+        self.module.set_state(state, path);
     }
 
     fn asks_reduction(&mut self) -> bool {
@@ -175,55 +176,32 @@ impl<M: Module> Avoidance for InSegments<M> {
     }
 
     fn recovered(&mut self, _window: &mut Window, path: &PathView) {
-        self.module.recovered(path);
+        self.module.complete_cwr(path);
     }
 
     fn restarted(&mut self, path: &PathView) {
-        self.module.restarted(path);
+        self.module.cwnd_restart(path);
     }
 
     fn idled(&mut self, _idle: Duration, path: &PathView) {
-        self.module.idled(path);
+        self.module.tx_start(path);
     }
 
-    fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
-        kept_segments(base, factor, mss)
+    fn clear_cwnd_cnt(&mut self) {
+        self.cwnd_cnt.clear();
     }
-
-    /// A half and a quarter, each rounded down.
-    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
-        let w = cwnd / mss;
-        mss * (w / 2 + w / 4)
-    }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
-    }
-
-    fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
-        self.credit.clear();
-    }
-
-    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
 
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
         if ack.ecn.any() {
             return cwnd;
         }
         let w = cwnd / path.mss;
-        let grown = self.module.grow(w, segments(amount, path.mss), &mut self.credit);
+        let grown = self.module.cong_avoid(w, segments(amount, path.mss), &mut self.cwnd_cnt);
         cwnd + path.mss * grown.saturating_sub(w)
     }
 
-    fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
-        self.credit.clear();
-    }
-
-    /// An undo restores neither the credit nor what the module knows, as in Linux.
-    fn undone(&mut self, _before: InSegments<M>) {}
-
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.module.probe(out);
-        out("credit_segments", self.credit.get());
+        out("credit_segments", self.cwnd_cnt.get());
     }
 }

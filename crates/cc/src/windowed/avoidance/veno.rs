@@ -16,14 +16,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
 
-use super::module::{InSegments, Module, Segments, additive, half};
+use super::module::{InSegments, Module, Segments, cong_avoid_ai, half};
 use super::round_trips::RoundTrips;
 use crate::controller::CongestionControl;
 use crate::sample::{AckSample, Delivery, PathView};
 use crate::state::CaState;
 use crate::windowed::avoidance::{AvoidanceParams, Steered};
 use crate::windowed::config::Composition;
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// Parameters of Veno: none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,88 +50,88 @@ const BETA: u64 = 2 * 3;
 struct Veno {
     times: RoundTrips,
     /// Delay decides; otherwise Veno is Reno.
-    active: bool,
+    doing_veno_now: bool,
     /// Packets queued, in halves.
-    queued: u64,
+    diff: u64,
     /// The next window of ACKs grows a congested window.
-    grows: bool,
+    inc: bool,
     /// Growth is Reno's on this ACK.
     reno: bool,
 }
 
 impl Veno {
     const fn new() -> Veno {
-        Veno { times: RoundTrips::new(), active: true, queued: 0, grows: true, reno: true }
+        Veno { times: RoundTrips::new(), doing_veno_now: true, diff: 0, inc: true, reno: true }
     }
 
-    fn init(&mut self) {
+    fn enable(&mut self) {
         self.times.forget_base();
-        self.active = true;
-        self.grows = true;
+        self.doing_veno_now = true;
+        self.inc = true;
     }
 
     fn congested(&self) -> bool {
-        self.queued >= BETA
+        self.diff >= BETA
     }
 }
 
 impl Module for Veno {
-    fn established(&mut self, _window: &mut Segments, _path: &PathView) {
-        self.init();
+    fn init(&mut self, _window: &mut Segments, _path: &PathView) {
+        self.enable();
     }
 
-    fn delivered(&mut self, delivery: &Delivery, _w: u64, _path: &PathView) {
+    fn pkts_acked(&mut self, delivery: &Delivery, _w: u64, _path: &PathView) {
         if let Some(rtt) = delivery.rtt {
             self.times.sample(rtt);
         }
     }
 
     fn steer(&mut self, window: &mut Segments, ack: &AckSample, _path: &PathView) -> Steered {
-        self.reno = !self.active || !self.times.suffice();
-        if self.active && !ack.growth_barred {
+        self.reno = !self.doing_veno_now || !self.times.suffice();
+        if self.doing_veno_now && !ack.growth_barred {
             if !self.reno {
                 let double = 2 * window.w;
-                self.queued = double - double * self.times.base_us() / self.times.least_us();
+                self.diff = double - double * self.times.base_us() / self.times.least_us();
             }
             self.times.forget_least();
         }
         Steered::Grow
     }
 
-    fn grow(&mut self, w: u64, n: u64, credit: &mut Credit) -> u64 {
+    fn cong_avoid(&mut self, w: u64, n: u64, cwnd_cnt: &mut CwndCnt) -> u64 {
         if self.reno || !self.congested() {
-            return additive(w, w, n, credit);
+            return cong_avoid_ai(w, w, n, cwnd_cnt);
         }
-        if credit.get() < w as f64 {
-            credit.save(n as f64);
+        if cwnd_cnt.get() < w as f64 {
+            cwnd_cnt.save(n as f64);
             return w;
         }
-        credit.clear();
-        self.grows = !self.grows;
-        if self.grows { w } else { w + 1 }
+        cwnd_cnt.clear();
+        self.inc = !self.inc;
+        if self.inc { w } else { w + 1 }
     }
 
     fn ssthresh(&mut self, w: u64, _path: &PathView) -> u64 {
         if self.congested() { half(w) } else { (w * 4 / 5).max(2) }
     }
 
-    fn state(&mut self, state: CaState, _path: &PathView) {
-        self.active = state == CaState::Open;
-        if self.active {
+    fn set_state(&mut self, state: CaState, _path: &PathView) {
+        self.doing_veno_now = state == CaState::Open;
+        if self.doing_veno_now {
             self.times.forget_least();
         }
     }
 
-    fn restarted(&mut self, _path: &PathView) {
-        self.init();
+    fn cwnd_restart(&mut self, _path: &PathView) {
+        self.enable();
     }
 
-    fn idled(&mut self, _path: &PathView) {
-        self.init();
+    fn tx_start(&mut self, _path: &PathView) {
+        self.enable();
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("queued_packets", self.queued as f64 / 2.0);
+        out("queued_packets", self.diff as f64 / 2.0);
         out("base_rtt_s", self.times.base_s());
     }
 }
@@ -168,28 +168,28 @@ mod tests {
         {
             let mut veno = veno(rtt_us);
             veno.steer(&mut window, &ack, &path());
-            assert_eq!((veno.queued, veno.reno), (halves, false), "{rtt_us} us");
+            assert_eq!((veno.diff, veno.reno), (halves, false), "{rtt_us} us");
             assert_eq!(veno.ssthresh(100, &path()), left, "{rtt_us} us");
         }
         let mut amiss = veno(110_000);
-        amiss.state(CaState::Disorder, &path());
+        amiss.set_state(CaState::Disorder, &path());
         amiss.steer(&mut window, &ack, &path());
-        assert_eq!((amiss.queued, amiss.reno), (0, true));
+        assert_eq!((amiss.diff, amiss.reno), (0, true));
         let mut held = veno(110_000);
         held.steer(&mut window, &barred, &path());
-        assert_eq!((held.queued, held.times.least_us()), (0, 110_000));
+        assert_eq!((held.diff, held.times.least_us()), (0, 110_000));
     }
 
     /// Section 3.10: with a window of ten congested segments, ten ACKs are counted and the next one grows the window;
     /// after a window more (eleven ACKs and one) it does not, and after yet another it does.
     #[test]
     fn a_congested_window_grows_every_second_time() {
-        let mut veno = Veno { queued: 6, reno: false, ..Veno::new() };
-        let (mut w, mut credit) = (10, Credit::default());
+        let mut veno = Veno { diff: 6, reno: false, ..Veno::new() };
+        let (mut w, mut cwnd_cnt) = (10, CwndCnt::default());
         let growths: Vec<u32> = (1..=60_u32)
             .filter(|_| {
                 let before = w;
-                w = veno.grow(w, 1, &mut credit);
+                w = veno.cong_avoid(w, 1, &mut cwnd_cnt);
                 w > before
             })
             .collect();
@@ -199,15 +199,15 @@ mod tests {
     /// Section 3.10: Open restarts the measurement, and idle time or a restart of the window also forget the base.
     #[test]
     fn silence_forgets_the_base() {
-        for forget in [Veno::restarted, Veno::idled] {
-            let mut veno = Veno { active: false, grows: false, ..veno(110_000) };
+        for forget in [Veno::cwnd_restart, Veno::tx_start] {
+            let mut veno = Veno { doing_veno_now: false, inc: false, ..veno(110_000) };
             forget(&mut veno, &path());
-            assert!(veno.active && veno.grows && veno.times.base_us() > 1_000_000_000);
+            assert!(veno.doing_veno_now && veno.inc && veno.times.base_us() > 1_000_000_000);
         }
         let mut veno = veno(110_000);
-        veno.state(CaState::Recovery, &path());
-        assert_eq!((veno.active, veno.times.least_us()), (false, 110_000));
-        veno.state(CaState::Open, &path());
-        assert!(veno.active && veno.times.least_us() > 1_000_000_000);
+        veno.set_state(CaState::Recovery, &path());
+        assert_eq!((veno.doing_veno_now, veno.times.least_us()), (false, 110_000));
+        veno.set_state(CaState::Open, &path());
+        assert!(veno.doing_veno_now && veno.times.least_us() > 1_000_000_000);
     }
 }

@@ -20,14 +20,14 @@ use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
 use windtunnel_units::{Bytes, Duration, Seq};
 
-use super::{Avoidance, AvoidanceParams, Window, half_and_quarter, kept_segments, segments};
+use super::{Avoidance, AvoidanceParams, Unit, Window, segments};
 use crate::controller::CongestionControl;
 use crate::needs::Needs;
 use crate::sample::{AckSample, Delivery, PathView};
 use crate::state::CaState;
 use crate::windowed::clock::Clock;
 use crate::windowed::config::Composition;
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// The shortest measurement.
 const WINDOW_MIN: Duration = Duration::from_millis(50);
@@ -58,7 +58,7 @@ impl AvoidanceParams for WestwoodParams {
 #[derive(Clone, Debug)]
 pub(crate) struct Westwood {
     clock: Clock,
-    credit: Credit,
+    cwnd_cnt: CwndCnt,
     state: CaState,
     bandwidth: Bandwidth,
     /// The latest round trip, in ticks.
@@ -66,7 +66,7 @@ pub(crate) struct Westwood {
     /// The smallest one; none until the next ACK measures it.
     rtt_min: Option<u64>,
     /// The end of what was sent when the last reduction started.
-    recover: Seq,
+    high_seq: Seq,
     /// The last reduction was undone.
     undone: bool,
 }
@@ -75,9 +75,9 @@ pub(crate) struct Westwood {
 #[derive(Clone, Copy, Debug, Default)]
 struct Bandwidth {
     /// The output of the first filter.
-    once: u64,
+    bw_ns_est: u64,
     /// The output of both.
-    twice: u64,
+    bw_est: u64,
     /// Bytes acknowledged in the present measurement.
     bytes: u64,
     /// The start of the measurement, in ticks.
@@ -96,11 +96,11 @@ impl Bandwidth {
             return;
         }
         let sample = self.bytes / elapsed;
-        if self.once == 0 && self.twice == 0 {
-            (self.once, self.twice) = (sample, sample);
+        if self.bw_ns_est == 0 && self.bw_est == 0 {
+            (self.bw_ns_est, self.bw_est) = (sample, sample);
         } else {
-            self.once = (7 * self.once + sample) / 8;
-            self.twice = (7 * self.twice + self.once) / 8;
+            self.bw_ns_est = (7 * self.bw_ns_est + sample) / 8;
+            self.bw_est = (7 * self.bw_est + self.bw_ns_est) / 8;
         }
         (self.bytes, self.since) = (0, now);
     }
@@ -132,24 +132,26 @@ impl Westwood {
     fn new(clock: Clock) -> Westwood {
         Westwood {
             clock,
-            credit: Credit::default(),
+            cwnd_cnt: CwndCnt::default(),
             state: CaState::Open,
             bandwidth: Bandwidth::default(),
             rtt: clock.covering(RTT_INITIAL),
             rtt_min: None,
-            recover: Seq::SYN,
+            high_seq: Seq::SYN,
             undone: false,
         }
     }
 
     /// Returns the window that the bandwidth needs without a queue.
     fn needed(&self, mss: Bytes) -> Bytes {
-        let bytes = self.bandwidth.twice * self.rtt_min.unwrap_or(self.rtt);
+        let bytes = self.bandwidth.bw_est * self.rtt_min.unwrap_or(self.rtt);
         mss * (bytes / mss.get()).max(LEAST)
     }
 }
 
 impl Avoidance for Westwood {
+    const UNIT: Unit = Unit::Segments;
+
     fn md(&self) -> f64 {
         0.5
     }
@@ -183,41 +185,29 @@ impl Avoidance for Westwood {
 
     /// The reduction is over. A timeout has no reduction, and one that is undone before its end has no end.
     fn recovered(&mut self, window: &mut Window, path: &PathView) {
-        if self.state != CaState::Loss && !(self.undone && path.una < self.recover) {
+        if self.state != CaState::Loss && !(self.undone && path.una < self.high_seq) {
             let needed = self.needed(path.mss);
             *window = Window { cwnd: needed, ssthresh: needed };
         }
     }
 
-    fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
-        kept_segments(base, factor, mss)
-    }
-
-    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
-        half_and_quarter(cwnd, mss)
-    }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
-    }
-
     fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, path: &PathView) {
-        self.credit.clear();
-        (self.recover, self.undone) = (path.nxt, false);
+        (self.high_seq, self.undone) = (path.nxt, false);
     }
 
-    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
+    fn clear_cwnd_cnt(&mut self) {
+        self.cwnd_cnt.clear();
+    }
 
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
         if ack.ecn.any() {
             return cwnd;
         }
         let w = (cwnd / path.mss).max(1);
-        cwnd + path.mss * self.credit.add(w as f64, segments(amount, path.mss) as f64)
+        cwnd + path.mss * self.cwnd_cnt.add(w as f64, segments(amount, path.mss) as f64)
     }
 
     fn timed_out(&mut self, window: &mut Window, new_episode: bool, path: &PathView) {
-        self.credit.clear();
         if new_episode {
             window.ssthresh = self.needed(path.mss);
             self.rtt_min = None;
@@ -230,7 +220,7 @@ impl Avoidance for Westwood {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("bandwidth_bytes_per_s", (self.bandwidth.twice * self.clock.hz()) as f64);
+        out("bandwidth_bytes_per_s", (self.bandwidth.bw_est * self.clock.hz()) as f64);
         out("rtt_min_s", self.rtt_min.map_or(f64::NAN, |ticks| self.clock.seconds(ticks)));
     }
 }
@@ -243,7 +233,7 @@ mod tests {
     #[test]
     fn the_window_is_bandwidth_times_round_trip() {
         let mut westwood = Westwood::new(Clock::new(Duration::from_millis(1)));
-        (westwood.bandwidth.twice, westwood.rtt_min) = (1250, Some(50));
+        (westwood.bandwidth.bw_est, westwood.rtt_min) = (1250, Some(50));
         assert_eq!(westwood.needed(Bytes::new(1460)), Bytes::new(1460) * 42);
         westwood.rtt_min = Some(1);
         assert_eq!(westwood.needed(Bytes::new(1460)), Bytes::new(1460) * 2);
@@ -270,7 +260,7 @@ mod tests {
         for (now, sample, once, twice) in [(100, 800, 800, 800), (200, 1600, 900, 812)] {
             bandwidth.bytes = sample * 100;
             bandwidth.end_measurement(now, 99);
-            assert_eq!((bandwidth.once, bandwidth.twice), (once, twice));
+            assert_eq!((bandwidth.bw_ns_est, bandwidth.bw_est), (once, twice));
         }
         bandwidth.end_measurement(299, 99);
         assert_eq!(bandwidth.since, 200, "not longer than a round trip");
@@ -301,10 +291,10 @@ mod tests {
     /// does not make the next a first.
     #[test]
     fn a_filter_may_be_empty() {
-        let mut bandwidth = Bandwidth { once: 7, bytes: 10_000, ..Bandwidth::default() };
+        let mut bandwidth = Bandwidth { bw_ns_est: 7, bytes: 10_000, ..Bandwidth::default() };
         bandwidth.end_measurement(100, 50);
         // (7 * 7 + 100) / 8, and an eighth of that.
-        assert_eq!((bandwidth.once, bandwidth.twice), (18, 2));
+        assert_eq!((bandwidth.bw_ns_est, bandwidth.bw_est), (18, 2));
     }
 
     /// Section 3.12 and Linux `tcp_end_cwnd_reduction`: the end of CWR and Recovery sets the window, that of a
@@ -330,7 +320,7 @@ mod tests {
             (CaState::Open, true, 10, true),
         ] {
             let mut westwood = Westwood::new(Clock::new(Duration::from_millis(1)));
-            (westwood.bandwidth.twice, westwood.rtt_min) = (1000, Some(42));
+            (westwood.bandwidth.bw_est, westwood.rtt_min) = (1000, Some(42));
             westwood.decreased(mss * 60, mss * 30, 0.5, &path(0));
             if undone {
                 let before = westwood.clone();

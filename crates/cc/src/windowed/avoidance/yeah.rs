@@ -16,14 +16,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
 
-use super::module::{InSegments, Module, Segments, additive, half};
+use super::module::{InSegments, Module, Segments, cong_avoid_ai, half};
 use super::round_trips::RoundTrips;
 use crate::controller::CongestionControl;
 use crate::sample::{AckSample, Delivery, PathView};
 use crate::state::CaState;
 use crate::windowed::avoidance::AvoidanceParams;
 use crate::windowed::config::Composition;
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// Parameters of YeAH: none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ const SLOW_ROUNDS: u32 = 16;
 /// Fast rounds after which no other flow is there (zeta).
 const FAST_ROUNDS: u32 = 50;
 /// Segments delivered for a segment of growth in fast mode, at most: Scalable's 1 / a.
-const FAST_PRICE: u64 = 100;
+const SCALABLE_AI_CNT: u64 = 100;
 /// The least part of the window that a loss takes (1 / 2^delta).
 const LEAST_CUT: u64 = 8;
 
@@ -60,53 +60,53 @@ const LEAST_CUT: u64 = 8;
 struct Yeah {
     times: RoundTrips,
     /// Packets queued, in the last round.
-    queued: u64,
+    last_q: u64,
     /// Rounds in slow mode since the last fast one.
-    slow_rounds: u32,
-    fast_rounds: u32,
+    doing_reno_now: u32,
+    fast_count: u32,
     /// The window that Reno would have.
     reno_count: u64,
 }
 
 impl Yeah {
     const fn new() -> Yeah {
-        Yeah { times: RoundTrips::new(), queued: 0, slow_rounds: 0, fast_rounds: 0, reno_count: 2 }
+        Yeah { times: RoundTrips::new(), last_q: 0, doing_reno_now: 0, fast_count: 0, reno_count: 2 }
     }
 
     fn end_round(&mut self, window: &mut Segments) {
         let (base, rtt) = (self.times.base_us(), self.times.least_us());
-        self.queued = window.w * (rtt - base) / rtt;
-        if self.queued <= QUEUED && rtt - base <= base / DELAY {
-            self.fast_rounds += 1;
-            if self.fast_rounds > FAST_ROUNDS {
-                (self.reno_count, self.fast_rounds) = (2, 0);
+        self.last_q = window.w * (rtt - base) / rtt;
+        if self.last_q <= QUEUED && rtt - base <= base / DELAY {
+            self.fast_count += 1;
+            if self.fast_count > FAST_ROUNDS {
+                (self.reno_count, self.fast_count) = (2, 0);
             }
-            self.slow_rounds = 0;
+            self.doing_reno_now = 0;
             return;
         }
-        if self.queued > QUEUED && window.w > self.reno_count {
-            window.w = (window.w - self.queued.min(window.w / 2)).max(self.reno_count);
+        if self.last_q > QUEUED && window.w > self.reno_count {
+            window.w = (window.w - self.last_q.min(window.w / 2)).max(self.reno_count);
             window.ssthresh = window.w;
         }
         self.reno_count = if self.reno_count <= 2 { half(window.w) } else { self.reno_count + 1 };
-        self.slow_rounds += 1;
+        self.doing_reno_now += 1;
     }
 }
 
 impl Module for Yeah {
-    fn established(&mut self, _window: &mut Segments, path: &PathView) {
+    fn init(&mut self, _window: &mut Segments, path: &PathView) {
         self.times.forget(path);
     }
 
-    fn delivered(&mut self, delivery: &Delivery, _w: u64, _path: &PathView) {
+    fn pkts_acked(&mut self, delivery: &Delivery, _w: u64, _path: &PathView) {
         if let Some(rtt) = delivery.rtt {
             self.times.sample(rtt);
         }
     }
 
-    fn grow(&mut self, w: u64, n: u64, credit: &mut Credit) -> u64 {
-        let price = if self.slow_rounds == 0 { w.min(FAST_PRICE) } else { w };
-        additive(w, price, n, credit)
+    fn cong_avoid(&mut self, w: u64, n: u64, cwnd_cnt: &mut CwndCnt) -> u64 {
+        let cnt = if self.doing_reno_now == 0 { w.min(SCALABLE_AI_CNT) } else { w };
+        cong_avoid_ai(w, cnt, n, cwnd_cnt)
     }
 
     fn settled(&mut self, window: &mut Segments, ack: &AckSample, path: &PathView) {
@@ -120,33 +120,33 @@ impl Module for Yeah {
     }
 
     fn ssthresh(&mut self, w: u64, _path: &PathView) -> u64 {
-        let cut = if self.slow_rounds < SLOW_ROUNDS {
-            self.queued.min(half(w)).max(w / LEAST_CUT)
+        let cut = if self.doing_reno_now < SLOW_ROUNDS {
+            self.last_q.min(half(w)).max(w / LEAST_CUT)
         } else {
             half(w)
         };
-        self.fast_rounds = 0;
+        self.fast_count = 0;
         self.reno_count = half(self.reno_count);
         w.saturating_sub(cut).max(2)
     }
 
-    fn state(&mut self, state: CaState, path: &PathView) {
+    fn set_state(&mut self, state: CaState, path: &PathView) {
         if state == CaState::Open {
             self.times.start_round(path);
         }
     }
 
-    fn restarted(&mut self, path: &PathView) {
+    fn cwnd_restart(&mut self, path: &PathView) {
         self.times.forget(path);
     }
 
-    fn idled(&mut self, path: &PathView) {
+    fn tx_start(&mut self, path: &PathView) {
         self.times.forget(path);
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("queued_packets", self.queued as f64);
-        out("slow_rounds", f64::from(self.slow_rounds));
+        out("queued_packets", self.last_q as f64);
+        out("slow_rounds", f64::from(self.doing_reno_now));
         out("reno_count_segments", self.reno_count as f64);
         out("base_rtt_s", self.times.base_s());
     }
@@ -197,12 +197,12 @@ mod tests {
             yeah.end_round(&mut window);
             let case = format!("{w} segments at {rtt_us} us, Reno's {reno}");
             assert_eq!(
-                (yeah.queued, window.w, yeah.reno_count, yeah.slow_rounds),
+                (yeah.last_q, window.w, yeah.reno_count, yeah.doing_reno_now),
                 (queued, left, reno_left, slow),
                 "{case}"
             );
             assert_eq!(window.ssthresh, if left < w { left } else { 700 }, "{case}");
-            assert_eq!(yeah.fast_rounds, 1 - slow, "{case}");
+            assert_eq!(yeah.fast_count, 1 - slow, "{case}");
         }
     }
 
@@ -213,27 +213,28 @@ mod tests {
         let mut slow = yeah(120_000);
         for rounds in 1..=3 {
             slow.end_round(&mut window);
-            assert_eq!((slow.slow_rounds, slow.reno_count), (rounds, 49 + u64::from(rounds)));
+            assert_eq!((slow.doing_reno_now, slow.reno_count), (rounds, 49 + u64::from(rounds)));
         }
-        let mut fast = Yeah { slow_rounds: 3, reno_count: 60, ..yeah(100_000) };
+        let mut fast = Yeah { doing_reno_now: 3, reno_count: 60, ..yeah(100_000) };
         for rounds in 1..=50 {
             fast.end_round(&mut window);
-            assert_eq!((fast.fast_rounds, fast.slow_rounds, fast.reno_count), (rounds, 0, 60));
+            assert_eq!((fast.fast_count, fast.doing_reno_now, fast.reno_count), (rounds, 0, 60));
         }
         fast.end_round(&mut window);
-        assert_eq!((fast.fast_rounds, fast.reno_count), (0, 2));
+        assert_eq!((fast.fast_count, fast.reno_count), (0, 2));
     }
 
     /// Section 3.14: W = 800. Up to 15 slow rounds a loss takes Q, between an eighth and a half; from 16 on a half.
     /// It halves Reno's count.
     #[test]
     fn a_loss_takes_the_queue_until_others_fill_it() {
-        for (queued, slow_rounds, left) in
+        for (queued, doing_reno_now, left) in
             [(20, 3, 700), (300, 3, 500), (500, 3, 400), (300, 15, 500), (300, 16, 400), (20, 17, 400)]
         {
-            let mut yeah = Yeah { queued, slow_rounds, fast_rounds: 7, reno_count: 101, ..Yeah::new() };
-            assert_eq!(yeah.ssthresh(800, &path()), left, "{queued} packets, {slow_rounds} rounds");
-            assert_eq!((yeah.fast_rounds, yeah.reno_count), (0, 50));
+            let mut yeah =
+                Yeah { last_q: queued, doing_reno_now, fast_count: 7, reno_count: 101, ..Yeah::new() };
+            assert_eq!(yeah.ssthresh(800, &path()), left, "{queued} packets, {doing_reno_now} rounds");
+            assert_eq!((yeah.fast_count, yeah.reno_count), (0, 50));
         }
     }
 
@@ -244,10 +245,10 @@ mod tests {
         for (state, samples) in [(CaState::Disorder, true), (CaState::Recovery, true), (CaState::Open, false)]
         {
             let mut yeah = yeah(110_000);
-            yeah.state(state, &path());
+            yeah.set_state(state, &path());
             assert_eq!((yeah.times.suffice(), yeah.times.base_us()), (samples, 100_000), "{state:?}");
         }
-        for forget in [Yeah::restarted, Yeah::idled] {
+        for forget in [Yeah::cwnd_restart, Yeah::tx_start] {
             let mut yeah = yeah(110_000);
             forget(&mut yeah, &path());
             assert!(!yeah.times.suffice() && yeah.times.base_us() > 1_000_000_000);
@@ -261,16 +262,16 @@ mod tests {
         let ack = AckSample::default();
         let beyond = |segments| PathView::of_segments(segments, segments).una;
         let sent = PathView { nxt: beyond(10), ..path() };
-        for (una, barred, fast_rounds) in [(9, false, 0), (10, false, 0), (11, true, 0), (11, false, 1)] {
+        for (una, barred, fast_count) in [(9, false, 0), (10, false, 0), (11, true, 0), (11, false, 1)] {
             let mut yeah = Yeah::new();
             let mut window = Segments { w: 10, ssthresh: 5 };
-            yeah.established(&mut window, &sent);
+            yeah.init(&mut window, &sent);
             for _ in 0..3 {
                 yeah.times.sample(Duration::from_millis(100));
             }
             let ack = AckSample { growth_barred: barred, ..ack };
             yeah.settled(&mut window, &ack, &PathView { una: beyond(una), ..sent });
-            assert_eq!(yeah.fast_rounds, fast_rounds, "{una}");
+            assert_eq!(yeah.fast_count, fast_count, "{una}");
         }
     }
 }

@@ -14,7 +14,7 @@ mod signals;
 
 use windtunnel_units::{Bytes, Duration};
 
-use super::avoidance::{Avoidance, Steered, Window};
+use super::avoidance::{Avoidance, Steered, Window, current_ssthresh};
 use super::response::{Response, SceRules};
 use super::slow_start::{Regrowth, SlowStart, SlowStartVerdict};
 use crate::control::{Control, ExitReason, Pacing, Phase};
@@ -50,13 +50,13 @@ pub(crate) struct Windowed<A> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The flow's own slow start, with which it starts.
-    Seeking,
+    SlowStart,
     /// Back up to ssthresh after a timeout (RFC 5681 section 3.1); congestion avoidance then starts again.
-    Recovering,
+    AfterTimeout,
     /// Back up to ssthresh after an unused window was lowered; congestion avoidance then continues.
-    Resuming,
+    BelowSsthresh,
     /// Congestion avoidance.
-    Avoiding,
+    CongestionAvoidance,
 }
 
 /// The state before a loss response, in case the loss turns out to be spurious.
@@ -84,7 +84,7 @@ impl<A: Avoidance> Windowed<A> {
             // One segment is allowed (RFC 5681 section 3.1, Jacobson 1988): the floor applies only to responses.
             cwnd: init.iw.max(init.mss),
             ssthresh: init.ssthresh.unwrap_or(Bytes::MAX),
-            stage: Stage::Seeking,
+            stage: Stage::SlowStart,
             slow_start,
             avoidance,
             response,
@@ -116,7 +116,7 @@ impl<A: Avoidance> Windowed<A> {
     /// Starts congestion avoidance at the present cwnd.
     fn avoid(&mut self, path: &PathView) {
         self.ssthresh = self.cwnd;
-        self.stage = Stage::Avoiding;
+        self.stage = Stage::CongestionAvoidance;
         self.avoidance.begin(self.cwnd, path);
     }
 
@@ -133,18 +133,19 @@ impl<A: Avoidance> Windowed<A> {
         self.cwnd = window.cwnd.max(self.mss);
         self.ssthresh = window.ssthresh;
         match (self.stage, self.window().in_slow_start()) {
-            (Stage::Avoiding, true) => self.stage = Stage::Resuming,
-            (Stage::Seeking, false) => {
+            (Stage::CongestionAvoidance, true) => self.stage = Stage::BelowSsthresh,
+            (Stage::SlowStart, false) => {
                 self.exit = Some(ExitReason::Delay);
-                self.stage = Stage::Avoiding;
+                self.stage = Stage::CongestionAvoidance;
                 self.avoidance.begin(self.cwnd, path);
             }
-            (Stage::Recovering, false) => {
-                self.stage = Stage::Avoiding;
+            (Stage::AfterTimeout, false) => {
+                self.stage = Stage::CongestionAvoidance;
                 self.avoidance.begin(self.cwnd, path);
             }
-            (Stage::Resuming, false) => self.stage = Stage::Avoiding,
-            (Stage::Seeking | Stage::Recovering | Stage::Resuming, true) | (Stage::Avoiding, false) => {}
+            (Stage::BelowSsthresh, false) => self.stage = Stage::CongestionAvoidance,
+            (Stage::SlowStart | Stage::AfterTimeout | Stage::BelowSsthresh, true)
+            | (Stage::CongestionAvoidance, false) => {}
         }
     }
 
@@ -178,7 +179,7 @@ impl<A: Avoidance> Windowed<A> {
         let left = match self.slow_start.regrow(self.cwnd, ack, path) {
             Regrowth::Leave => {
                 self.ssthresh = self.cwnd;
-                A::counted(ack)
+                A::UNIT.counted(ack)
             }
             Regrowth::By(growth) => {
                 let room = self.ssthresh.saturating_sub(self.cwnd);
@@ -188,10 +189,10 @@ impl<A: Avoidance> Windowed<A> {
             }
         };
         if self.cwnd >= self.ssthresh {
-            if self.stage == Stage::Recovering {
+            if self.stage == Stage::AfterTimeout {
                 self.avoidance.begin(self.cwnd, path);
             }
-            self.stage = Stage::Avoiding;
+            self.stage = Stage::CongestionAvoidance;
         }
         left
     }
@@ -200,7 +201,7 @@ impl<A: Avoidance> Windowed<A> {
     fn grow(&mut self, ack: &AckSample, path: &PathView) {
         let mut sce = ack.ecn.sce.packets;
         let mut beyond = None;
-        if self.stage == Stage::Seeking {
+        if self.stage == Stage::SlowStart {
             match self.slow_start.on_ack(&mut self.cwnd, ack, path) {
                 SlowStartVerdict::Stay if self.cwnd >= self.ssthresh => {
                     beyond = Some(self.reach_threshold(path));
@@ -229,9 +230,9 @@ impl<A: Avoidance> Windowed<A> {
             self.spread_ce(ack.ecn.ce.packets, path);
         }
         let left = match (self.stage, beyond) {
-            (Stage::Recovering | Stage::Resuming, _) => self.regrow(ack, path),
+            (Stage::AfterTimeout | Stage::BelowSsthresh, _) => self.regrow(ack, path),
             (_, Some(beyond)) => beyond,
-            (Stage::Seeking | Stage::Avoiding, None) => A::counted(ack),
+            (Stage::SlowStart | Stage::CongestionAvoidance, None) => A::UNIT.counted(ack),
         };
         if ack.growth_barred || (ack.ecn.sce.any() && self.sce_rules.bars_growth) {
             self.avoidance.barred(path);
@@ -272,16 +273,16 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         self.avoidance.established(&mut window, path);
         self.cwnd = window.cwnd.max(self.mss);
         self.ssthresh = window.ssthresh;
-        if self.stage == Stage::Seeking && !self.window().in_slow_start() {
+        if self.stage == Stage::SlowStart && !self.window().in_slow_start() {
             // A threshold that the first window has passed already: ssthresh stays as it is, as in Linux.
             self.exit = Some(ExitReason::Threshold);
-            self.stage = Stage::Avoiding;
+            self.stage = Stage::CongestionAvoidance;
             self.avoidance.begin(self.cwnd, path);
         }
     }
 
     fn on_sent(&mut self, sent: &SentSegment, path: &PathView) {
-        if self.stage == Stage::Seeking {
+        if self.stage == Stage::SlowStart {
             self.slow_start.on_sent(sent, path);
         }
     }
@@ -322,8 +323,8 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     /// flight.
     fn on_rto(&mut self, new_episode: bool, path: &PathView) {
         if new_episode {
-            self.remember();
-            self.avoidance.answering(&self.window(), path);
+            self.init_undo();
+            self.avoidance.congestion_event(&self.window(), path);
             let factor = self.response.loss(self.avoidance.md());
             let kept = self.avoidance.kept(self.loss_base(self.cwnd, path), factor, self.mss);
             self.ssthresh = kept.max(self.min_cwnd);
@@ -331,8 +332,9 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
             self.hold_off.start(path.nxt);
         }
         self.cwnd = path.in_flight + self.mss;
-        self.stage = Stage::Recovering;
+        self.stage = Stage::AfterTimeout;
         self.slow_start.timed_out(path);
+        self.avoidance.clear_cwnd_cnt();
         let mut window = self.window();
         self.avoidance.timed_out(&mut window, new_episode, path);
         self.cwnd = window.cwnd.max(self.mss);
@@ -344,11 +346,10 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     }
 
     fn on_cwnd_validation(&mut self, cwnd: Bytes, _path: &PathView) {
-        let remembered = self.avoidance.remembered(self.cwnd, self.mss);
-        self.ssthresh = self.ssthresh.max(remembered);
+        self.ssthresh = self.ssthresh.max(current_ssthresh(&self.avoidance, self.cwnd, self.mss));
         self.cwnd = cwnd.min(self.cwnd).max(self.mss);
-        if self.stage == Stage::Avoiding && self.cwnd < self.ssthresh {
-            self.stage = Stage::Resuming;
+        if self.stage == Stage::CongestionAvoidance && self.cwnd < self.ssthresh {
+            self.stage = Stage::BelowSsthresh;
         }
     }
 
@@ -357,7 +358,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         self.cwnd = self.cwnd.max(undo.cwnd);
         self.ssthresh = self.ssthresh.max(undo.ssthresh);
         self.stage = match undo.stage {
-            Stage::Avoiding if self.cwnd < self.ssthresh => Stage::Resuming,
+            Stage::CongestionAvoidance if self.cwnd < self.ssthresh => Stage::BelowSsthresh,
             stage => stage,
         };
         self.exit = undo.exit;
@@ -366,8 +367,8 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
 
     fn control(&self) -> Control {
         let phase = match self.stage {
-            Stage::Seeking | Stage::Recovering | Stage::Resuming => Phase::SlowStart,
-            Stage::Avoiding => Phase::CongestionAvoidance,
+            Stage::SlowStart | Stage::AfterTimeout | Stage::BelowSsthresh => Phase::SlowStart,
+            Stage::CongestionAvoidance => Phase::CongestionAvoidance,
         };
         Control {
             cwnd: self.cwnd,
@@ -386,8 +387,8 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
 
     fn pacing(&self) -> Pacing {
         match self.stage {
-            Stage::Seeking => self.slow_start.pacing(),
-            Stage::Recovering | Stage::Resuming | Stage::Avoiding => Pacing::Gain(1.0),
+            Stage::SlowStart => self.slow_start.pacing(),
+            Stage::AfterTimeout | Stage::BelowSsthresh | Stage::CongestionAvoidance => Pacing::Gain(1.0),
         }
     }
 
@@ -400,8 +401,8 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         self.response.probe(out);
         out("stage", f64::from(self.stage as u8));
         // Slow start's numbers are no longer meaningful once it has ended.
-        let seeking = self.stage == Stage::Seeking;
-        self.slow_start.probe(&mut |name, value| out(name, if seeking { value } else { f64::NAN }));
+        let in_slow_start = self.stage == Stage::SlowStart;
+        self.slow_start.probe(&mut |name, value| out(name, if in_slow_start { value } else { f64::NAN }));
         // The end of the round in which no further response is made.
         out("recover_seq", self.hold_off.recover().get() as f64);
     }

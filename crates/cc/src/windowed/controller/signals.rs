@@ -15,7 +15,7 @@ use crate::windowed::slow_start::SlowStartVerdict;
 impl<A: Avoidance> Windowed<A> {
     /// Answers an echo of CE, at most once per round.
     pub(super) fn on_ce(&mut self, event: &CongestionEvent, path: &PathView) -> bool {
-        if self.stage == Stage::Seeking {
+        if self.stage == Stage::SlowStart {
             match self.slow_start.on_ce(&mut self.cwnd, event.rtt, path) {
                 SlowStartVerdict::Stay => return false,
                 SlowStartVerdict::Respond => return true,
@@ -34,7 +34,7 @@ impl<A: Avoidance> Windowed<A> {
         if !self.hold_off.allows(path.una) {
             return false;
         }
-        self.avoidance.answering(&self.window(), path);
+        self.avoidance.congestion_event(&self.window(), path);
         // CE halves cwnd, not the flight (RFC 3168 section 6.1.2).
         let kept = self.response.ce(&self.moment(path));
         self.respond(self.cwnd, kept, path);
@@ -44,8 +44,8 @@ impl<A: Avoidance> Windowed<A> {
 
     /// Answers a loss. The sender reports each episode once, so there is no hold-off.
     pub(super) fn on_loss(&mut self, window: Bytes, path: &PathView) {
-        self.remember();
-        self.avoidance.answering(&self.window(), path);
+        self.init_undo();
+        self.avoidance.congestion_event(&self.window(), path);
         let factor = self.response.loss(self.avoidance.md());
         self.respond(self.loss_base(window, path), Kept::Factor(factor), path);
     }
@@ -53,7 +53,7 @@ impl<A: Avoidance> Windowed<A> {
     /// Answers a wish of the avoidance itself.
     pub(super) fn on_own_wish(&mut self, path: &PathView) {
         self.undo = None;
-        self.avoidance.answering(&self.window(), path);
+        self.avoidance.congestion_event(&self.window(), path);
         self.respond(self.cwnd, Kept::Factor(self.avoidance.md()), path);
     }
 
@@ -71,7 +71,7 @@ impl<A: Avoidance> Windowed<A> {
                 };
                 self.cwnd = left.max(self.min_cwnd).min(before);
                 self.ssthresh = self.cwnd;
-                self.stage = Stage::Avoiding;
+                self.stage = Stage::CongestionAvoidance;
                 if self.sce_rules.flattens {
                     self.avoidance.flattened(self.cwnd, path);
                 } else {
@@ -98,8 +98,10 @@ impl<A: Avoidance> Windowed<A> {
         };
         self.ssthresh = left.max(self.min_cwnd);
         self.cwnd = self.ssthresh.min(before);
-        self.stage = if self.cwnd < self.ssthresh { Stage::Resuming } else { Stage::Avoiding };
+        self.stage =
+            if self.cwnd < self.ssthresh { Stage::BelowSsthresh } else { Stage::CongestionAvoidance };
         self.avoidance.decreased(before, self.cwnd, factor, path);
+        self.avoidance.clear_cwnd_cnt();
         self.hold_off.start(path.nxt);
     }
 
@@ -118,7 +120,7 @@ impl<A: Avoidance> Windowed<A> {
     }
 
     /// Saves the state that a response to a loss is about to replace.
-    pub(super) fn remember(&mut self) {
+    pub(super) fn init_undo(&mut self) {
         let undo = Undo {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
@@ -130,7 +132,7 @@ impl<A: Avoidance> Windowed<A> {
             Some(before) => **before = undo,
             None => self.undo = Some(Box::new(undo)),
         }
-        if self.stage == Stage::Seeking {
+        if self.stage == Stage::SlowStart {
             self.exit = Some(ExitReason::Loss);
         }
     }

@@ -90,7 +90,7 @@ impl ResponseParams for DctcpParams {
                 DctcpArithmetic::Rfc8257 => Alpha::Rfc8257(start as f64 / ONE as f64),
             },
             // The round ends with the first ACK of data: alpha has been averaged once before the first window was sent.
-            round_end: Seq::FIRST_DATA,
+            window_end: Seq::FIRST_DATA,
             delivered: Marked::default(),
             marked: Marked::default(),
         })
@@ -144,9 +144,12 @@ impl Alpha {
 /// The average, and the round that will enter it.
 #[derive(Clone, Debug)]
 struct Dctcp {
+    /// `g` is 2 to minus this power (RFC 8257 section 4.2).
     shift: u32,
+    /// `DCTCP.Alpha` (RFC 8257 section 3.3).
     alpha: Alpha,
-    round_end: Seq,
+    /// `DCTCP.WindowEnd`, `DCTCP.BytesAcked` and `DCTCP.BytesMarked` (RFC 8257 section 3.3).
+    window_end: Seq,
     delivered: Marked,
     marked: Marked,
 }
@@ -159,11 +162,11 @@ impl Response for Dctcp {
     fn on_delivery(&mut self, delivery: &Delivery, _cwnd: Bytes, path: &PathView) {
         self.delivered += delivery.delivered;
         self.marked += delivery.ecn.ce;
-        if path.una < self.round_end {
+        if path.una < self.window_end {
             return;
         }
         self.alpha.average(self.marked, self.delivered, self.shift);
-        self.round_end = path.nxt;
+        self.window_end = path.nxt;
         self.delivered = Marked::default();
         self.marked = Marked::default();
     }

@@ -126,23 +126,25 @@ pub(crate) struct HystartPp {
     vars: HystartVars,
 }
 
+/// The variables of RFC 9406 section 4.2.
 #[derive(Clone, Copy, Debug)]
 struct HystartVars {
-    /// The sequence number whose acknowledgement ends the round.
+    /// `windowEnd`: the sequence number whose acknowledgement ends the round.
     window_end: Seq,
+    /// `lastRoundMinRTT` and `currentRoundMinRTT`.
     last_round_min: Option<Duration>,
     round_min: Option<Duration>,
-    /// Samples in this round.
+    /// `rttSampleCount`: samples in this round.
     samples: u32,
     css: Option<Css>,
     /// The number of SCE so far.
     sce: u32,
 }
 
-/// Conservative slow start.
+/// Conservative slow start (RFC 9406 section 4.2).
 #[derive(Clone, Copy, Debug)]
 struct Css {
-    /// The round's minimum RTT when CSS was entered.
+    /// `cssBaselineMinRtt`: the round's minimum RTT when CSS was entered.
     baseline: Duration,
     /// Completed rounds, including the partial round in which CSS was entered.
     rounds: u32,

@@ -83,7 +83,9 @@ impl LimitedParams {
 #[derive(Clone, Debug)]
 struct Limited {
     standard: Standard,
+    /// The window from which on growth is limited (RFC 3742 section 2).
     max_ssthresh: Bytes,
+    /// The remainder of `growth / K` (RFC 3742 section 2).
     carry: Carry,
 }
 

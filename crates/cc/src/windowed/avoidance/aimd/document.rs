@@ -22,9 +22,9 @@ pub(crate) struct Aimd {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct AimdVars {
-    /// When cwnd last grew.
+    /// When cwnd last grew (spec/mds section 3).
     last_growth: Time,
-    /// Bytes acknowledged since cwnd last grew.
+    /// Bytes acknowledged since cwnd last grew: `bytes_acked` of RFC 3465 section 2.1.
     acked: Bytes,
 }
 

@@ -11,7 +11,7 @@ use windtunnel_units::Bytes;
 
 use super::{AimdGrowth, AimdParams};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::Avoidance;
+use crate::windowed::avoidance::{Avoidance, Unit};
 use crate::windowed::carry::Fraction;
 
 /// AIMD's growth with each ACK.
@@ -19,8 +19,9 @@ use crate::windowed::carry::Fraction;
 pub(crate) struct AimdPerAck {
     a: f64,
     b: f64,
-    /// The additional fraction of a segment that each ACK adds.
+    /// The additional fraction of a segment that each ACK adds (RFC 2525 section 2.6).
     extra: f64,
+    /// What the bytes of cwnd lack of the sum of all increases (RFC 5681 section 3.1, equation 3).
     fraction: Fraction,
 }
 
@@ -33,19 +34,15 @@ impl AimdPerAck {
 }
 
 impl Avoidance for AimdPerAck {
+    const UNIT: Unit = Unit::BytesDelivered;
+
     fn md(&self) -> f64 {
         self.b
-    }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
     }
 
     fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
         self.fraction = Fraction::default();
     }
-
-    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
 
     fn grow(&mut self, cwnd: Bytes, _amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
         if ack.ecn.any() {

@@ -10,8 +10,8 @@ use crate::needs::Needs;
 use crate::sample::{AckSample, Delivery, PathView};
 use crate::state::CaState;
 use crate::windowed::avoidance::Steered;
-use crate::windowed::avoidance::module::{Module, Segments, additive, half};
-use crate::windowed::credit::Credit;
+use crate::windowed::avoidance::module::{Module, Segments, cong_avoid_ai, half};
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// Sums that fall by this much, in microseconds, show that a backoff had an effect.
 const EFFECT_US: i64 = 32;
@@ -39,17 +39,17 @@ pub(super) struct Cdg {
     hystart: Hystart,
     /// The round trips of this round and of the one before.
     round: Extremes,
-    last: Extremes,
-    end: Seq,
+    rtt_prev: Extremes,
+    rtt_seq: Seq,
     gradients: Gradients,
     trend: Trend,
     queue: Queue,
     /// Backoffs since one had an effect.
-    backoffs: u32,
+    backoff_cnt: u32,
     /// The window without backoffs.
-    shadow: u64,
+    shadow_wnd: u64,
     /// ACKs of one segment that may be delayed ones.
-    delayed: u32,
+    delack: u32,
     /// The window after the last ACK; before this one grows it.
     w: u64,
     state: CaState,
@@ -63,14 +63,14 @@ impl Cdg {
             random,
             hystart: Hystart::new(params.hystart_detect),
             round: Extremes::default(),
-            last: Extremes::default(),
-            end: Seq::SYN,
+            rtt_prev: Extremes::default(),
+            rtt_seq: Seq::SYN,
             gradients: Gradients::new(params.window),
             trend: Trend { sum: Extremes::default(), gradient: 0 },
             queue: Queue::Unknown,
-            backoffs: 0,
-            shadow: 0,
-            delayed: 0,
+            backoff_cnt: 0,
+            shadow_wnd: 0,
+            delack: 0,
             w: 0,
             state: CaState::Open,
             asks: false,
@@ -78,14 +78,14 @@ impl Cdg {
     }
 
     /// A round is over. True if CDG backs off.
-    fn end_round(&mut self, w: u64, end: Seq) -> bool {
-        let known = !self.last.is_empty();
+    fn end_round(&mut self, w: u64, rtt_seq: Seq) -> bool {
+        let known = !self.rtt_prev.is_empty();
         if known {
-            self.trend = self.gradients.add(self.last, self.round);
+            self.trend = self.gradients.add(self.rtt_prev, self.round);
             self.judge();
         }
-        self.end = end;
-        self.last = std::mem::take(&mut self.round);
+        self.rtt_seq = rtt_seq;
+        self.rtt_prev = std::mem::take(&mut self.round);
         self.hystart.start_round();
         known && self.trend.gradient > 0 && self.backs_off(w)
     }
@@ -94,7 +94,7 @@ impl Cdg {
     fn judge(&mut self) {
         let Extremes { min, max } = self.trend.sum;
         if min <= -EFFECT_US || max <= -EFFECT_US {
-            self.backoffs = 0;
+            self.backoff_cnt = 0;
         }
         if !self.params.use_tolerance {
             return;
@@ -112,11 +112,11 @@ impl Cdg {
         if self.random.uniform() < libm::exp(-exponent) {
             return false;
         }
-        self.backoffs = self.backoffs.saturating_add(1);
-        if self.params.use_ineff > 0 && self.backoffs > self.params.use_ineff {
+        self.backoff_cnt = self.backoff_cnt.saturating_add(1);
+        if self.params.use_ineff > 0 && self.backoff_cnt > self.params.use_ineff {
             return false;
         }
-        self.shadow = self.shadow.max(w);
+        self.shadow_wnd = self.shadow_wnd.max(w);
         self.queue = Queue::Backoff;
         self.asks = true;
         true
@@ -134,12 +134,12 @@ impl Module for Cdg {
         Needs { delivery_reports: true, states: true, own_reductions: true, ..needs }
     }
 
-    fn established(&mut self, window: &mut Segments, path: &PathView) {
-        self.end = path.nxt;
-        self.shadow = window.w;
+    fn init(&mut self, window: &mut Segments, path: &PathView) {
+        self.rtt_seq = path.nxt;
+        self.shadow_wnd = window.w;
     }
 
-    fn delivered(&mut self, delivery: &Delivery, _w: u64, path: &PathView) {
+    fn pkts_acked(&mut self, delivery: &Delivery, _w: u64, path: &PathView) {
         let Some(rtt) = delivery.rtt else { return };
         let us = (rtt.as_nanos() / 1000).cast_signed();
         if us == 0 {
@@ -148,13 +148,13 @@ impl Module for Cdg {
         // In Disorder and Recovery segments are SACKed.
         if !matches!(self.state, CaState::Disorder | CaState::Recovery) {
             let segments = delivery.acked / path.mss;
-            if segments == 1 && self.delayed > 0 {
+            if segments == 1 && self.delack > 0 {
                 self.round.lower(us);
-                self.delayed -= 1;
+                self.delack -= 1;
                 return;
             }
-            if segments > 1 && self.delayed < DELAYED {
-                self.delayed += 1;
+            if segments > 1 && self.delack < DELAYED {
+                self.delack += 1;
             }
         }
         self.round.sample(us);
@@ -171,21 +171,21 @@ impl Module for Cdg {
         {
             window.ssthresh = window.w;
         }
-        if path.una > self.end && !self.round.is_empty() && self.end_round(window.w, path.nxt) {
+        if path.una > self.rtt_seq && !self.round.is_empty() && self.end_round(window.w, path.nxt) {
             return Steered::Hold;
         }
         if ack.growth_barred {
-            self.shadow = self.shadow.min(window.w);
+            self.shadow_wnd = self.shadow_wnd.min(window.w);
         }
         Steered::Grow
     }
 
-    fn grow(&mut self, w: u64, n: u64, credit: &mut Credit) -> u64 {
-        additive(w, w, n, credit)
+    fn cong_avoid(&mut self, w: u64, n: u64, cwnd_cnt: &mut CwndCnt) -> u64 {
+        cong_avoid_ai(w, w, n, cwnd_cnt)
     }
 
     fn settled(&mut self, window: &mut Segments, _ack: &AckSample, _path: &PathView) {
-        self.shadow += window.w.saturating_sub(self.w);
+        self.shadow_wnd += window.w.saturating_sub(self.w);
         self.w = window.w;
     }
 
@@ -196,31 +196,31 @@ impl Module for Cdg {
         if self.queue == Queue::NotFull && self.params.use_tolerance {
             return w;
         }
-        self.shadow = (self.shadow / 2).min(w);
-        if self.params.use_shadow { half(w).max(self.shadow) } else { half(w) }
+        self.shadow_wnd = (self.shadow_wnd / 2).min(w);
+        if self.params.use_shadow { half(w).max(self.shadow_wnd) } else { half(w) }
     }
 
-    fn state(&mut self, state: CaState, _path: &PathView) {
+    fn set_state(&mut self, state: CaState, _path: &PathView) {
         self.state = state;
     }
 
-    fn recovered(&mut self, path: &PathView) {
+    fn complete_cwr(&mut self, path: &PathView) {
         // A timeout's end is none of a reduction's (Linux `tcp_end_cwnd_reduction`).
         if self.state == CaState::Loss {
             return;
         }
         self.queue = Queue::Unknown;
-        self.end = path.nxt;
-        self.last = std::mem::take(&mut self.round);
+        self.rtt_seq = path.nxt;
+        self.rtt_prev = std::mem::take(&mut self.round);
     }
 
-    fn restarted(&mut self, path: &PathView) {
+    fn cwnd_restart(&mut self, path: &PathView) {
         self.gradients.clear();
         self.hystart.forget();
-        (self.round, self.last) = (Extremes::default(), Extremes::default());
-        (self.queue, self.backoffs, self.delayed) = (Queue::Unknown, 0, 0);
-        self.end = path.nxt;
-        self.shadow = self.w;
+        (self.round, self.rtt_prev) = (Extremes::default(), Extremes::default());
+        (self.queue, self.backoff_cnt, self.delack) = (Queue::Unknown, 0, 0);
+        self.rtt_seq = path.nxt;
+        self.shadow_wnd = self.w;
     }
 
     fn asks_reduction(&mut self) -> bool {
@@ -229,8 +229,8 @@ impl Module for Cdg {
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("gradient_s", self.trend.gradient as f64 * 1e-6);
-        out("backoffs", f64::from(self.backoffs));
-        out("shadow_segments", self.shadow as f64);
+        out("backoffs", f64::from(self.backoff_cnt));
+        out("shadow_segments", self.shadow_wnd as f64);
     }
 }
 
@@ -285,7 +285,7 @@ mod tests {
         cdg.trend.gradient = 1000;
         assert!(cdg.backs_off(100) && cdg.asks_reduction() && !cdg.asks_reduction());
         assert_eq!(cdg.ssthresh(100, &path), 70);
-        cdg.recovered(&path);
+        cdg.complete_cwr(&path);
         assert_eq!(cdg.ssthresh(60, &path), 50, "half of the shadow, 100");
         assert_eq!(cdg.ssthresh(60, &path), 30, "half of the window: the shadow is 50 / 2");
     }
@@ -334,11 +334,11 @@ mod tests {
             (CaState::Recovery, 2, 8000, 900, 8000, 4),
             (CaState::Loss, 1, 9000, 900, 8000, 3),
         ] {
-            cdg.state(state, &at(0, 0, 10));
+            cdg.set_state(state, &at(0, 0, 10));
             let acked = windtunnel_units::Bytes::new(1448) * segments;
             let rtt = Some(windtunnel_units::Duration::from_micros(us));
-            cdg.delivered(&Delivery { acked, rtt, ..Delivery::default() }, 10, &at(0, 0, 10));
-            assert_eq!((cdg.round.min, cdg.round.max, cdg.delayed), (min, max, delayed), "{state:?} {us} us");
+            cdg.pkts_acked(&Delivery { acked, rtt, ..Delivery::default() }, 10, &at(0, 0, 10));
+            assert_eq!((cdg.round.min, cdg.round.max, cdg.delack), (min, max, delayed), "{state:?} {us} us");
         }
     }
 
@@ -361,11 +361,11 @@ mod tests {
         ] {
             for use_tolerance in [true, false] {
                 let mut cdg = cdg(&CdgParams { use_tolerance, ..CdgParams::default() });
-                cdg.backoffs = 3;
+                cdg.backoff_cnt = 3;
                 cdg.trend.sum = Extremes { min, max };
                 cdg.judge();
                 let queue = if use_tolerance { queue } else { Queue::Unknown };
-                assert_eq!((cdg.backoffs, cdg.queue), (backoffs, queue), "{min} {max}");
+                assert_eq!((cdg.backoff_cnt, cdg.queue), (backoffs, queue), "{min} {max}");
             }
         }
     }
@@ -379,10 +379,10 @@ mod tests {
         {
             let mut cdg = cdg(&params);
             cdg.trend.gradient = 1000;
-            cdg.last = Extremes { min: last, max: last };
+            cdg.rtt_prev = Extremes { min: last, max: last };
             cdg.round = Extremes { min: us, max: us };
             assert_eq!(cdg.end_round(100, Seq::FIRST_DATA), backs_off, "{last} us, then {us} us");
-            assert_eq!((cdg.last.min, cdg.round.is_empty()), (us, true));
+            assert_eq!((cdg.rtt_prev.min, cdg.round.is_empty()), (us, true));
         }
     }
 
@@ -401,8 +401,8 @@ mod tests {
             (Queue::Backoff, true, true, 42, 100),
         ] {
             let params = CdgParams { use_shadow, use_tolerance, ..CdgParams::default() };
-            let mut cdg = Cdg { queue, shadow: 100, ..cdg(&params) };
-            assert_eq!((cdg.ssthresh(60, &at(0, 0, 60)), cdg.shadow), (left, shadow), "{queue:?}");
+            let mut cdg = Cdg { queue, shadow_wnd: 100, ..cdg(&params) };
+            assert_eq!((cdg.ssthresh(60, &at(0, 0, 60)), cdg.shadow_wnd), (left, shadow), "{queue:?}");
         }
     }
 
@@ -413,19 +413,19 @@ mod tests {
         let ack = AckSample { may_raise: true, ..AckSample::default() };
         let mut cdg = cdg(&CdgParams { hystart_detect: 0, ..CdgParams::default() });
         let mut window = Segments { w: 10, ssthresh: 5 };
-        cdg.established(&mut window, &at(0, 0, 10));
+        cdg.init(&mut window, &at(0, 0, 10));
         cdg.round = Extremes { min: 1000, max: 1000 };
         cdg.steer(&mut window, &ack, &at(0, 10, 20));
-        assert!(cdg.last.is_empty(), "the first round goes on");
+        assert!(cdg.rtt_prev.is_empty(), "the first round goes on");
         window.w = 12;
         cdg.settled(&mut window, &ack, &at(0, 10, 20));
         cdg.settled(&mut window, &ack, &at(0, 10, 20));
-        assert_eq!(cdg.shadow, 12);
+        assert_eq!(cdg.shadow_wnd, 12);
         cdg.steer(&mut window, &ack, &at(0, 11, 21));
-        assert_eq!((cdg.last.min, cdg.shadow), (1000, 12));
+        assert_eq!((cdg.rtt_prev.min, cdg.shadow_wnd), (1000, 12));
         window.w = 8;
         cdg.steer(&mut window, &AckSample { growth_barred: true, ..ack }, &at(0, 12, 20));
-        assert_eq!(cdg.shadow, 8);
+        assert_eq!(cdg.shadow_wnd, 8);
     }
 
     /// Section 3.16: a train of ACKs longer than half of the least round trip ends slow start if `hystart_detect`
@@ -439,7 +439,7 @@ mod tests {
         {
             let mut cdg = cdg(&CdgParams { hystart_detect: detect, ..CdgParams::default() });
             let mut window = Segments { w: 10, ssthresh: first };
-            cdg.established(&mut window, &at(0, 0, 100));
+            cdg.init(&mut window, &at(0, 0, 100));
             cdg.round = Extremes { min: 1000, max: 1000 };
             for us in [0, 400, 800] {
                 cdg.steer(&mut window, &ack, &at(us, 1, 100));
@@ -452,13 +452,13 @@ mod tests {
     #[test]
     fn a_restart_forgets_all() {
         let mut cdg = cdg(&CdgParams::default());
-        (cdg.w, cdg.shadow, cdg.backoffs, cdg.delayed, cdg.queue) = (10, 100, 3, 2, Queue::Full);
-        (cdg.round, cdg.last) = (Extremes { min: 3000, max: 4000 }, Extremes { min: 1000, max: 2000 });
+        (cdg.w, cdg.shadow_wnd, cdg.backoff_cnt, cdg.delack, cdg.queue) = (10, 100, 3, 2, Queue::Full);
+        (cdg.round, cdg.rtt_prev) = (Extremes { min: 3000, max: 4000 }, Extremes { min: 1000, max: 2000 });
         cdg.end_round(10, Seq::FIRST_DATA);
-        cdg.restarted(&at(0, 0, 10));
-        assert_eq!((cdg.shadow, cdg.backoffs, cdg.delayed, cdg.queue), (10, 0, 0, Queue::Unknown));
-        assert!(cdg.round.is_empty() && cdg.last.is_empty());
-        assert_eq!(cdg.end, at(0, 0, 10).nxt);
+        cdg.cwnd_restart(&at(0, 0, 10));
+        assert_eq!((cdg.shadow_wnd, cdg.backoff_cnt, cdg.delack, cdg.queue), (10, 0, 0, Queue::Unknown));
+        assert!(cdg.round.is_empty() && cdg.rtt_prev.is_empty());
+        assert_eq!(cdg.rtt_seq, at(0, 0, 10).nxt);
         let next = cdg.gradients.add(Extremes { min: 1000, max: 1000 }, Extremes { min: 1100, max: 1100 });
         assert_eq!(next.sum, Extremes { min: 100, max: 100 });
     }
@@ -466,7 +466,7 @@ mod tests {
     /// What a run records: the gradient in seconds, the backoffs and the shadow.
     #[test]
     fn the_gradient_is_reported_in_seconds() {
-        let mut cdg = Cdg { backoffs: 3, shadow: 40, ..cdg(&CdgParams::default()) };
+        let mut cdg = Cdg { backoff_cnt: 3, shadow_wnd: 40, ..cdg(&CdgParams::default()) };
         cdg.trend.gradient = 2500;
         let mut numbers = Vec::new();
         cdg.probe(&mut |name, value| numbers.push((name, (value * 1e4).round() as i64)));
@@ -484,7 +484,7 @@ mod tests {
         let mut window = Window { cwnd: path.mss * 100, ssthresh: path.mss * 100 };
         let mut cdg = InSegments::new(Cdg { queue: Queue::Backoff, ..cdg(&CdgParams::default()) });
         for md in [0.7, 0.5] {
-            cdg.answering(&window, &path);
+            cdg.congestion_event(&window, &path);
             assert!((cdg.md() - md).abs() < 1e-9, "{}", cdg.md());
             cdg.recovered(&mut window, &path);
         }

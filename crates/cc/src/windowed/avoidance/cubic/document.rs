@@ -19,22 +19,22 @@ pub(crate) struct Cubic {
     fast_convergence: bool,
     tcp_friendliness: bool,
     grow_on_marked: bool,
-    /// The additive increase that makes AIMD as fast as Reno, in segments per round trip.
+    /// The additive increase that makes AIMD as fast as Reno, in segments per round trip (RFC 9438 section 4.3).
     alpha: f64,
     vars: CubicVars,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct CubicVars {
-    /// When the epoch started.
+    /// When the epoch started: `epoch_start` (RFC 9438 section 4.1.2).
     epoch: Time,
-    /// The window at the last response.
+    /// The window at the last response: `W_max` (RFC 9438 section 4.1.2).
     w_max: Bytes,
-    /// The time from the epoch's start to the cubic's plateau, in seconds; may be negative.
+    /// The time from the epoch's start to the cubic's plateau, in seconds: `K` (RFC 9438 section 4.2); may be negative.
     k: f64,
-    /// The Reno-friendly estimate.
+    /// The Reno-friendly estimate: `W_est` (RFC 9438 section 4.3).
     w_est: Bytes,
-    /// The cubic's value at the last ACK, in bytes.
+    /// The cubic's value at the last ACK, in bytes: `W_cubic` (RFC 9438 section 4.2).
     w_cubic: f64,
 }
 

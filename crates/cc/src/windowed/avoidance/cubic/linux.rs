@@ -1,13 +1,13 @@
 //! CUBIC as in Linux: in whole segments, ticks of the host's clock and 1024ths.
 //!
-//! spec/congestion-control section 3.3. The state is a price: the number of segments that must be acknowledged for the
-//! window to grow by one. The price is `W / (target - W)`, where the target is the cubic one minimum round trip ahead.
-//! It is computed at most once per tick, or every 32nd of a second while the window does not change. Further rules:
+//! spec/congestion-control section 3.3. The state is `cnt`, the number of segments that must be acknowledged for the
+//! window to grow by one. It is `W / (target - W)`, where the target is the cubic one minimum round trip ahead.
+//! It is updated at most once per tick, or every 32nd of a second while the window does not change. Further rules:
 //!
-//! - before the first loss the price is at most 20, that is, growth of at least 5 % per round trip;
+//! - before the first loss `cnt` is at most 20, that is, growth of at least 5 % per round trip;
 //! - the Reno-friendly estimate grows by one for each `15/8 W` acknowledged (exactly `W / alpha` = 1.89 W); if it is
-//!   ahead of the window, the price lets the window catch up within a round trip;
-//! - the price is at least 2, that is, growth of at most half of the window per round trip.
+//!   ahead of the window, `cnt` lets the window catch up within a round trip;
+//! - `cnt` is at least 2, that is, growth of at most half of the window per round trip.
 //!
 //! An epoch starts with the first growth after a response. The minimum round trip ignores samples in the second after
 //! the epoch's start, because the queue that caused the loss may not have drained yet. A timeout forgets everything; an
@@ -17,18 +17,18 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use super::{CubicParams, LINUX_BETA, LINUX_C, LINUX_UNIT};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::{Avoidance, Window, half_and_quarter, kept_segments, segments};
+use crate::windowed::avoidance::{Avoidance, Unit, Window, segments};
 use crate::windowed::clock::Clock;
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// Times along the cubic are in 1024ths of a second.
 const FINE: u64 = 1024;
-/// The highest price before the first loss.
-const PRICE_BEFORE_LOSS: u64 = 20;
-/// The lowest price.
-const PRICE_FLOOR: u64 = 2;
-/// The price, in windows, where the cubic is not above the window.
-const PRICE_ON_PLATEAU: u64 = 100;
+/// The highest `cnt` before the first loss.
+const CNT_BEFORE_LOSS: u64 = 20;
+/// The lowest `cnt`.
+const CNT_FLOOR: u64 = 2;
+/// `cnt`, in windows, where the cubic is not above the window.
+const CNT_ON_PLATEAU: u64 = 100;
 
 /// Linux's growth.
 #[derive(Clone, Debug)]
@@ -43,33 +43,36 @@ pub(crate) struct CubicLinux {
     fast_convergence: bool,
     tcp_friendliness: bool,
     grow_on_marked: bool,
-    credit: Credit,
+    cwnd_cnt: CwndCnt,
     clock: Clock,
     /// The minimum round trip, zero before the first sample; the module documentation states which samples are ignored.
     delay_min: Duration,
     vars: CubicVars,
 }
 
-/// Windows in segments, times in ticks.
+/// Windows in segments, times in ticks. The sections are those of RFC 9438.
 #[derive(Clone, Debug, Default)]
 struct CubicVars {
-    epoch: Option<u64>,
-    /// The window at the last response, reduced by fast convergence; zero before the first response.
-    last_max: u64,
-    /// The plateau of this epoch.
-    origin: u64,
-    /// The time from the epoch's start to the plateau, in 1024ths of a second.
+    /// The tick at which the epoch started (section 4.1.2); none before its first growth.
+    epoch_start: Option<u64>,
+    /// `W_max`: the window at the last response, reduced by fast convergence (sections 4.1.2 and 4.7); zero before the first
+    /// response.
+    last_max_cwnd: u64,
+    /// The plateau of this epoch (section 4.2).
+    origin_point: u64,
+    /// The time from the epoch's start to the plateau, in 1024ths of a second (section 4.2).
     k: u64,
-    /// The Reno-friendly estimate.
+    /// The Reno-friendly estimate (section 4.3).
     w_est: u64,
     /// Acknowledged segments that the estimate has not used yet.
-    acked: u64,
-    /// The cubic one minimum round trip ahead, at the last computation.
+    ack_cnt: u64,
+    /// The cubic one minimum round trip ahead, at the last update (section 4.2).
     target: u64,
     /// Segments that must be acknowledged for the window to grow by one.
-    price: u64,
-    /// The window and the tick of the last computation.
-    computed: (u64, u64),
+    cnt: u64,
+    /// The window at the last update, and its tick.
+    last_cwnd: u64,
+    last_time: u64,
 }
 
 impl CubicLinux {
@@ -83,54 +86,53 @@ impl CubicLinux {
             fast_convergence: params.fast_convergence,
             tcp_friendliness: params.tcp_friendliness,
             grow_on_marked: params.grow_on_marked,
-            credit: Credit::default(),
+            cwnd_cnt: CwndCnt::default(),
             clock: Clock::new(tick),
             delay_min: Duration::ZERO,
             vars: CubicVars::default(),
         }
     }
 
-    /// Sets the price for a window of `w`, after `n` segments were acknowledged.
-    fn set_price(&mut self, w: u64, n: u64, now: Time) {
+    /// Sets `cnt` for a window of `w`, after `n` segments were acknowledged.
+    fn update(&mut self, w: u64, n: u64, now: Time) {
         let tick = self.clock.ticks(now);
-        self.vars.acked += n;
-        let (last_w, last_tick) = self.vars.computed;
-        if w == last_w && tick - last_tick <= self.clock.steady() {
+        self.vars.ack_cnt += n;
+        if w == self.vars.last_cwnd && tick - self.vars.last_time <= self.clock.steady() {
             return;
         }
-        if self.vars.epoch.is_none() || tick != last_tick {
-            self.vars.computed = (w, tick);
-            let epoch = self.epoch(w, n, tick);
-            let target = self.target(tick - epoch);
+        if self.vars.epoch_start.is_none() || tick != self.vars.last_time {
+            (self.vars.last_cwnd, self.vars.last_time) = (w, tick);
+            let epoch_start = self.epoch_start(w, n, tick);
+            let target = self.target(tick - epoch_start);
             self.vars.target = target;
-            self.vars.price = if target > w { w / (target - w) } else { w.saturating_mul(PRICE_ON_PLATEAU) };
-            if self.vars.last_max == 0 {
-                self.vars.price = self.vars.price.min(PRICE_BEFORE_LOSS);
+            self.vars.cnt = if target > w { w / (target - w) } else { w.saturating_mul(CNT_ON_PLATEAU) };
+            if self.vars.last_max_cwnd == 0 {
+                self.vars.cnt = self.vars.cnt.min(CNT_BEFORE_LOSS);
             }
         }
         if self.tcp_friendliness {
-            self.be_friendly(w);
+            self.tcp_friendliness(w);
         }
-        self.vars.price = self.vars.price.max(PRICE_FLOOR);
+        self.vars.cnt = self.vars.cnt.max(CNT_FLOOR);
     }
 
     /// Returns the tick at which the epoch started. Starts an epoch now if there is none.
-    fn epoch(&mut self, w: u64, n: u64, tick: u64) -> u64 {
+    fn epoch_start(&mut self, w: u64, n: u64, tick: u64) -> u64 {
         let vars = &mut self.vars;
-        *vars.epoch.get_or_insert_with(|| {
-            vars.acked = n;
+        *vars.epoch_start.get_or_insert_with(|| {
+            vars.ack_cnt = n;
             vars.w_est = w;
-            vars.origin = vars.last_max.max(w);
-            vars.k = time_to_plateau(self.c, vars.origin - w);
+            vars.origin_point = vars.last_max_cwnd.max(w);
+            vars.k = time_to_plateau(self.c, vars.origin_point - w);
             tick
         })
     }
 
     /// An epoch ends with a response at a window of `w`, which leaves this many 1024ths of it.
     fn end_epoch(&mut self, w: u64, factor: u64) {
-        let converge = self.fast_convergence && w < self.vars.last_max;
-        self.vars.last_max = if converge { w * (FINE + factor) / (2 * FINE) } else { w };
-        self.vars.epoch = None;
+        let converge = self.fast_convergence && w < self.vars.last_max_cwnd;
+        self.vars.last_max_cwnd = if converge { w * (FINE + factor) / (2 * FINE) } else { w };
+        self.vars.epoch_start = None;
     }
 
     /// Returns the cubic one minimum round trip after `elapsed` ticks into the epoch.
@@ -146,21 +148,21 @@ impl CubicLinux {
         let delta = distance.saturating_pow(3).saturating_mul(u128::from(self.c)) >> 40;
         let delta = u64::try_from(delta).unwrap_or(u64::MAX);
         if t < self.vars.k {
-            self.vars.origin.saturating_sub(delta)
+            self.vars.origin_point.saturating_sub(delta)
         } else {
-            self.vars.origin.saturating_add(delta)
+            self.vars.origin_point.saturating_add(delta)
         }
     }
 
-    /// Advances the Reno-friendly estimate, and lowers the price if the estimate is ahead of the window.
-    fn be_friendly(&mut self, w: u64) {
+    /// Advances the Reno-friendly estimate, and lowers `cnt` if the estimate is ahead of the window.
+    fn tcp_friendliness(&mut self, w: u64) {
         let vars = &mut self.vars;
         let per_segment = (w.saturating_mul(self.friendly) >> 3).max(1);
-        let grown = vars.acked.saturating_sub(1) / per_segment;
-        vars.acked -= grown * per_segment;
+        let grown = vars.ack_cnt.saturating_sub(1) / per_segment;
+        vars.ack_cnt -= grown * per_segment;
         vars.w_est += grown;
         if vars.w_est > w {
-            vars.price = vars.price.min(w / (vars.w_est - w));
+            vars.cnt = vars.cnt.min(w / (vars.w_est - w));
         }
     }
 }
@@ -172,25 +174,14 @@ fn time_to_plateau(c: u64, rise: u64) -> u64 {
 }
 
 impl Avoidance for CubicLinux {
+    const UNIT: Unit = Unit::Segments;
+
     fn md(&self) -> f64 {
         self.beta as f64 / LINUX_UNIT
     }
 
-    fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
-        kept_segments(base, factor, mss)
-    }
-
-    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
-        half_and_quarter(cwnd, mss)
-    }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
-    }
-
     fn decreased(&mut self, before: Bytes, _after: Bytes, factor: f64, path: &PathView) {
         self.end_epoch(before / path.mss, (factor * LINUX_UNIT + 0.5) as u64);
-        self.credit.clear();
     }
 
     fn scaled(&mut self, before: Bytes, _after: Bytes, path: &PathView) {
@@ -201,18 +192,21 @@ impl Avoidance for CubicLinux {
     /// the window, which it would otherwise raise again.
     fn flattened(&mut self, after: Bytes, path: &PathView) {
         let (w, tick) = ((after / path.mss).max(1), self.clock.ticks(path.now));
-        self.vars.last_max = w;
-        if let Some(epoch) = self.vars.epoch {
-            self.vars.origin = self.curve(tick - epoch).min(w);
+        self.vars.last_max_cwnd = w;
+        if let Some(epoch_start) = self.vars.epoch_start {
+            self.vars.origin_point = self.curve(tick - epoch_start).min(w);
             self.vars.k = 0;
             self.vars.w_est = self.vars.w_est.min(w);
-            self.vars.epoch = Some(tick);
-            self.vars.computed = (0, tick.wrapping_sub(1));
+            self.vars.epoch_start = Some(tick);
+            (self.vars.last_cwnd, self.vars.last_time) = (0, tick.wrapping_sub(1));
         }
     }
 
     fn sampled(&mut self, rtt: Duration, now: Time) {
-        if self.vars.epoch.is_some_and(|epoch| self.clock.ticks(now).saturating_sub(epoch) < self.clock.hz())
+        if self
+            .vars
+            .epoch_start
+            .is_some_and(|start| self.clock.ticks(now).saturating_sub(start) < self.clock.hz())
         {
             return;
         }
@@ -221,19 +215,23 @@ impl Avoidance for CubicLinux {
         }
     }
 
+    fn clear_cwnd_cnt(&mut self) {
+        self.cwnd_cnt.clear();
+    }
+
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
         if !self.grow_on_marked && ack.ecn.any() {
             return cwnd;
         }
         let n = segments(amount, path.mss);
-        self.set_price((cwnd / path.mss).max(1), n, path.now);
-        cwnd + path.mss * self.credit.add(self.vars.price as f64, n as f64)
+        self.update((cwnd / path.mss).max(1), n, path.now);
+        cwnd + path.mss * self.cwnd_cnt.add(self.vars.cnt as f64, n as f64)
     }
 
     /// Idle time shifts the curve by its length.
     fn idled(&mut self, idle: Duration, path: &PathView) {
         let now = self.clock.ticks(path.now);
-        if let Some(epoch) = &mut self.vars.epoch {
+        if let Some(epoch) = &mut self.vars.epoch_start {
             *epoch = (*epoch + self.clock.within(idle)).min(now);
         }
     }
@@ -241,22 +239,19 @@ impl Avoidance for CubicLinux {
     fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
         self.vars = CubicVars::default();
         self.delay_min = Duration::ZERO;
-        self.credit.clear();
     }
 
-    fn undone(&mut self, _before: CubicLinux) {}
-
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        let CubicVars { epoch, last_max, origin, k, w_est, target, price, .. } = self.vars;
+        let CubicVars { epoch_start, last_max_cwnd, origin_point, k, w_est, target, cnt, .. } = self.vars;
         // These numbers persist between epochs, but are meaningful only during an epoch.
-        let now = |value: u64| if epoch.is_some() { value as f64 } else { f64::NAN };
-        out("w_max_segments", last_max as f64);
+        let now = |value: u64| if epoch_start.is_some() { value as f64 } else { f64::NAN };
+        out("w_max_segments", last_max_cwnd as f64);
         out("k_s", k as f64 / FINE as f64);
         out("w_est_segments", w_est as f64);
         out("target_segments", now(target));
-        out("origin_segments", now(origin));
-        out("epoch_start_s", epoch.map_or(f64::NAN, |tick| self.clock.seconds(tick)));
-        out("price_segments", price as f64);
+        out("origin_segments", now(origin_point));
+        out("epoch_start_s", epoch_start.map_or(f64::NAN, |tick| self.clock.seconds(tick)));
+        out("price_segments", cnt as f64);
         out("delay_min_s", self.delay_min.as_secs_f64());
     }
 }
@@ -279,7 +274,7 @@ mod tests {
     #[test]
     fn the_target_follows_the_cubic() {
         let mut cubic = CubicLinux::new(&CubicParams::default(), Duration::from_millis(1));
-        cubic.vars = CubicVars { origin: 100, k: 4317, ..CubicVars::default() };
+        cubic.vars = CubicVars { origin_point: 100, k: 4317, ..CubicVars::default() };
         for (t, w) in [(0, 70.0), (1, 86.68), (2, 95.64), (3, 99.28), (4, 100.0), (6, 102.27), (8, 121.65)] {
             let target = cubic.target(t * cubic.clock.hz()) as f64;
             assert!((target - w).abs() <= 1.0, "{target} at {t} s, not {w}");
@@ -287,10 +282,10 @@ mod tests {
     }
 
     /// Section 3.3 rule 5: each 15/8 of a window acknowledged adds a segment to the estimate, but not the last one of
-    /// it; an estimate ahead lowers the price to `floor(W / (W_est - W))`.
+    /// it; an estimate ahead lowers `cnt` to `floor(W / (W_est - W))`.
     #[test]
-    fn the_estimate_lowers_the_price() {
-        for (acked, w_est, left, estimate, price) in [
+    fn the_estimate_lowers_cnt() {
+        for (acked, w_est, left, estimate, cnt) in [
             (187, 109, 187, 109, 11),
             (188, 109, 1, 110, 10),
             (376, 109, 2, 111, 9),
@@ -299,11 +294,11 @@ mod tests {
             (188, 102, 1, 103, 33),
         ] {
             let mut cubic = CubicLinux::new(&CubicParams::default(), Duration::from_millis(1));
-            (cubic.vars.acked, cubic.vars.w_est, cubic.vars.price) = (acked, w_est, 50);
-            cubic.be_friendly(100);
+            (cubic.vars.ack_cnt, cubic.vars.w_est, cubic.vars.cnt) = (acked, w_est, 50);
+            cubic.tcp_friendliness(100);
             assert_eq!(
-                (cubic.vars.acked, cubic.vars.w_est, cubic.vars.price),
-                (left, estimate, price),
+                (cubic.vars.ack_cnt, cubic.vars.w_est, cubic.vars.cnt),
+                (left, estimate, cnt),
                 "{acked}"
             );
         }
@@ -323,16 +318,20 @@ mod tests {
             una: windtunnel_units::Seq::FIRST_DATA,
             nxt: windtunnel_units::Seq::FIRST_DATA,
         };
-        for (last_max, left) in [(1001, 850), (1000, 1000), (999, 1000)] {
+        for (last_max_cwnd, left) in [(1001, 850), (1000, 1000), (999, 1000)] {
             for sce in [false, true] {
                 let mut cubic = CubicLinux::new(&CubicParams::default(), Duration::from_millis(1));
-                (cubic.vars.last_max, cubic.vars.epoch) = (last_max, Some(7));
+                (cubic.vars.last_max_cwnd, cubic.vars.epoch_start) = (last_max_cwnd, Some(7));
                 if sce {
                     cubic.scaled(mss * 1000, mss * 700, &path);
                 } else {
                     cubic.decreased(mss * 1000, mss * 700, cubic.md(), &path);
                 }
-                assert_eq!((cubic.vars.last_max, cubic.vars.epoch), (left, None), "{last_max} {sce}");
+                assert_eq!(
+                    (cubic.vars.last_max_cwnd, cubic.vars.epoch_start),
+                    (left, None),
+                    "{last_max_cwnd} {sce}"
+                );
             }
         }
     }

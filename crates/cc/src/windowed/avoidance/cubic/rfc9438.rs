@@ -19,7 +19,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use super::{CubicParams, RFC_BETA, RFC_C, friendly_increase, time_to_plateau};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::{Avoidance, Window};
+use crate::windowed::avoidance::{Avoidance, Unit, Window};
 use crate::windowed::carry::Fraction;
 
 /// RFC 9438's growth.
@@ -30,7 +30,7 @@ pub(crate) struct CubicRfc {
     fast_convergence: bool,
     tcp_friendliness: bool,
     grow_on_marked: bool,
-    /// The alpha used below `cwnd_prior`.
+    /// `alpha_cubic` below `cwnd_prior` (section 4.3).
     alpha: f64,
     vars: CubicVars,
 }
@@ -38,24 +38,27 @@ pub(crate) struct CubicRfc {
 /// Windows in segments, times in seconds.
 #[derive(Clone, Debug, Default)]
 struct CubicVars {
+    /// None before the first growth after a response (section 4.2).
     epoch: Option<Epoch>,
-    /// The plateau: the window at the last response, reduced by fast convergence.
+    /// The plateau: the window at the last response (section 4.1.2), reduced by fast convergence (section 4.7).
     w_max: f64,
-    /// The window just before the last response.
+    /// The window just before the last response (section 4.1.2).
     cwnd_prior: f64,
+    /// What the bytes of cwnd lack of the real-valued window.
     fraction: Fraction,
 }
 
 #[derive(Clone, Debug)]
 struct Epoch {
-    /// When the epoch started, shifted by all time that does not count.
+    /// When the epoch started: `epoch_start` (section 4.1.2), shifted by all time that does not count (section 5.8).
     start: Time,
     /// The last ACK.
     last: Time,
-    /// The time to the plateau.
+    /// The time to the plateau (section 4.2).
     k: f64,
+    /// The Reno-friendly estimate (section 4.3).
     w_est: f64,
-    /// The cubic's value at the last ACK.
+    /// The cubic's value at the last ACK (section 4.2).
     w_cubic: f64,
     /// cwnd as growth left it; a different cwnd shows that something else changed it.
     cwnd: Bytes,
@@ -103,12 +106,10 @@ impl CubicRfc {
 }
 
 impl Avoidance for CubicRfc {
+    const UNIT: Unit = Unit::BytesDelivered;
+
     fn md(&self) -> f64 {
         self.beta
-    }
-
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
     }
 
     fn begin(&mut self, cwnd: Bytes, path: &PathView) {
@@ -124,6 +125,10 @@ impl Avoidance for CubicRfc {
         self.vars.cwnd_prior = w;
         self.vars.epoch = None;
         self.vars.fraction = Fraction::default();
+    }
+
+    fn scaled(&mut self, before: Bytes, after: Bytes, path: &PathView) {
+        self.decreased(before, after, self.md(), path);
     }
 
     /// The plateau moves to the present: to the curve, or to the window if that is lower. The Reno-friendly estimate goes on from

@@ -8,7 +8,7 @@ use crate::needs::Needs;
 use crate::sample::{AckSample, PathView};
 use crate::windowed::avoidance::Steered;
 use crate::windowed::avoidance::module::{Module, Segments, half};
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// The window at the start and in a slowdown, in segments.
 const LEAST: u64 = 2;
@@ -25,7 +25,7 @@ const BETWEEN: u64 = 9;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The first slow start.
-    Seeking,
+    SlowStart,
     /// The next slowdown starts then.
     Until(Time),
     /// At the least window.
@@ -53,7 +53,7 @@ impl LedbatPp {
             constant: params.constant,
             slows_down: params.slowdown,
             delay: Delay::new(),
-            stage: Stage::Seeking,
+            stage: Stage::SlowStart,
             fraction: 0.0,
         }
     }
@@ -76,7 +76,7 @@ impl LedbatPp {
     fn advance(&mut self, window: &mut Segments, path: &PathView) {
         let now = path.now;
         match self.stage {
-            Stage::Seeking => {
+            Stage::SlowStart => {
                 if self.delay.queued().as_secs_f64() > EARLY * self.target {
                     window.ssthresh = window.ssthresh.min(window.w);
                 }
@@ -112,7 +112,7 @@ impl Module for LedbatPp {
         needs
     }
 
-    fn established(&mut self, window: &mut Segments, _path: &PathView) {
+    fn init(&mut self, window: &mut Segments, _path: &PathView) {
         window.w = window.w.min(LEAST);
     }
 
@@ -128,13 +128,13 @@ impl Module for LedbatPp {
             return Steered::Hold;
         }
         let n = (ack.newly_delivered / path.mss) as f64;
-        let seeking = window.in_slow_start();
+        let in_slow_start = window.in_slow_start();
         let change =
-            if seeking { self.gain() * n } else { self.change(window.w as f64) * n / window.w as f64 };
+            if in_slow_start { self.gain() * n } else { self.change(window.w as f64) * n / window.w as f64 };
         if change < 0.0 || !ack.growth_barred {
             window.w = self.add(window.w, change);
         }
-        if seeking {
+        if in_slow_start {
             window.w = window.w.min(window.ssthresh);
         } else {
             window.ssthresh = window.ssthresh.min(window.w);
@@ -143,7 +143,7 @@ impl Module for LedbatPp {
     }
 
     /// All growth is made by [`Module::steer`].
-    fn grow(&mut self, w: u64, _n: u64, _credit: &mut Credit) -> u64 {
+    fn cong_avoid(&mut self, w: u64, _n: u64, _cwnd_cnt: &mut CwndCnt) -> u64 {
         w
     }
 
@@ -220,9 +220,9 @@ mod tests {
         let frozen = Stage::Frozen { started: time(1000), until: time(1200) };
         let ramping = Stage::Ramping { started: time(1000) };
         for (stage, queued_ms, now, (w, ssthresh), next, left) in [
-            (Stage::Seeking, 44, 1000, (40, NO), Stage::Seeking, (40, NO)),
-            (Stage::Seeking, 46, 1000, (40, NO), Stage::Until(time(1200)), (40, 40)),
-            (Stage::Seeking, 0, 1000, (40, 40), Stage::Until(time(1200)), (40, 40)),
+            (Stage::SlowStart, 44, 1000, (40, NO), Stage::SlowStart, (40, NO)),
+            (Stage::SlowStart, 46, 1000, (40, NO), Stage::Until(time(1200)), (40, 40)),
+            (Stage::SlowStart, 0, 1000, (40, 40), Stage::Until(time(1200)), (40, 40)),
             (Stage::Until(time(1000)), 0, 999, (40, 30), Stage::Until(time(1000)), (40, 30)),
             (Stage::Until(time(1000)), 0, 1000, (40, 41), Stage::Until(time(1000)), (40, 41)),
             (Stage::Until(time(1000)), 0, 1000, (40, 30), frozen, (2, 40)),

@@ -23,8 +23,8 @@ use crate::needs::Needs;
 use crate::sample::{AckSample, PathView};
 use crate::state::CaState;
 use crate::windowed::avoidance::Steered;
-use crate::windowed::avoidance::module::{Module, Segments, additive, half};
-use crate::windowed::credit::Credit;
+use crate::windowed::avoidance::module::{Module, Segments, cong_avoid_ai, half};
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// The part of the range of delay that shows congestion, in percent.
 const EARLY_PERCENT: u32 = 15;
@@ -163,15 +163,15 @@ impl Module for LpLinux {
         if self.infers { Steered::Hold } else { Steered::Grow }
     }
 
-    fn grow(&mut self, w: u64, n: u64, credit: &mut Credit) -> u64 {
-        additive(w, w, n, credit)
+    fn cong_avoid(&mut self, w: u64, n: u64, cwnd_cnt: &mut CwndCnt) -> u64 {
+        cong_avoid_ai(w, w, n, cwnd_cnt)
     }
 
     fn ssthresh(&mut self, w: u64, _path: &PathView) -> u64 {
         half(w)
     }
 
-    fn state(&mut self, state: CaState, _path: &PathView) {
+    fn set_state(&mut self, state: CaState, _path: &PathView) {
         self.state = state;
     }
 
@@ -278,7 +278,7 @@ mod tests {
         ] {
             let mut lp = LpLinux::new(offset);
             let mut window = Segments { w: 40, ssthresh: 30 };
-            lp.state(state, &at(100));
+            lp.set_state(state, &at(100));
             for ms in [100, 110] {
                 assert_eq!(lp.steer(&mut window, &ack, &at(ms)), Steered::Grow);
             }

@@ -17,8 +17,8 @@ use crate::needs::Needs;
 use crate::sample::{AckSample, PathView};
 use crate::state::CaState;
 use crate::windowed::avoidance::Steered;
-use crate::windowed::avoidance::module::{Module, Segments, additive, half};
-use crate::windowed::credit::Credit;
+use crate::windowed::avoidance::module::{Module, Segments, cong_avoid_ai, half};
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// The part of the range of delay that shows congestion, in percent.
 const EARLY_PERCENT: u64 = 15;
@@ -127,15 +127,15 @@ impl Module for LpPaper {
         if self.infers { Steered::Hold } else { Steered::Grow }
     }
 
-    fn grow(&mut self, w: u64, n: u64, credit: &mut Credit) -> u64 {
-        additive(w, w, n, credit)
+    fn cong_avoid(&mut self, w: u64, n: u64, cwnd_cnt: &mut CwndCnt) -> u64 {
+        cong_avoid_ai(w, w, n, cwnd_cnt)
     }
 
     fn ssthresh(&mut self, w: u64, _path: &PathView) -> u64 {
         half(w)
     }
 
-    fn state(&mut self, state: CaState, _path: &PathView) {
+    fn set_state(&mut self, state: CaState, _path: &PathView) {
         self.state = state;
     }
 
@@ -269,7 +269,7 @@ mod tests {
             for (sample, left) in [(ack as fn(u64) -> AckSample, left), (unstamped, 40)] {
                 let mut lp = LpPaper::default();
                 let mut window = Segments { w: 40, ssthresh: 30 };
-                lp.state(state, &at(0, 0, 40));
+                lp.set_state(state, &at(0, 0, 40));
                 lp.steer(&mut window, &sample(20), &at(0, 1, 41));
                 lp.steer(&mut window, &sample(100), &at(1, 2, 42));
                 assert_eq!(window.w, left, "{state:?}");
@@ -296,8 +296,8 @@ mod tests {
     #[test]
     fn otherwise_it_is_reno() {
         let mut lp = LpPaper::default();
-        let mut credit = Credit::default();
-        assert_eq!((lp.grow(10, 9, &mut credit), lp.grow(10, 1, &mut credit)), (10, 11));
+        let mut cwnd_cnt = CwndCnt::default();
+        assert_eq!((lp.cong_avoid(10, 9, &mut cwnd_cnt), lp.cong_avoid(10, 1, &mut cwnd_cnt)), (10, 11));
         assert_eq!((lp.ssthresh(41, &at(0, 0, 0)), lp.ssthresh(3, &at(0, 0, 0))), (20, 2));
     }
 

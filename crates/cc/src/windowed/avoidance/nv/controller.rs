@@ -8,8 +8,8 @@ use crate::needs::Needs;
 use crate::sample::{AckSample, PathView};
 use crate::state::CaState;
 use crate::windowed::avoidance::Steered;
-use crate::windowed::avoidance::module::{Module, Segments, additive};
-use crate::windowed::credit::Credit;
+use crate::windowed::avoidance::module::{Module, Segments, cong_avoid_ai};
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// Greater than any round trip: none was measured.
 const UNKNOWN: u64 = u32::MAX as u64;
@@ -167,11 +167,11 @@ impl Nv {
         if self.rounds < params.nv_rtt_min_cnt {
             return false;
         }
-        let seeking = window.ssthresh == Segments::INFINITE;
-        if seeking && self.acks < params.nv_ssthresh_eval_min_calls {
+        let in_slow_start = window.ssthresh == Segments::INFINITE;
+        if in_slow_start && self.acks < params.nv_ssthresh_eval_min_calls {
             return false;
         }
-        if !seeking && self.acks < params.nv_dec_eval_min_calls {
+        if !in_slow_start && self.acks < params.nv_dec_eval_min_calls {
             self.grows &= self.rounds <= params.nv_stop_rtt_cnt;
             return false;
         }
@@ -213,7 +213,7 @@ impl Module for Nv {
         Needs { rate_samples: true, states: true, ..needs }
     }
 
-    fn established(&mut self, _window: &mut Segments, path: &PathView) {
+    fn init(&mut self, _window: &mut Segments, path: &PathView) {
         self.reset(path.una);
         self.renewal = path.now + FIRST_PERIOD;
     }
@@ -232,19 +232,19 @@ impl Module for Nv {
         if self.grows { Steered::Grow } else { Steered::Hold }
     }
 
-    fn grow(&mut self, w: u64, n: u64, credit: &mut Credit) -> u64 {
-        let price = match u32::try_from(self.growth) {
+    fn cong_avoid(&mut self, w: u64, n: u64, cwnd_cnt: &mut CwndCnt) -> u64 {
+        let cnt = match u32::try_from(self.growth) {
             Ok(quicker) => (w >> quicker).max(4),
             Err(_) => w << self.growth.unsigned_abs(),
         };
-        additive(w, price, n, credit)
+        cong_avoid_ai(w, cnt, n, cwnd_cnt)
     }
 
     fn ssthresh(&mut self, w: u64, _path: &PathView) -> u64 {
         (w * u64::from(self.params.nv_loss_dec_factor) / 1024).max(2)
     }
 
-    fn state(&mut self, state: CaState, path: &PathView) {
+    fn set_state(&mut self, state: CaState, path: &PathView) {
         self.state = state;
         if state == CaState::Open && self.resets {
             self.reset(path.una);

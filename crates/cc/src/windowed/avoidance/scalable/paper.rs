@@ -7,7 +7,7 @@ use windtunnel_units::Bytes;
 
 use super::{PAPER, ScalableParams};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::Avoidance;
+use crate::windowed::avoidance::{Avoidance, Unit};
 use crate::windowed::carry::Fraction;
 
 /// The paper's growth.
@@ -31,6 +31,8 @@ impl ScalablePaper {
 }
 
 impl Avoidance for ScalablePaper {
+    const UNIT: Unit = Unit::BytesDelivered;
+
     fn md(&self) -> f64 {
         1.0 - self.b
     }
@@ -39,15 +41,9 @@ impl Avoidance for ScalablePaper {
         if base <= self.lwnd { base / 2 } else { base.scale(factor) }
     }
 
-    fn counted(ack: &AckSample) -> Bytes {
-        ack.newly_delivered
-    }
-
     fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
         self.fraction = Fraction::default();
     }
-
-    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
 
     fn grow(&mut self, cwnd: Bytes, _amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
         if ack.ecn.any() {

@@ -7,9 +7,9 @@ use super::VegasParams;
 use crate::sample::{AckSample, Delivery, PathView};
 use crate::state::CaState;
 use crate::windowed::avoidance::Steered;
-use crate::windowed::avoidance::module::{Module, Segments, additive, half};
+use crate::windowed::avoidance::module::{Module, Segments, cong_avoid_ai, half};
 use crate::windowed::avoidance::round_trips::RoundTrips;
-use crate::windowed::credit::Credit;
+use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// Linux's Vegas.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(super) struct VegasLinux {
     gamma: u64,
     times: RoundTrips,
     /// Delay decides; otherwise Vegas is Reno.
-    active: bool,
+    doing_vegas_now: bool,
     /// This ACK grows the window as Reno's.
     reno: bool,
     /// Packets queued, in the last window of data.
@@ -33,15 +33,15 @@ impl VegasLinux {
             beta: u64::from(params.beta),
             gamma: u64::from(params.gamma),
             times: RoundTrips::new(),
-            active: true,
+            doing_vegas_now: true,
             reno: false,
             diff: f64::NAN,
         }
     }
 
-    fn init(&mut self, path: &PathView) {
+    fn enable(&mut self, path: &PathView) {
         self.times.forget(path);
-        self.active = true;
+        self.doing_vegas_now = true;
     }
 
     /// A window of data is acknowledged. True if slow start may grow it.
@@ -68,18 +68,18 @@ impl VegasLinux {
 }
 
 impl Module for VegasLinux {
-    fn established(&mut self, _window: &mut Segments, path: &PathView) {
-        self.init(path);
+    fn init(&mut self, _window: &mut Segments, path: &PathView) {
+        self.enable(path);
     }
 
-    fn delivered(&mut self, delivery: &Delivery, _w: u64, _path: &PathView) {
+    fn pkts_acked(&mut self, delivery: &Delivery, _w: u64, _path: &PathView) {
         if let Some(rtt) = delivery.rtt {
             self.times.sample(rtt);
         }
     }
 
     fn steer(&mut self, window: &mut Segments, ack: &AckSample, path: &PathView) -> Steered {
-        self.reno = !self.active;
+        self.reno = !self.doing_vegas_now;
         if self.reno || !ack.may_raise {
             return Steered::Grow;
         }
@@ -98,27 +98,27 @@ impl Module for VegasLinux {
         }
     }
 
-    fn grow(&mut self, w: u64, n: u64, credit: &mut Credit) -> u64 {
-        if self.reno { additive(w, w, n, credit) } else { w }
+    fn cong_avoid(&mut self, w: u64, n: u64, cwnd_cnt: &mut CwndCnt) -> u64 {
+        if self.reno { cong_avoid_ai(w, w, n, cwnd_cnt) } else { w }
     }
 
     fn ssthresh(&mut self, w: u64, _path: &PathView) -> u64 {
         half(w)
     }
 
-    fn state(&mut self, state: CaState, path: &PathView) {
-        self.active = state == CaState::Open;
-        if self.active {
+    fn set_state(&mut self, state: CaState, path: &PathView) {
+        self.doing_vegas_now = state == CaState::Open;
+        if self.doing_vegas_now {
             self.times.start_round(path);
         }
     }
 
-    fn restarted(&mut self, path: &PathView) {
-        self.init(path);
+    fn cwnd_restart(&mut self, path: &PathView) {
+        self.enable(path);
     }
 
-    fn idled(&mut self, path: &PathView) {
-        self.init(path);
+    fn tx_start(&mut self, path: &PathView) {
+        self.enable(path);
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

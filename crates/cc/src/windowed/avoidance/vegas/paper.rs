@@ -7,8 +7,8 @@
 use super::VegasParams;
 use crate::sample::{AckSample, Delivery, PathView};
 use crate::windowed::avoidance::Steered;
-use crate::windowed::avoidance::module::{Module, Segments, additive, half};
-use crate::windowed::credit::Credit;
+use crate::windowed::avoidance::module::{Module, Segments, cong_avoid_ai, half};
+use crate::windowed::cwnd_cnt::CwndCnt;
 use windtunnel_units::Seq;
 
 /// The paper's Vegas.
@@ -66,7 +66,7 @@ impl VegasPaper {
 }
 
 impl Module for VegasPaper {
-    fn delivered(&mut self, delivery: &Delivery, _w: u64, _path: &PathView) {
+    fn pkts_acked(&mut self, delivery: &Delivery, _w: u64, _path: &PathView) {
         let Some(rtt) = delivery.rtt.filter(|rtt| !rtt.is_zero()) else { return };
         let rtt = rtt.as_secs_f64();
         self.base = self.base.min(rtt);
@@ -78,26 +78,26 @@ impl Module for VegasPaper {
         if !ack.may_raise {
             return Steered::Grow;
         }
-        let seeking = window.in_slow_start();
+        let in_slow_start = window.in_slow_start();
         if path.una > self.end {
             if self.samples > 0 {
                 self.end_round(window);
             }
             self.start_round(path);
         }
-        if seeking && window.in_slow_start() && self.grows { Steered::Grow } else { Steered::Hold }
+        if in_slow_start && window.in_slow_start() && self.grows { Steered::Grow } else { Steered::Hold }
     }
 
     /// Slow start's last ACK leads into congestion avoidance as Reno's does.
-    fn grow(&mut self, w: u64, n: u64, credit: &mut Credit) -> u64 {
-        additive(w, w, n, credit)
+    fn cong_avoid(&mut self, w: u64, n: u64, cwnd_cnt: &mut CwndCnt) -> u64 {
+        cong_avoid_ai(w, w, n, cwnd_cnt)
     }
 
     fn ssthresh(&mut self, w: u64, _path: &PathView) -> u64 {
         half(w)
     }
 
-    fn restarted(&mut self, path: &PathView) {
+    fn cwnd_restart(&mut self, path: &PathView) {
         self.start_round(path);
     }
 
@@ -176,9 +176,12 @@ mod tests {
     fn otherwise_it_is_reno() {
         let mut vegas = vegas(0.5);
         assert_eq!((vegas.ssthresh(41, &at(0, 10)), vegas.ssthresh(3, &at(0, 10))), (20, 2));
-        let mut credit = Credit::default();
-        assert_eq!((vegas.grow(10, 9, &mut credit), vegas.grow(10, 1, &mut credit)), (10, 11));
-        vegas.restarted(&at(5, 25));
+        let mut cwnd_cnt = CwndCnt::default();
+        assert_eq!(
+            (vegas.cong_avoid(10, 9, &mut cwnd_cnt), vegas.cong_avoid(10, 1, &mut cwnd_cnt)),
+            (10, 11)
+        );
+        vegas.cwnd_restart(&at(5, 25));
         assert_eq!((vegas.samples, vegas.end), (0, at(5, 25).nxt));
     }
 }

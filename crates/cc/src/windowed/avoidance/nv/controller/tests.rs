@@ -32,8 +32,8 @@ fn few_samples_stop_growth_at_most() {
 fn timeouts_slow_growth() {
     let mut nv = Nv::new(&NvParams::default(), RandomStream::new(1));
     nv.growth = -1;
-    let mut credit = Credit::default();
-    assert_eq!((nv.grow(10, 19, &mut credit), nv.grow(10, 1, &mut credit)), (10, 11));
+    let mut cwnd_cnt = CwndCnt::default();
+    assert_eq!((nv.cong_avoid(10, 19, &mut cwnd_cnt), nv.cong_avoid(10, 1, &mut cwnd_cnt)), (10, 11));
     for decision in 1..=9 {
         nv.acks = 20;
         assert!(nv.allow_growth());
@@ -113,7 +113,7 @@ fn the_least_round_trip_is_renewed() {
     let start = Time::ZERO + Duration::SECOND;
     let first = start + Duration::from_secs(2);
     let mut nv = nv(&NvParams::default());
-    nv.established(&mut Segments { w: 10, ssthresh: Segments::INFINITE }, &at(start, 0, 10));
+    nv.init(&mut Segments { w: 10, ssthresh: Segments::INFINITE }, &at(start, 0, 10));
     (nv.least, nv.least_new, nv.last_rtt, nv.eval_window) = (500, 700, 800, 20);
     nv.measure(800, MSS, start + Duration::from_nanos(1_999_999_999));
     assert_eq!((nv.least, nv.least_new, nv.eval_window), (500, 700, 20));
@@ -208,10 +208,10 @@ fn growth_is_renos_unless_asked_for_more() {
         assert!(nv.allow_growth());
     }
     assert_eq!(nv.growth, 0);
-    for (growth, w, price) in [(0, 40, 40), (1, 40, 20), (2, 40, 10), (2, 12, 4), (-2, 10, 40)] {
+    for (growth, w, cnt) in [(0, 40, 40), (1, 40, 20), (2, 40, 10), (2, 12, 4), (-2, 10, 40)] {
         nv.growth = growth;
-        let mut credit = Credit::default();
-        let grown = (nv.grow(w, price - 1, &mut credit), nv.grow(w, 1, &mut credit));
+        let mut cwnd_cnt = CwndCnt::default();
+        let grown = (nv.cong_avoid(w, cnt - 1, &mut cwnd_cnt), nv.cong_avoid(w, 1, &mut cwnd_cnt));
         assert_eq!(grown, (w, w + 1), "2^{growth} at {w}");
     }
 }
@@ -229,16 +229,16 @@ fn states_stop_growth_and_reset() {
     ] {
         let mut nv = nv(&NvParams::default());
         (nv.acks, nv.rounds, nv.last_rtt, nv.rate) = (9, 3, 1000, 5000);
-        nv.state(state, &path);
+        nv.set_state(state, &path);
         assert_eq!((nv.grows, nv.acks), (grows, 9), "{state:?}");
-        nv.state(CaState::Open, &path);
+        nv.set_state(CaState::Open, &path);
         let expected = if reset { (0, 0, 0, 0) } else { (9, 3, 1000, 5000) };
         assert_eq!((nv.acks, nv.rounds, nv.last_rtt, nv.rate), expected, "after {state:?}");
     }
     for (rate, before, after) in [(8, 3, -1), (8, 0, -1), (8, -7, -8), (8, -8, -8), (0, 3, 0), (0, 0, 0)] {
         let mut nv = nv(&NvParams { nv_cwnd_growth_rate_neg: rate, ..NvParams::default() });
         nv.growth = before;
-        nv.state(CaState::Loss, &path);
+        nv.set_state(CaState::Loss, &path);
         assert_eq!(nv.growth, after, "2^{before}, {rate}");
     }
 }
