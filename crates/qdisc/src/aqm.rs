@@ -53,6 +53,13 @@ pub(crate) use red_average::Decay;
 pub(crate) use red_params::weight;
 pub use sce_ramp::{Ramped, SceRamp, SceRampParams, WithSceRamp};
 
+use std::fmt::Debug;
+
+use windtunnel_algorithm::kinds;
+use windtunnel_units::{Bytes, Duration, Rate, Time};
+use windtunnel_wire::{Dscp, Ecn, FlowId};
+
+use crate::ecn::Class;
 use crate::kinds::Kinds;
 
 kinds! {
@@ -75,14 +82,6 @@ kinds! {
     red_mds: RedMdsParams;
     codel_mds: CodelMdsParams;
 }
-
-use std::fmt::Debug;
-
-use windtunnel_algorithm::kinds;
-use windtunnel_units::{Bytes, Duration, Rate, Time};
-use windtunnel_wire::{Dscp, Ecn, FlowId};
-
-use crate::ecn::Class;
 
 /// What an AQM may know of a packet.
 #[derive(Clone, Copy, Debug)]

@@ -80,7 +80,7 @@ fn exercise(config: &dyn ControllerParams) {
     }
 }
 
-fn exercise_windowed(config: WindowedConfig) {
+fn exercise_windowed(config: &WindowedConfig) {
     for style in [Style::Document, Style::Linux] {
         let mut config = config.clone();
         config.resolve(style);
@@ -95,19 +95,19 @@ struct Exercise;
 impl Kinds for Exercise {
     fn avoidance<P: Params + AvoidanceParams>(&mut self) {
         for params in accepted::<P>() {
-            exercise_windowed(WindowedConfig { avoidance: Arc::new(params), ..WindowedConfig::default() });
+            exercise_windowed(&WindowedConfig { avoidance: Arc::new(params), ..WindowedConfig::default() });
         }
     }
 
     fn slow_start<P: Params + SlowStartParams>(&mut self) {
         for params in accepted::<P>() {
-            exercise_windowed(WindowedConfig { slow_start: Arc::new(params), ..WindowedConfig::default() });
+            exercise_windowed(&WindowedConfig { slow_start: Arc::new(params), ..WindowedConfig::default() });
         }
     }
 
     fn response<P: Params + ResponseParams>(&mut self) {
         for params in accepted::<P>() {
-            exercise_windowed(WindowedConfig { response: Arc::new(params), ..WindowedConfig::default() });
+            exercise_windowed(&WindowedConfig { response: Arc::new(params), ..WindowedConfig::default() });
         }
     }
 
