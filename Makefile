@@ -103,10 +103,11 @@ soak: fuzzer
 
 # The parsers under libFuzzer, which needs a nightly compiler and `cargo install cargo-fuzz`. What it finds new grows
 # fuzz/corpus; `make fuzz-seeds` takes the least part of it that reaches as much into the repository.
-fuzz-parsers:
+fuzz-parsers: install
+	mkdir -p fuzz/corpus && $(BIN)/python fuzz/dictionary.py > fuzz/corpus/scenario.dict
 	for target in capture scenario setting trace; do mkdir -p fuzz/corpus/$$target && tar -xf fuzz/seeds/$$target.tar -C fuzz/corpus/$$target && \
 	cargo +nightly fuzz run -O --debug-assertions $$target fuzz/corpus/$$target -- \
-	-dict=fuzz/scenario.dict -max_len=8192 -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 || exit 1; done
+	-dict=fuzz/corpus/scenario.dict -max_len=8192 -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 || exit 1; done
 
 fuzz-seeds:
 	$(PYTHON) fuzz/seeds.py

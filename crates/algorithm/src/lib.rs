@@ -6,6 +6,7 @@
 //! that a family of algorithms (all queues, for example) is an open set: each family has its own trait, which adds one
 //! method to build its algorithm.
 
+mod kinds;
 mod params;
 mod random;
 pub mod tau;

@@ -28,6 +28,7 @@ mod control;
 mod controller;
 mod copa;
 mod hold_off;
+mod kinds;
 mod needs;
 mod prague;
 mod sample;
@@ -39,32 +40,33 @@ mod unresponsive;
 mod vivace;
 pub mod windowed;
 
-pub use bbr::{Bbr2Params, Bbr3Params, Bbr3Variant, BbrParams, CeAnswer};
 pub use control::{Control, ExitReason, Pacing, Phase};
 pub use controller::{CongestionControl, ControllerParams};
-pub use copa::CopaParams;
 pub use hold_off::HoldOff;
+pub use kinds::Kinds;
 pub use needs::{Feedback, Needs, PacingNeed};
-pub use prague::{PragueMode, PragueParams, PragueVariant};
 pub use sample::{
     AckSample, CongestionEvent, Delivery, Departure, EcnFeedback, FlowInit, LossFinder, LostSegment, Marked,
     MediaFrame, PathView, RateSample, SentSegment, SsthreshBase, Trigger,
 };
-pub use scream::ScreamParams;
 pub use state::CaState;
 pub use style::Style;
-pub use tfrc::{InitialRate, TfrcParams};
 pub use unresponsive::{Ignored, Unresponsive};
-pub use vivace::{VivaceParams, VivaceUtility};
-pub use windowed::{
-    AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, BbrStartupParams, BicParams,
-    BinomialParams, CdgParams, Composition, CompoundParams, CompoundRtt, ConventionalParams, CubicParams,
-    CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse, HighspeedParams,
-    HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, Kept,
-    LedbatPpParams, LimitedParams, LimiterWindow, LpParams, LpVariant, MdsParams, Moment, NoSlowStartParams,
-    NvParams, PacedChirpingParams, Regrowth, RenoParams, Response, ResponseParams, ScalableParams,
-    ScalableVariant, SceParams, SceRules, SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict,
-    SqrtParams, StandardParams, Steered, VegasParams, VegasVariant, VenoParams, WestwoodParams, Window,
-    WindowedConfig, YeahParams, leonardo, scaled_md,
-};
+pub use windowed::*;
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};
+
+windtunnel_algorithm::kinds! {
+    fn visit_controllers(Kinds::controller);
+    prague: PragueParams;
+    bbr: BbrParams, Bbr3Params, Bbr2Params;
+    copa: CopaParams;
+    tfrc: TfrcParams;
+    vivace: VivaceParams;
+    scream: ScreamParams;
+}
+
+/// Passes each built-in kind to `visitor`, in the order of listings and messages.
+pub fn visit(visitor: &mut impl Kinds) {
+    windowed::visit(visitor);
+    visit_controllers(visitor);
+}

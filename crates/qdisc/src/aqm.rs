@@ -38,44 +38,50 @@ mod red_params;
 mod sce_ramp;
 mod step;
 
-pub use brick_wall::{BrickWall, BrickWallParams};
-pub use cobalt::{Cobalt, CobaltParams, CobaltVariant};
-pub use codel::{Codel, CodelParams, CodelVariant};
-pub use codel_af::{CodelAf, CodelAfParams};
-pub use codel_mds::{CodelMds, CodelMdsParams};
 pub(crate) use coupled::{CoupledLaw, CoupledParams};
-pub use deltic::{Deltic, DelticParams};
-pub use deltic_mds::{DelticMds, DelticMdsParams};
-pub use deltim::{Deltim, DeltimParams};
-pub use deltim2::{Deltim2, Deltim2Params};
 pub use ds_selector::DsSelector;
 pub use likelihood::{Draws, Likelihood, Recur};
 pub use mds_credit::MdsCredit;
 pub use mds_verdict::{Accumulate, MdsVerdicts};
 pub use none::NoAqm;
-pub use nth::{Nth, NthParams, NthSignal};
 pub use oscillators::{LinkedOscillators, LinkedVerdicts};
 pub(crate) use pi::{PiController, PiGains};
 pub use pi2::Pi2;
-pub use pi2_params::{Pi2Params, Pi2Variant};
 pub use pie::Pie;
-pub use pie_mds::{PieMds, PieMdsParams};
-pub use pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
-pub use ramp::{Ramp, RampParams};
 pub use red::Red;
 pub(crate) use red_average::Decay;
-pub use red_mds::{RedMds, RedMdsParams};
 pub(crate) use red_params::weight;
-pub use red_params::{RedIdle, RedParams, RedRandom};
 pub use sce_ramp::{Ramped, SceRamp, SceRampParams, WithSceRamp};
-pub use step::{Step, StepParams, StepPoint};
 
 use std::fmt::Debug;
 
+use windtunnel_algorithm::kinds;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
 use crate::ecn::Class;
+use crate::kinds::Kinds;
+
+kinds! {
+    pub(crate) fn visit(Kinds::aqm);
+    brick_wall: BrickWallParams;
+    step: StepParams;
+    nth: NthParams;
+    ramp: RampParams;
+    red_params: RedParams;
+    codel: CodelParams;
+    cobalt: CobaltParams;
+    codel_af: CodelAfParams;
+    pie_params: PieParams;
+    pi2_params: Pi2Params;
+    deltic: DelticParams;
+    deltic_mds: DelticMdsParams;
+    deltim: DeltimParams;
+    deltim2: Deltim2Params;
+    pie_mds: PieMdsParams;
+    red_mds: RedMdsParams;
+    codel_mds: CodelMdsParams;
+}
 
 /// What an AQM may know of a packet.
 #[derive(Clone, Copy, Debug)]

@@ -31,6 +31,7 @@ mod fq_codel;
 mod fq_pie;
 mod gate;
 mod hosts;
+mod kinds;
 mod lfq;
 mod limit;
 mod params;
@@ -44,38 +45,45 @@ mod spec;
 mod twin_af;
 
 pub use accounts::{Accounts, Departure, DropReason, Dropped, Incident, QueueCx, QueueStats};
-pub use aqm::{
-    Accumulate, Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelAf,
-    CodelAfParams, CodelMds, CodelMdsParams, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams,
-    DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams, Draws, DsSelector, Likelihood,
-    LinkedOscillators, LinkedVerdicts, MdsCredit, MdsVerdicts, NoAqm, Nth, NthParams, NthSignal, PacketView,
-    Pi2, Pi2Params, Pi2Variant, Pie, PieBurstMode, PieMds, PieMdsParams, PieParams, PieRandom, PieVariant,
-    QueueView, Ramp, RampParams, Ramped, Recur, Red, RedIdle, RedMds, RedMdsParams, RedParams, RedRandom,
-    SceRamp, SceRampParams, Signal, Step, StepParams, StepPoint, Verdict, WithSceRamp,
-};
+pub use aqm::*;
 pub use band::Band;
-pub use cake::{AckFilter, Cake, CakeParams, Cells, Diffserv, FlowMode};
-pub use choke::{Choke, ChokeParams};
-pub use classful::{DrrParams, Filter, Prio, PrioParams, RoundRobin, WrrParams};
-pub use cnq::CnqParams;
+pub use classful::*;
 pub use discipline::{Backlog, QueueDiscipline};
-pub use dualpi2::{DualPi2, DualPi2Params, DualPi2Scheduler, DualPi2Variant};
-pub use dualsparse::{DualSparseParams, SparseClassifier};
 pub use fifo::{Fifo, FifoParams};
 pub use flows::FlowHash;
-pub use fq::{Fq, FqParams};
-pub use fq_codel::{FqCodel, FqCodelParams};
-pub use fq_pie::FqPieParams;
 pub use gate::{Arrival, Gate};
 pub use hosts::{FlowHosts, HostPair};
-pub use lfq::{AqmInstances, Lfq, LfqParams};
+pub use kinds::Kinds;
 pub use limit::{Limit, Room};
 pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, ChildSlot, QueueInit, QueueParams, Takes};
 pub use queue_length::QueueLength;
-pub use rate::{Exceed, PoliceParams, RampPoliceParams, Tbf, TbfParams, VqPoliceParams};
+pub use rate::*;
 pub use selector::{EcnField, Selector};
-pub use sfb::{Sfb, SfbParams};
-pub use sfq::{Sfq, SfqParams};
 pub use spec::{ChildSpec, Parts, QueueSpec};
-pub use twin_af::{TwinAf, TwinAfParams};
 pub use windtunnel_units::OutOfRange;
+
+windtunnel_algorithm::kinds! {
+    fn visit_queues(Kinds::queue);
+    fq_codel: FqCodelParams;
+    fq_pie: FqPieParams;
+    fq: FqParams;
+    sfq: SfqParams;
+    cake: CakeParams;
+    cnq: CnqParams;
+    lfq: LfqParams;
+    twin_af: TwinAfParams;
+    dualsparse: DualSparseParams;
+    sfb: SfbParams;
+    choke: ChokeParams;
+    dualpi2: DualPi2Params;
+}
+
+/// Passes each built-in kind to `visitor`, in the order of listings and messages: the plain queue, AQMs, disciplines that
+/// look at flows or code points, and queues around others.
+pub fn visit(visitor: &mut impl Kinds) {
+    visitor.queue::<FifoParams>();
+    aqm::visit(visitor);
+    visit_queues(visitor);
+    classful::visit(visitor);
+    rate::visit(visitor);
+}

@@ -73,24 +73,17 @@ mod limiter;
 mod response;
 mod slow_start;
 
-pub use avoidance::{
-    AimdGrowth, AimdParams, Avoidance, AvoidanceParams, BicParams, BinomialParams, CdgParams, CompoundParams,
-    CompoundRtt, CubicParams, CubicVariant, HighspeedParams, HtcpParams, HyblaParams, IiadParams,
-    IllinoisParams, LedbatPpParams, LpParams, LpVariant, NvParams, RenoParams, ScalableParams,
-    ScalableVariant, SqrtParams, Steered, VegasParams, VegasVariant, VenoParams, WestwoodParams, Window,
-    YeahParams,
-};
+use crate::kinds::Kinds;
+
+pub use avoidance::*;
 pub use config::{Composition, WindowedConfig};
 pub use limiter::LimiterWindow;
-pub use response::{
-    AbeParams, ConventionalParams, DctcpArithmetic, DctcpParams, DctcpSceParams, Kept, MdsParams, Moment,
-    Response, ResponseParams, SceParams, SceRules, scaled_md,
-};
-pub use slow_start::{
-    BbrStartupParams, EsspParams, ExitResponse, HystartParams, HystartPpParams, LimitedParams,
-    NoSlowStartParams, PacedChirpingParams, Regrowth, SlowStart, SlowStartGrowth, SlowStartParams,
-    SlowStartVerdict, StandardParams, leonardo,
-};
+pub use response::*;
+pub use slow_start::*;
 
-// What an avoidance counts: `Avoidance::UNIT`.
-pub use avoidance::Unit;
+/// Passes each kind of the three families to `visitor`.
+pub(crate) fn visit(visitor: &mut impl Kinds) {
+    avoidance::visit(visitor);
+    slow_start::visit(visitor);
+    response::visit(visitor);
+}

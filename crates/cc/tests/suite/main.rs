@@ -11,6 +11,8 @@ mod cruise;
 mod cubic;
 mod delay;
 mod driver;
+mod every;
+mod extremes;
 mod growth_in_common;
 mod hystart;
 mod linux;

@@ -7,15 +7,22 @@ mod prio;
 mod round;
 mod wrr;
 
+use windtunnel_algorithm::kinds;
+
+use crate::kinds::Kinds;
 use crate::params::{ChildSlot, Takes};
 
 pub(crate) use children::Children;
-pub use drr::DrrParams;
 pub use filter::Filter;
 pub(crate) use filter::Filters;
-pub use prio::{Prio, PrioParams};
 pub use round::RoundRobin;
-pub use wrr::WrrParams;
+
+kinds! {
+    pub(crate) fn visit(Kinds::queue);
+    prio: PrioParams;
+    drr: DrrParams;
+    wrr: WrrParams;
+}
 
 /// The key of a scheduler's queues, this many if it is left out.
 fn several(count: usize) -> Vec<ChildSlot> {

@@ -8,16 +8,23 @@ mod tbf;
 mod virtual_queue;
 mod vqpolice;
 
-pub(crate) use bucket::TokenBucket;
-pub use police::{Exceed, PoliceParams};
-use policed::{Policed, Policer, Ruling};
-pub use ramppolice::RampPoliceParams;
-pub use tbf::{Tbf, TbfParams};
-use virtual_queue::VirtualQueue;
-pub use vqpolice::VqPoliceParams;
+use windtunnel_algorithm::kinds;
 
 use crate::discipline::QueueDiscipline;
+use crate::kinds::Kinds;
 use crate::params::{ChildSlot, Takes};
+
+pub(crate) use bucket::TokenBucket;
+use policed::{Policed, Policer, Ruling};
+use virtual_queue::VirtualQueue;
+
+kinds! {
+    pub(crate) fn visit(Kinds::queue);
+    tbf: TbfParams;
+    police: PoliceParams;
+    vqpolice: VqPoliceParams;
+    ramppolice: RampPoliceParams;
+}
 
 /// The key of the queue behind a policer.
 fn behind() -> Vec<ChildSlot> {

@@ -1,20 +1,36 @@
 //! Every kind of queue, for the properties that all of them have.
 
+use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
-    Accumulate, AckFilter, AqmInstances, BrickWallParams, CakeParams, ChokeParams, CnqParams, CobaltParams,
-    CobaltVariant, CodelAfParams, CodelMdsParams, CodelParams, CodelVariant, DelticMdsParams, DelticParams,
-    Deltim2Params, DeltimParams, Diffserv, DrrParams, DualPi2Params, DualPi2Scheduler, DualPi2Variant,
-    DualSparseParams, Exceed, FifoParams, Filter, FlowHash, FlowMode, FqCodelParams, FqParams, FqPieParams,
-    LfqParams, Likelihood, NthParams, NthSignal, Pi2Params, Pi2Variant, PieMdsParams, PieParams,
-    PoliceParams, PrioParams, QueueLength, QueueSpec, RampParams, RampPoliceParams, Ramped, RedIdle,
-    RedMdsParams, RedParams, SceRampParams, SfbParams, SfqParams, SparseClassifier, StepParams, StepPoint,
-    TbfParams, TwinAfParams, VqPoliceParams, WrrParams,
+    Accumulate, AckFilter, AqmInstances, BrickWallParams, BuildAqm, CakeParams, ChokeParams, CnqParams,
+    CobaltParams, CobaltVariant, CodelAfParams, CodelMdsParams, CodelParams, CodelVariant, DeltimParams,
+    Diffserv, DrrParams, DualPi2Params, DualPi2Scheduler, DualPi2Variant, DualSparseParams, Exceed,
+    FifoParams, Filter, FlowHash, FlowMode, FqCodelParams, FqParams, FqPieParams, Kinds, LfqParams,
+    Likelihood, NthParams, NthSignal, Pi2Params, Pi2Variant, PieMdsParams, PieParams, PoliceParams,
+    PrioParams, QueueLength, QueueParams, QueueSpec, RampPoliceParams, Ramped, RedIdle, RedMdsParams,
+    RedParams, SceRampParams, SfbParams, SfqParams, SparseClassifier, StepParams, StepPoint, TbfParams,
+    TwinAfParams, VqPoliceParams, WrrParams,
 };
 use windtunnel_units::{Bytes, Duration, Probability, Rate};
 
-/// Every kind of queue, with its defaults (the brick wall with thresholds) and with other parameters.
+/// Every kind of queue, with its defaults and with other parameters.
 pub(crate) fn all_queues() -> Vec<QueueSpec> {
-    [aqms(), mds_and_sce(), fair(), by_flow_otherwise(), dual(), around()].concat()
+    let mut defaults = Defaults(Vec::new());
+    windtunnel_qdisc::visit(&mut defaults);
+    [defaults.0, aqms(), mds_and_sce(), fair(), by_flow_otherwise(), dual(), around()].concat()
+}
+
+/// Each kind with its defaults.
+struct Defaults(Vec<QueueSpec>);
+
+impl Kinds for Defaults {
+    fn aqm<P: BuildAqm>(&mut self) {
+        self.queue::<P>();
+    }
+
+    fn queue<P: Params + QueueParams>(&mut self) {
+        self.0.push(QueueSpec::new(P::default()));
+    }
 }
 
 /// AQMs in a queue of their own.
@@ -25,15 +41,8 @@ fn aqms() -> Vec<QueueSpec> {
         drop_threshold: Duration::from_millis(50),
     };
     vec![
-        QueueSpec::new(FifoParams::default()),
         QueueSpec::new(FifoParams { headdrop: true }),
         QueueSpec::new(brick_wall),
-        QueueSpec::new(RampParams::default()),
-        QueueSpec::new(DelticParams::default()),
-        QueueSpec::new(DelticMdsParams::default()),
-        QueueSpec::new(DeltimParams::default()),
-        QueueSpec::new(Deltim2Params::default()),
-        QueueSpec::new(CodelParams::default()),
         QueueSpec::new(CodelParams {
             variant: CodelVariant::Rfc,
             ecn: true,
@@ -41,7 +50,6 @@ fn aqms() -> Vec<QueueSpec> {
             ce_threshold: Some(Duration::from_millis(1)),
             ..CodelParams::default()
         }),
-        QueueSpec::new(CobaltParams::default()),
         QueueSpec::new(CobaltParams {
             variant: CobaltVariant::Cake,
             rtt: Duration::from_millis(2),
@@ -49,12 +57,9 @@ fn aqms() -> Vec<QueueSpec> {
             mtu_time: Duration::from_micros(100),
             ..CobaltParams::default()
         }),
-        QueueSpec::new(PieParams::default()),
         QueueSpec::new(PieParams { ecn: true, dq_rate_estimator: true, ..PieParams::default() }),
-        QueueSpec::new(RedParams::default()),
         QueueSpec::new(RedParams { ecn: true, gentle: true, idle: RedIdle::Linux, ..RedParams::default() }),
         QueueSpec::new(RedParams { ecn: true, adaptive_auto: true, ..RedParams::default() }),
-        QueueSpec::new(Pi2Params::default()),
         QueueSpec::new(Pi2Params { variant: Pi2Variant::Paper, ..Pi2Params::default() }),
     ]
 }
@@ -62,14 +67,11 @@ fn aqms() -> Vec<QueueSpec> {
 /// Variants of AQMs with MDS, markers, and AQMs with an SCE ramp.
 fn mds_and_sce() -> Vec<QueueSpec> {
     vec![
-        QueueSpec::new(PieMdsParams::default()),
         QueueSpec::new(PieMdsParams { random: Likelihood::Coin, ..PieMdsParams::default() }),
         QueueSpec::new(RedMdsParams { accumulate: Accumulate::Shared, ..RedMdsParams::default() }),
-        QueueSpec::new(CodelMdsParams::default()),
         QueueSpec::new(CodelMdsParams { codel_exact: true, ..CodelMdsParams::default() }),
         QueueSpec::new(NthParams { n: 3, ..NthParams::default() }),
         QueueSpec::new(NthParams { n: 2, signal: NthSignal::Drop }),
-        QueueSpec::new(StepParams::default()),
         QueueSpec::new(StepParams {
             threshold: QueueLength::Time(Duration::from_millis(1)),
             at: StepPoint::Dequeue,
@@ -92,7 +94,6 @@ fn mds_and_sce() -> Vec<QueueSpec> {
 /// FQ-CoDel, fq and CAKE.
 fn fair() -> Vec<QueueSpec> {
     vec![
-        QueueSpec::new(FqCodelParams::default()),
         QueueSpec::new(FqCodelParams {
             hash: FlowHash::Jenkins,
             flows: 2,
@@ -105,7 +106,6 @@ fn fair() -> Vec<QueueSpec> {
         QueueSpec::new(FqCodelParams::default()).with("aqm", DeltimParams::default()),
         QueueSpec::new(FqCodelParams { memory_limit: Bytes::new(20_000), ..FqCodelParams::default() })
             .with("aqm", CobaltParams::default()),
-        QueueSpec::new(CakeParams::default()),
         QueueSpec::new(CakeParams {
             diffserv: Diffserv::Diffserv4,
             flow_mode: FlowMode::TripleIsolate,
@@ -119,7 +119,6 @@ fn fair() -> Vec<QueueSpec> {
             ..CakeParams::default()
         }),
         QueueSpec::new(CakeParams { flow_mode: FlowMode::Flowblind, wash: true, ..CakeParams::default() }),
-        QueueSpec::new(FqParams::default()),
         QueueSpec::new(FqParams {
             hash: FlowHash::Jenkins,
             orphan_mask: 1,
@@ -134,9 +133,7 @@ fn fair() -> Vec<QueueSpec> {
 /// Other queues that look at flows.
 fn by_flow_otherwise() -> Vec<QueueSpec> {
     vec![
-        QueueSpec::new(FqPieParams::default()),
         QueueSpec::new(FqPieParams { ecn: true, memory_limit: Bytes::new(20_000), ..FqPieParams::default() }),
-        QueueSpec::new(SfqParams::default()),
         QueueSpec::new(SfqParams { headdrop: true, depth: 5, flows: 3, ..SfqParams::default() })
             .with("aqm", CodelParams::default()),
         QueueSpec::new(SfqParams { redflowlimit: Some(Bytes::new(60_000)), ..SfqParams::default() }),
@@ -146,9 +143,7 @@ fn by_flow_otherwise() -> Vec<QueueSpec> {
             headdrop: true,
             ..SfqParams::default()
         }),
-        QueueSpec::new(CnqParams::default()),
         QueueSpec::new(CnqParams { hash: FlowHash::Jenkins, flows: 2 }).with("aqm", DeltimParams::default()),
-        QueueSpec::new(CodelAfParams::default()),
         QueueSpec::new(CodelAfParams {
             sce: 4,
             hash: FlowHash::Jenkins,
@@ -160,14 +155,12 @@ fn by_flow_otherwise() -> Vec<QueueSpec> {
         QueueSpec::new(FqCodelParams { memory_limit: Bytes::new(20_000), ..FqCodelParams::default() })
             .with("aqm", CodelAfParams::default()),
         QueueSpec::new(SfqParams::default()).with("aqm", CodelAfParams::default()),
-        QueueSpec::new(TwinAfParams::default()),
         QueueSpec::new(TwinAfParams {
             dscp: windtunnel_wire::Dscp::MDS.get(),
             hash: FlowHash::Jenkins,
             flows: 2,
             ..TwinAfParams::default()
         }),
-        QueueSpec::new(LfqParams::default()),
         QueueSpec::new(LfqParams { aqm_instances: AqmInstances::One, ..LfqParams::default() })
             .with("aqm", CodelAfParams::default()),
         QueueSpec::new(LfqParams {
@@ -176,14 +169,12 @@ fn by_flow_otherwise() -> Vec<QueueSpec> {
             ..LfqParams::default()
         })
         .with("aqm", PieParams { ecn: true, ..PieParams::default() }),
-        QueueSpec::new(DualSparseParams::default()),
         QueueSpec::new(DualSparseParams {
             classifier: SparseClassifier::Lfq,
             ll_limit: Duration::from_millis(2),
             ..DualSparseParams::default()
         })
         .with("aqm", CodelParams::default()),
-        QueueSpec::new(SfbParams::default()),
         QueueSpec::new(SfbParams {
             rehash: Duration::from_millis(20),
             db: Duration::from_millis(10),
@@ -192,7 +183,6 @@ fn by_flow_otherwise() -> Vec<QueueSpec> {
             ..SfbParams::default()
         })
         .with("aqm", CodelParams { ecn: true, ..CodelParams::default() }),
-        QueueSpec::new(ChokeParams::default()),
         QueueSpec::new(ChokeParams {
             min: Some(1),
             max: Some(4),
@@ -207,7 +197,6 @@ fn by_flow_otherwise() -> Vec<QueueSpec> {
 /// DualPI2.
 fn dual() -> Vec<QueueSpec> {
     vec![
-        QueueSpec::new(DualPi2Params::default()),
         QueueSpec::new(DualPi2Params {
             min_qlen_step: 2,
             overflow: true,
@@ -260,7 +249,6 @@ fn around() -> Vec<QueueSpec> {
             .with("aqm", PieParams::default())
             .around("child", [QueueSpec::new(FqCodelParams::default())]),
         QueueSpec::new(RampPoliceParams { rate: slow().rate, ..RampPoliceParams::default() }),
-        QueueSpec::new(TbfParams::default()),
         QueueSpec::new(slow()).around("child", [QueueSpec::new(FqCodelParams::default())]),
         QueueSpec::new(slow()).around("child", [QueueSpec::new(by_flow()).around("children", nested())]),
     ]

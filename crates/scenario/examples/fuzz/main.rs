@@ -15,6 +15,8 @@ mod generate;
 mod invariants;
 #[path = "../../tests/scenario/mutate.rs"]
 mod mutate;
+#[path = "../../tests/scenario/names.rs"]
+mod names;
 #[path = "../../tests/scenario/outcome.rs"]
 mod outcome;
 #[path = "../../tests/scenario/random.rs"]

@@ -4,21 +4,13 @@
 use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
-use windtunnel_cc::{
-    AbeParams, AimdParams, AvoidanceParams, Bbr2Params, Bbr3Params, BbrParams, BbrStartupParams, BicParams,
-    BinomialParams, CdgParams, CompoundParams, ControllerParams, ConventionalParams, CopaParams, CubicParams,
-    DctcpParams, DctcpSceParams, EsspParams, HighspeedParams, HtcpParams, HyblaParams, HystartParams,
-    HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams, LimitedParams, LpParams, MdsParams,
-    NoSlowStartParams, NvParams, PacedChirpingParams, PragueParams, RenoParams, ResponseParams,
-    ScalableParams, SceParams, ScreamParams, SlowStartParams, SqrtParams, StandardParams, TfrcParams,
-    VegasParams, VenoParams, VivaceParams, WestwoodParams, YeahParams,
-};
+use windtunnel_cc::{AvoidanceParams, ControllerParams, Kinds, ResponseParams, SlowStartParams};
 
 use super::classic::{BSD42, Classic};
 use super::family::Entry;
 use super::foreign::ForeignAlgorithm;
 use super::short::{Parsed, SUFFIXES};
-use super::{Registry, RegistryError};
+use super::{DIFFER, Registry, RegistryError};
 
 /// The key of a window-based controller's slow start.
 pub(crate) const SLOW_START: &str = "slow_start";
@@ -85,52 +77,6 @@ impl Registry {
         self.controllers.register(entry)
     }
 
-    pub(super) fn register_controllers(&mut self) -> Result<(), RegistryError> {
-        self.register_avoidance::<RenoParams>()?;
-        self.register_avoidance::<AimdParams>()?;
-        self.register_avoidance::<CubicParams>()?;
-        self.register_avoidance::<ScalableParams>()?;
-        self.register_avoidance::<HighspeedParams>()?;
-        self.register_avoidance::<HtcpParams>()?;
-        self.register_avoidance::<BicParams>()?;
-        self.register_avoidance::<HyblaParams>()?;
-        self.register_avoidance::<WestwoodParams>()?;
-        self.register_avoidance::<BinomialParams>()?;
-        self.register_avoidance::<SqrtParams>()?;
-        self.register_avoidance::<IiadParams>()?;
-        self.register_avoidance::<VegasParams>()?;
-        self.register_avoidance::<IllinoisParams>()?;
-        self.register_avoidance::<CompoundParams>()?;
-        self.register_avoidance::<YeahParams>()?;
-        self.register_avoidance::<VenoParams>()?;
-        self.register_avoidance::<CdgParams>()?;
-        self.register_avoidance::<NvParams>()?;
-        self.register_avoidance::<LpParams>()?;
-        self.register_avoidance::<LedbatPpParams>()?;
-        self.register_slow_start::<NoSlowStartParams>()?;
-        self.register_slow_start::<StandardParams>()?;
-        self.register_slow_start::<LimitedParams>()?;
-        self.register_slow_start::<HystartParams>()?;
-        self.register_slow_start::<HystartPpParams>()?;
-        self.register_slow_start::<EsspParams>()?;
-        self.register_slow_start::<BbrStartupParams>()?;
-        self.register_slow_start::<PacedChirpingParams>()?;
-        self.register_response::<ConventionalParams>()?;
-        self.register_response::<AbeParams>()?;
-        self.register_response::<MdsParams>()?;
-        self.register_response::<SceParams>()?;
-        self.register_response::<DctcpSceParams>()?;
-        self.register_response::<DctcpParams>()?;
-        self.register_controller::<PragueParams>()?;
-        self.register_controller::<BbrParams>()?;
-        self.register_controller::<Bbr3Params>()?;
-        self.register_controller::<Bbr2Params>()?;
-        self.register_controller::<CopaParams>()?;
-        self.register_controller::<TfrcParams>()?;
-        self.register_controller::<VivaceParams>()?;
-        self.register_controller::<ScreamParams>()
-    }
-
     /// True if `cc` can be `name`.
     pub(crate) fn is_controller(&self, name: &str) -> bool {
         let Parsed { base, .. } = Parsed::of(name, |name| self.avoidances.named(name).is_some());
@@ -146,5 +92,24 @@ impl Registry {
             Some(name) => Err(RegistryError::Taken { what: "a controller", name: name.to_owned() }),
             None => Ok(()),
         }
+    }
+}
+
+/// The built-in kinds are registered by going through them.
+impl Kinds for Registry {
+    fn avoidance<P: Params + AvoidanceParams>(&mut self) {
+        self.register_avoidance::<P>().expect(DIFFER);
+    }
+
+    fn slow_start<P: Params + SlowStartParams>(&mut self) {
+        self.register_slow_start::<P>().expect(DIFFER);
+    }
+
+    fn response<P: Params + ResponseParams>(&mut self) {
+        self.register_response::<P>().expect(DIFFER);
+    }
+
+    fn controller<P: Params + ControllerParams>(&mut self) {
+        self.register_controller::<P>().expect(DIFFER);
     }
 }

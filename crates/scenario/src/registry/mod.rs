@@ -18,7 +18,7 @@ use windtunnel_sim::application::{
     ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
     RequestResponseParams, TransferParams,
 };
-use windtunnel_sim::element::ElementParams;
+use windtunnel_sim::element::{self, ElementParams};
 
 pub(crate) use classic::{BSD42, CLASSICS, Classic, DEFAULT_IW};
 pub(crate) use controllers::{RESPONSE, SLOW_START};
@@ -31,6 +31,9 @@ const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode", "mds_dscp", "age"];
 
 /// The same of an impairment.
 const ELEMENT_KEYS: &[&str] = &["only"];
+
+/// Why registering a built-in kind cannot fail.
+const DIFFER: &str = "built-in names differ";
 
 /// All algorithms that a scenario can name. [`Registry::default`] has those of windtunnel.
 #[derive(Clone, Debug)]
@@ -87,10 +90,10 @@ impl Default for Registry {
             elements: Family::new("an impairment", ELEMENT_KEYS),
             applications: Family::new("an application", &[]),
         };
-        registry.register_controllers().expect("built-in names differ");
-        registry.register_queues().expect("built-in names differ");
-        registry.register_elements().expect("built-in names differ");
-        registry.register_applications().expect("built-in names differ");
+        windtunnel_cc::visit(&mut registry);
+        windtunnel_qdisc::visit(&mut registry);
+        element::visit(&mut registry);
+        registry.register_applications().expect(DIFFER);
         registry
     }
 }

@@ -3,17 +3,10 @@
 use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
-use windtunnel_qdisc::{
-    AqmParams, BrickWallParams, BuildAqm, CakeParams, ChokeParams, CnqParams, CobaltParams, CodelAfParams,
-    CodelMdsParams, CodelParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, DrrParams,
-    DualPi2Params, DualSparseParams, FifoParams, FqCodelParams, FqParams, FqPieParams, LfqParams, NthParams,
-    Pi2Params, PieMdsParams, PieParams, PoliceParams, PrioParams, QueueParams, RampParams, RampPoliceParams,
-    Ramped, RedMdsParams, RedParams, SceRampParams, SfbParams, SfqParams, StepParams, TbfParams,
-    TwinAfParams, VqPoliceParams, WrrParams,
-};
+use windtunnel_qdisc::{AqmParams, BuildAqm, Kinds, QueueParams, Ramped, SceRampParams};
 
 use super::family::{Entry, Reader};
-use super::{Registry, RegistryError};
+use super::{DIFFER, Registry, RegistryError};
 use crate::parse::cursor::Cursor;
 use crate::parse::deserialize::fields;
 
@@ -46,50 +39,16 @@ impl Registry {
                 || entry.children.iter().any(|slot| slot.key == key)
         })
     }
+}
 
-    /// Those of windtunnel.
-    pub(super) fn register_queues(&mut self) -> Result<(), RegistryError> {
-        self.register_queue::<FifoParams>()?;
-        // AQMs, each in a queue of its own.
-        self.register_aqm::<BrickWallParams>()?;
-        self.register_aqm::<StepParams>()?;
-        self.register_aqm::<NthParams>()?;
-        self.register_aqm::<RampParams>()?;
-        self.register_aqm::<RedParams>()?;
-        self.register_aqm::<CodelParams>()?;
-        self.register_aqm::<CobaltParams>()?;
-        self.register_aqm::<CodelAfParams>()?;
-        self.register_aqm::<PieParams>()?;
-        self.register_aqm::<Pi2Params>()?;
-        self.register_aqm::<DelticParams>()?;
-        self.register_aqm::<DelticMdsParams>()?;
-        self.register_aqm::<DeltimParams>()?;
-        self.register_aqm::<Deltim2Params>()?;
-        self.register_aqm::<PieMdsParams>()?;
-        self.register_aqm::<RedMdsParams>()?;
-        self.register_aqm::<CodelMdsParams>()?;
-        // Disciplines that look at flows.
-        self.register_queue::<FqCodelParams>()?;
-        self.register_queue::<FqPieParams>()?;
-        self.register_queue::<FqParams>()?;
-        self.register_queue::<SfqParams>()?;
-        self.register_queue::<CakeParams>()?;
-        self.register_queue::<CnqParams>()?;
-        self.register_queue::<LfqParams>()?;
-        self.register_queue::<TwinAfParams>()?;
-        self.register_queue::<DualSparseParams>()?;
-        self.register_queue::<SfbParams>()?;
-        self.register_queue::<ChokeParams>()?;
-        // At code points.
-        self.register_queue::<DualPi2Params>()?;
-        // Queues around others: schedulers, shapers, policers.
-        self.register_queue::<PrioParams>()?;
-        self.register_queue::<DrrParams>()?;
-        self.register_queue::<WrrParams>()?;
-        self.register_queue::<TbfParams>()?;
-        self.register_queue::<PoliceParams>()?;
-        self.register_queue::<VqPoliceParams>()?;
-        self.register_queue::<RampPoliceParams>()
+/// The built-in kinds are registered by going through them.
+impl Kinds for Registry {
+    fn aqm<P: BuildAqm>(&mut self) {
+        self.register_aqm::<P>().expect(DIFFER);
+    }
+
+    fn queue<P: Params + QueueParams>(&mut self) {
+        self.register_queue::<P>().expect(DIFFER);
     }
 }
 

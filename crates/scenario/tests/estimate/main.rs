@@ -15,6 +15,8 @@
 
 #[path = "../scenario/generate/mod.rs"]
 mod generate;
+#[path = "../scenario/names.rs"]
+mod names;
 #[path = "../scenario/random.rs"]
 mod random;
 

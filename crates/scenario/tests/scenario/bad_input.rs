@@ -1,8 +1,10 @@
 //! Every kind of wrong input, with the whole message that the user sees.
 //!
 //! The cases are texts in `bad_input/`, in a form that users can read: in a valid scenario, the text after `-` is
-//! replaced by that after `+` (`|` shows a whole file, `$` an override), and the message must be the text after `>`.
+//! replaced by that after `+` (`|` shows a whole file, `$` an override), and the message must be the text after `>`, in
+//! which `{queues}` stands for the names of all queues.
 
+use crate::names::NAMES;
 use windtunnel_scenario::{Places, Reading, Registry, Scenario};
 
 const DUMBBELL: &str = include_str!("bad_input/dumbbell.toml");
@@ -160,6 +162,18 @@ fn message(text: &str, overrides: &[String]) -> String {
     }
 }
 
+/// The message with the names of all kinds.
+fn with_names(message: String) -> String {
+    let lists = [
+        ("{avoidances}", &NAMES.avoidances),
+        ("{controllers}", &NAMES.controllers),
+        ("{slow_starts}", &NAMES.slow_starts),
+        ("{responses}", &NAMES.responses),
+        ("{queues}", &NAMES.queues),
+    ];
+    lists.iter().fold(message, |message, (list, names)| message.replace(list, &names.join(", ")))
+}
+
 fn check(base: &str, cases: &'static str, number: usize) {
     if !base.is_empty() {
         assert_eq!(message(base, &[]), "no message", "the base of the cases is valid");
@@ -169,7 +183,7 @@ fn check(base: &str, cases: &'static str, number: usize) {
     let mut wrong = Vec::new();
     for case in cases {
         let message = message(&case.text(base), &case.overrides);
-        let expected = case.expected.join("\n");
+        let expected = with_names(case.expected.join("\n"));
         if message != expected {
             wrong.push(format!("expected {expected}\nbut said {message}"));
         }

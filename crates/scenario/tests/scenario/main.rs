@@ -11,6 +11,7 @@ mod invariants;
 mod linux;
 mod listing;
 mod mutate;
+mod names;
 mod outcome;
 mod overrides;
 mod places;

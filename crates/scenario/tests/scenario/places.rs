@@ -13,6 +13,7 @@ pub(crate) struct Place<'p> {
     pub(crate) name: String,
     /// The types that its value may have, as schemas without references and choices.
     pub(crate) types: &'p [&'p Value],
+    description: &'p str,
     root: &'p Value,
     around: &'p dyn Fn(Value) -> Value,
 }
@@ -26,6 +27,11 @@ impl Place<'_> {
     /// True if its value may be of this JSON type.
     pub(crate) fn may_be(&self, name: &str) -> bool {
         self.types.iter().any(|one| is_of_type(one, name))
+    }
+
+    /// True if its description says what zero means.
+    pub(crate) fn explains_zero(&self) -> bool {
+        self.description.split(|c: char| !c.is_alphanumeric()).any(|word| ["0", "zero"].contains(&word))
     }
 
     /// The tables that are allowed here, written as lists of values that are right for their keys, in the order of the
@@ -56,7 +62,8 @@ impl<'w> Walk<'w> {
     fn enter(&mut self, key: &str, name: &str, schema: &'w Value, around: &dyn Fn(Value) -> Value) {
         let types = alternatives(self.root, schema);
         let (key, name) = (key.to_owned(), name.to_owned());
-        let place = Place { key, name, types: &types, root: self.root, around };
+        let description = schema["description"].as_str().unwrap_or_default();
+        let place = Place { key, name, types: &types, description, root: self.root, around };
         (self.visitor)(&place);
         if schema["$ref"].as_str().is_some_and(|definition| !self.entered.insert(definition)) {
             return;

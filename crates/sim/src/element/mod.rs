@@ -36,7 +36,7 @@ mod tunnel_exit;
 
 use std::fmt;
 
-use windtunnel_algorithm::{AnyParams, RandomStream};
+use windtunnel_algorithm::{AnyParams, Params, RandomStream, kinds};
 use windtunnel_qdisc::Selector;
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
@@ -44,26 +44,36 @@ use windtunnel_wire::Packet;
 use crate::network::ElementSpec;
 
 pub use affects::Affects;
-pub use aggregation::AggregationParams;
-pub use burst_delay::BurstDelayParams;
 pub use code_point::CodePoint;
-pub use corruption::CorruptionParams;
-pub use dscp_bleacher::{DscpBleacherParams, DscpBleaching};
-pub use duplication::DuplicationParams;
-pub use ecn_bleacher::EcnBleacherParams;
-pub use gilbert_elliott::GilbertElliottParams;
-pub use jitter::{JitterDistribution, JitterParams};
-pub use linear_delay::LinearDelayParams;
-pub use loss::LossParams;
-pub use option_stripper::{OptionStripperParams, Stripped, StrippedFrom};
-pub use outage::{OutageParams, OutageTime};
-pub use periodic_loss::PeriodicLossParams;
-pub use reordering::{ReorderingMode, ReorderingParams};
-pub use scripted_loss::ScriptedLossParams;
-pub use scripted_reordering::ScriptedReorderingParams;
-pub use thinning::AckThinningParams;
-pub use tunnel_entry::{EntryMode, TunnelEntryParams};
-pub use tunnel_exit::{ExitDscp, ExitEcn, TunnelExitParams};
+
+/// A visitor of the built-in elements ([`visit`]).
+pub trait Kinds {
+    /// Visits an element.
+    fn element<P: Params + ElementParams>(&mut self);
+}
+
+kinds! {
+    pub fn visit(Kinds::element);
+    outage: OutageParams;
+    thinning: AckThinningParams;
+    loss: LossParams;
+    gilbert_elliott: GilbertElliottParams;
+    periodic_loss: PeriodicLossParams;
+    scripted_loss: ScriptedLossParams;
+    corruption: CorruptionParams;
+    duplication: DuplicationParams;
+    aggregation: AggregationParams;
+    jitter: JitterParams;
+    linear_delay: LinearDelayParams;
+    burst_delay: BurstDelayParams;
+    reordering: ReorderingParams;
+    scripted_reordering: ScriptedReorderingParams;
+    dscp_bleacher: DscpBleacherParams;
+    ecn_bleacher: EcnBleacherParams;
+    option_stripper: OptionStripperParams;
+    tunnel_entry: TunnelEntryParams;
+    tunnel_exit: TunnelExitParams;
+}
 
 /// An effect on packets on a path.
 pub trait Element: fmt::Debug + Send {

@@ -26,36 +26,40 @@ mod yeah;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use windtunnel_algorithm::AnyParams;
+use windtunnel_algorithm::{AnyParams, kinds};
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::config::Composition;
 use super::slow_start::{SlowStartParams, StandardParams};
 use crate::controller::CongestionControl;
+use crate::kinds::Kinds;
 use crate::needs::Needs;
 use crate::sample::{AckSample, Delivery, PathView};
 use crate::state::CaState;
 use crate::style::Style;
 
-pub use aimd::{AimdGrowth, AimdParams};
-pub use bic::BicParams;
-pub use binomial::{BinomialParams, IiadParams, SqrtParams};
-pub use cdg::CdgParams;
-pub use compound::{CompoundParams, CompoundRtt};
-pub use cubic::{CubicParams, CubicVariant};
-pub use highspeed::HighspeedParams;
-pub use htcp::HtcpParams;
-pub use hybla::HyblaParams;
-pub use illinois::IllinoisParams;
-pub use ledbat_pp::LedbatPpParams;
-pub use lp::{LpParams, LpVariant};
-pub use nv::NvParams;
-pub use reno::RenoParams;
-pub use scalable::{ScalableParams, ScalableVariant};
-pub use vegas::{VegasParams, VegasVariant};
-pub use veno::VenoParams;
-pub use westwood::WestwoodParams;
-pub use yeah::YeahParams;
+kinds! {
+    pub(crate) fn visit(Kinds::avoidance);
+    reno: RenoParams;
+    aimd: AimdParams;
+    cubic: CubicParams;
+    scalable: ScalableParams;
+    highspeed: HighspeedParams;
+    htcp: HtcpParams;
+    bic: BicParams;
+    hybla: HyblaParams;
+    westwood: WestwoodParams;
+    binomial: BinomialParams, SqrtParams, IiadParams;
+    vegas: VegasParams;
+    illinois: IllinoisParams;
+    compound: CompoundParams;
+    yeah: YeahParams;
+    veno: VenoParams;
+    cdg: CdgParams;
+    nv: NvParams;
+    lp: LpParams;
+    ledbat_pp: LedbatPpParams;
+}
 
 // What algorithms have in common.
 pub use unit::Unit;

@@ -15,17 +15,21 @@ mod sce;
 use std::fmt::Debug;
 use std::num::NonZeroU32;
 
-use windtunnel_algorithm::{AnyParams, tau};
+use windtunnel_algorithm::{AnyParams, kinds, tau};
 use windtunnel_units::{Bytes, Duration, Time};
 
-pub use abe::AbeParams;
-pub use conventional::ConventionalParams;
-pub use dctcp::{DctcpArithmetic, DctcpParams};
-pub use mds::{MdsParams, scaled_md};
-pub use sce::{DctcpSceParams, SceParams};
-
+use crate::kinds::Kinds;
 use crate::needs::Feedback;
 use crate::sample::{Delivery, PathView};
+
+kinds! {
+    pub(crate) fn visit(Kinds::response);
+    conventional: ConventionalParams;
+    abe: AbeParams;
+    mds: MdsParams;
+    sce: SceParams, DctcpSceParams;
+    dctcp: DctcpParams;
+}
 
 /// The parameters of a response. This trait is an open set.
 pub trait ResponseParams: AnyParams {

@@ -15,23 +15,28 @@ use std::fmt::Debug;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use windtunnel_algorithm::AnyParams;
+use windtunnel_algorithm::{AnyParams, kinds};
 use windtunnel_units::{Bytes, Duration};
 
 use crate::control::{ExitReason, Pacing};
+use crate::kinds::Kinds;
 use crate::sample::{AckSample, FlowInit, PathView, SentSegment};
 use crate::style::Style;
 
-pub use bbr_startup::BbrStartupParams;
-pub use chirping::PacedChirpingParams;
-pub use essp::EsspParams;
 use exit::Exit;
 pub use exit::ExitResponse;
-pub use hystart::HystartParams;
-pub use hystart_pp::HystartPpParams;
-pub use limited::LimitedParams;
-pub use none::NoSlowStartParams;
-pub use standard::{SlowStartGrowth, StandardParams};
+
+kinds! {
+    pub(crate) fn visit(Kinds::slow_start);
+    none: NoSlowStartParams;
+    standard: StandardParams;
+    limited: LimitedParams;
+    hystart: HystartParams;
+    hystart_pp: HystartPpParams;
+    essp: EsspParams;
+    bbr_startup: BbrStartupParams;
+    chirping: PacedChirpingParams;
+}
 
 /// The parameters of a slow start. This trait is an open set.
 pub trait SlowStartParams: AnyParams {

@@ -1,13 +1,7 @@
 //! Controllers and their parameters.
 
 use super::Draft;
-
-/// Controllers that measure delay.
-const DELAY_BASED: [&str; 9] =
-    ["vegas", "illinois", "compound", "yeah", "veno", "cdg", "nv", "lp", "ledbat-pp"];
-
-/// Controllers that react to losses, in addition to Reno and CUBIC.
-const LOSS_BASED: [&str; 8] = ["highspeed", "htcp", "bic", "hybla", "westwood", "binomial", "sqrt", "iiad"];
+use crate::names::NAMES;
 
 impl Draft {
     /// The controller of a TCP flow; false for the sender from before congestion control.
@@ -21,8 +15,7 @@ impl Draft {
         let base = if !self.ideal && self.one_in(4) {
             self.random.pick(&classics)
         } else {
-            let other =
-                if self.one_in(2) { self.random.pick(&LOSS_BASED) } else { self.random.pick(&DELAY_BASED) };
+            let other = self.random.pick(&NAMES.avoidances);
             self.random.pick(&["reno", "aimd", "cubic", "scalable", other])
         };
         if self.one_in(4) {
@@ -38,7 +31,8 @@ impl Draft {
         };
         self.key("kind", format_args!("{base}{suffix}"));
         if suffix.is_empty() && self.one_in(4) {
-            self.one_of("response", &["abe", "conventional"]);
+            let is_classic = classics.contains(&base);
+            self.one_of("response", if is_classic { &["abe", "conventional"] } else { &NAMES.responses });
         }
         if suffix == "-mds" && self.one_in(3) {
             self.some_number("fallback", 1, 20);
@@ -90,20 +84,8 @@ impl Draft {
             "scalable" if self.one_in(3) => self.one_of("variant", &["document", "linux", "paper"]),
             _ => self.loss_based(base),
         }
-        if base != "hybla" && self.one_in(2) {
-            self.one_of(
-                "slow_start",
-                &[
-                    "none",
-                    "standard",
-                    "limited",
-                    "hystart",
-                    "hystart-pp",
-                    "essp",
-                    "bbr-startup",
-                    "paced-chirping",
-                ],
-            );
+        if !NAMES.with_own_slow_start.contains(&base) && self.one_in(2) {
+            self.one_of("slow_start", &NAMES.slow_starts);
         }
         true
     }
@@ -163,7 +145,7 @@ impl Draft {
 
     /// A controller with a model of the path.
     fn with_model(&mut self) -> bool {
-        match self.random.below(if self.ideal { 6 } else { 7 }) {
+        match self.random.below(if self.ideal { 6 } else { 8 }) {
             0 => {
                 self.key("kind", "bbr");
                 self.some_switch("ack_aggregation");
@@ -194,7 +176,8 @@ impl Draft {
                 self.some_switch("mode_switching");
                 self.some_time("min_rtt_window", 1_000_000, 20_000_000_000);
             }
-            _ => self.scream(),
+            6 => self.scream(),
+            _ => self.one_of("kind", &NAMES.controllers),
         }
         true
     }

@@ -55,7 +55,8 @@ impl Draft {
     fn has_plain_ecn(&self, start: usize) -> bool {
         let flow = &self.text[start..];
         let plain = |kind| flow.contains(&format!("kind = \"{kind}\"\n"));
-        flow.contains("ecn = true\n") && ["reno", "aimd", "cubic", "scalable"].into_iter().any(plain)
+        let is_usual = flow.contains("ecn = true\n") && !flow.contains("response = ");
+        is_usual && ["reno", "aimd", "cubic", "scalable"].into_iter().any(plain)
     }
 
     /// Removes the lines with these keys from `start` on.

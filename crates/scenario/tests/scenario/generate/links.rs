@@ -1,6 +1,7 @@
 //! Topologies, links, and what happens behind links.
 
 use super::{Draft, trace};
+use crate::names::NAMES;
 
 impl Draft {
     /// The links, and the flows over them.
@@ -124,24 +125,8 @@ impl Draft {
     }
 
     fn elements(&mut self, table: &str) {
-        let kinds = [
-            "outage",
-            "ack-thinning",
-            "loss",
-            "gilbert-elliott",
-            "periodic-loss",
-            "scripted-loss",
-            "corruption",
-            "duplication",
-            "aggregation",
-            "jitter",
-            "linear-delay",
-            "burst-delay",
-            "reordering",
-            "scripted-reordering",
-        ];
         for _ in 0..=self.random.below(3) {
-            let kind = self.random.pick(&kinds);
+            let kind = self.random.pick(&NAMES.media);
             self.table(&format!("[[{table}.impair]]"));
             self.key("kind", kind);
             if self.one_in(4) {
@@ -220,11 +205,12 @@ impl Draft {
                 self.some_time("latency", 1, rtt * 4);
                 self.some_switch("reorder");
             }
-            _ => {
+            "reordering" => {
                 self.some_probability("probability");
                 self.one_of("mode", &["late", "early"]);
                 self.some_time("delay", 1, rtt * 4);
             }
+            _ => {}
         }
     }
 

@@ -1,50 +1,13 @@
 //! Queues: every kind, and queues inside of others.
 
 use super::Draft;
-
-/// Queues around others.
-const CLASSFUL: [&str; 7] = ["prio", "drr", "wrr", "tbf", "police", "vqpolice", "ramppolice"];
-
-/// All others; the plain one twice as often.
-const KINDS: [&str; 31] = [
-    "fifo",
-    "fifo",
-    "brickwall",
-    "ramp",
-    "pie",
-    "red",
-    "pi2",
-    "dualpi2",
-    "deltic",
-    "deltic-mds",
-    "deltim",
-    "deltim2",
-    "codel",
-    "cobalt",
-    "codel-af",
-    "fq_codel",
-    "fq",
-    "cnq",
-    "lfq",
-    "twin-af",
-    "dualsparse",
-    "sfb",
-    "choke",
-    "cake",
-    "step",
-    "nth",
-    "pie-mds",
-    "red-mds",
-    "codel-mds",
-    "fq_pie",
-    "sfq",
-];
+use crate::names::NAMES;
 
 impl Draft {
     /// The keys of the queue whose table is `table`, inside of `depth` others.
     pub(super) fn queue(&mut self, table: &str, rate: u64, depth: usize) {
         let nests = depth < 3 && self.one_in(4);
-        let kind = match if nests { self.random.pick(&CLASSFUL) } else { self.random.pick(&KINDS) } {
+        let kind = match if nests { self.random.pick(&NAMES.classful) } else { self.plain_queue() } {
             // Packets that a queue before it has marked overtake others of their flow, which loss-free endpoints do not
             // expect.
             "dualpi2" if self.ideal => "pi2",
@@ -94,6 +57,14 @@ impl Draft {
         }
     }
 
+    /// A queue without others inside; the plainest twice as often.
+    fn plain_queue(&mut self) -> &'static str {
+        let mut kinds = NAMES.queues.clone();
+        kinds.retain(|kind| !NAMES.classful.contains(kind));
+        kinds.push("fifo");
+        self.random.pick(&kinds)
+    }
+
     /// The parameters of a queue without others inside.
     fn parameters(&mut self, kind: &str, rate: u64) {
         match kind {
@@ -133,7 +104,8 @@ impl Draft {
                 self.some_time("burst", 1_000_000, 1_000_000_000);
                 self.some_time("update", 1, 1_000_000);
             }
-            _ => self.some_time("burst", 1, 1_000_000_000),
+            "deltim" => self.some_time("burst", 1, 1_000_000_000),
+            _ => {}
         }
     }
 
@@ -156,13 +128,14 @@ impl Draft {
                     self.one_of("conform_exceed", &["drop", "pass", "mark"]);
                 }
             }
-            _ => {
+            "vqpolice" | "ramppolice" => {
                 self.key("rate", format_args!("{shaped} bit/s"));
                 self.some_time("burst", 1_000, 1_000_000_000);
                 if kind == "vqpolice" && self.one_in(2) {
-                    self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+                    self.one_of("aqm", &NAMES.aqms);
                 }
             }
+            _ => return,
         }
         if !self.one_in(3) {
             let table = format!("{table}.child");
@@ -243,7 +216,7 @@ impl Draft {
         self.some_size("quantum", 64, 10_000);
         self.some_switch("headdrop");
         if self.one_in(3) {
-            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+            self.one_of("aqm", &NAMES.aqms);
         } else if self.one_in(2) {
             let limit = self.random.log(100_000, 1_000_000);
             self.key("redflowlimit", format_args!("{limit} B"));
@@ -266,10 +239,7 @@ impl Draft {
                 self.some_time("perturb", 1_000_000, 10_000_000_000);
             }
             if self.one_in(3) {
-                self.one_of(
-                    "aqm",
-                    &["pie", "codel", "cobalt", "red", "deltim", "brickwall", "step", "nth", "codel-mds"],
-                );
+                self.one_of("aqm", &NAMES.aqms);
                 return;
             }
         } else {
@@ -346,7 +316,7 @@ impl Draft {
             self.some_rate("maxrate", 100_000, 1_000_000_000);
         }
         if self.one_in(3) {
-            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall", "step", "nth", "codel-mds"]);
+            self.one_of("aqm", &NAMES.aqms);
         }
     }
 
@@ -406,7 +376,7 @@ impl Draft {
             self.one_of("aqm_instances", &["flow", "one"]);
         }
         if self.one_in(2) {
-            self.one_of("aqm", &["pie", "codel", "codel-af", "red", "deltim", "brickwall"]);
+            self.one_of("aqm", &NAMES.aqms);
         }
     }
 
@@ -419,7 +389,7 @@ impl Draft {
         self.some_time("ll_depth", 1, 1_000_000_000);
         self.some_time("ll_limit", 1, 1_000_000_000);
         if self.one_in(2) {
-            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+            self.one_of("aqm", &NAMES.aqms);
         }
     }
 
@@ -431,7 +401,7 @@ impl Draft {
             self.some_number(key, 1, 1000);
         }
         if self.one_in(3) {
-            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+            self.one_of("aqm", &NAMES.aqms);
         }
     }
 
