@@ -21,3 +21,19 @@ pub fn kept_fraction(key: &'static str, value: f64) -> Result<(), OutOfRange> {
 pub fn positive(key: &'static str, value: f64) -> Result<(), OutOfRange> {
     if value > 0.0 && value.is_finite() { Ok(()) } else { Err(OutOfRange::new(key, value, "more than 0")) }
 }
+
+/// The greatest increase of a round trip, in segments: more than any path holds, and little enough that a window stays a
+/// number of 64 bits.
+pub const MOST_INCREASE: f64 = 1e9;
+
+/// Accepts an increase in segments: greater than zero, and at most [`MOST_INCREASE`].
+///
+/// # Errors
+/// Any other value.
+pub fn increase(key: &'static str, value: f64) -> Result<(), OutOfRange> {
+    if value <= MOST_INCREASE {
+        positive(key, value)
+    } else {
+        Err(OutOfRange::new(key, value, "at most 1e9"))
+    }
+}

@@ -19,6 +19,7 @@ fn extremes() -> Vec<Value> {
         json!(-1),
         json!(255),
         json!(u32::MAX),
+        json!(u64::MAX),
         json!(0.0),
         json!(-0.5),
         json!(0.5),

@@ -148,6 +148,10 @@ pub struct RedMds {
 }
 
 impl Aqm for RedMds {
+    fn is_on_arrival(&self) -> bool {
+        self.law.is_on_arrival()
+    }
+
     fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
         let p = self.law.arrived(queue);
         let ce = if self.harddrop && p >= 1.0 { Verdict::Drop } else { Verdict::Mark(Signal::Ce) };

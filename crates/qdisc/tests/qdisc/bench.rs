@@ -60,6 +60,11 @@ impl Bench {
         Bench::of(config.build(&QueueInit { age: Duration::ZERO, ..config.init(limit, seed) }))
     }
 
+    /// Whether a shaper around it leaves the packet inside until it may go.
+    pub(crate) fn peeks(&self) -> bool {
+        self.queue.peeks()
+    }
+
     pub(crate) fn of(queue: Box<dyn QueueDiscipline>) -> Bench {
         Bench {
             queue,

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
     CodelParams, DropReason, FifoParams, FqCodelParams, Limit, QueueLength, QueueParams, QueueSpec,
-    StepParams, StepPoint, TbfParams,
+    RedMdsParams, RedParams, StepParams, StepPoint, TbfParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate};
 
@@ -117,6 +117,16 @@ fn the_aqm_times_up_to_the_tokens() {
         left.push((one.outcome == Outcome::Passed, one.sojourn.as_nanos() / MS));
     }
     assert_eq!(left, [(true, 0), (true, 1), (false, 2)]);
+}
+
+/// What decides on arrival alone has nothing to decide when a packet leaves, so that the packet stays inside: `sch_fifo`,
+/// and `sch_red` with either way to signal. An AQM that times packets takes part in each departure.
+#[test]
+fn who_leaves_the_packet_inside() {
+    let (fifo, codel) = (QueueSpec::new(FifoParams::default()), QueueSpec::new(CodelParams::default()));
+    let (red, red_mds) = (QueueSpec::new(RedParams::default()), QueueSpec::new(RedMdsParams::default()));
+    let peeks = |spec| Bench::new(&spec, Limit::Packets(1000)).peeks();
+    assert_eq!([fifo, red, red_mds, codel].map(peeks), [true, true, true, false]);
 }
 
 /// The packet that waits for tokens still counts for the limit of the queue inside, whether it was taken out of it (CoDel)

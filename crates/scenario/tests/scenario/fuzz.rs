@@ -2,9 +2,9 @@
 //! or the relations between runs. `make fuzz` runs the same for longer.
 
 use std::collections::BTreeSet;
-use std::{fs, io};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
+use std::{fs, io};
 
 use proptest::prelude::*;
 use windtunnel_scenario::Scenario;

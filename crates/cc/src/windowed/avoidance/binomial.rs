@@ -32,7 +32,7 @@ const BETA: f64 = 2.0 / 3.0;
 #[schemars(extend("x-source" = "Bansal, Balakrishnan 2001"))]
 pub struct BinomialParams {
     /// The increase per round trip at a window of one segment, in segments.
-    #[schemars(range(min = 0.0), extend("x-unit" = "segments"))]
+    #[schemars(range(min = 0.0, max = check::MOST_INCREASE), extend("x-unit" = "segments"))]
     pub alpha: f64,
     /// The decrease at a window of one segment, in segments.
     #[schemars(range(min = 0.0), extend("x-unit" = "segments"))]
@@ -57,7 +57,7 @@ impl Params for BinomialParams {
     const SUMMARY: &'static str = "The increase falls, and the decrease grows, with a power of the window";
 
     fn check(&self) -> Result<(), OutOfRange> {
-        check::positive("alpha", self.alpha)?;
+        check::increase("alpha", self.alpha)?;
         check::positive("beta", self.beta)?;
         if !(-1.0..=4.0).contains(&self.k) {
             return Err(OutOfRange::new("k", self.k, "-1 to 4"));
@@ -85,7 +85,7 @@ macro_rules! member {
         #[schemars(extend("x-source" = "Bansal, Balakrishnan 2001"))]
         pub struct $params {
             /// The increase per round trip at a window of one segment, in segments.
-            #[schemars(range(min = 0.0), extend("x-unit" = "segments"))]
+            #[schemars(range(min = 0.0, max = check::MOST_INCREASE), extend("x-unit" = "segments"))]
             pub alpha: f64,
             /// The decrease at a window of one segment, in segments.
             #[schemars(range(min = 0.0), extend("x-unit" = "segments"))]

@@ -61,7 +61,7 @@ impl AimdGrowth {
 #[schemars(extend("x-source" = "Floyd, Handley, Padhye 2000"))]
 pub struct AimdParams {
     /// Additive increase, in segments per round trip.
-    #[schemars(range(min = 0.0), extend("x-unit" = "segments"))]
+    #[schemars(range(min = 0.0, max = check::MOST_INCREASE), extend("x-unit" = "segments"))]
     pub a: f64,
     /// Multiplicative decrease: the factor by which congestion multiplies cwnd.
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -83,7 +83,7 @@ impl Params for AimdParams {
         "Additive increase by a segments per round trip, multiplicative decrease to b";
 
     fn check(&self) -> Result<(), OutOfRange> {
-        check::positive("a", self.a)?;
+        check::increase("a", self.a)?;
         check::kept_fraction("b", self.b)
     }
 }
