@@ -24,7 +24,7 @@ EXIT_CODES = (("0", "done"), ("1", "a run failed"), ("2", "the input is wrong, o
 
 def pages() -> dict[str, str]:
     """The pages by file name: one for the program, one for each command."""
-    context = click.Context(app, info_name="windtunnel")
+    context = click.Context(app, info_name="windtunnel", **app.context_settings)
     commands = {name: app.get_command(context, name) for name in app.list_commands(context)}
     made = {"windtunnel.1": _page(app, context, [f"windtunnel-{name}" for name in commands])}
     for name, command in commands.items():
