@@ -1,24 +1,22 @@
-"""The cost of a packet in instructions, which do not vary between runs: valgrind counts them for the core alone.
+"""The cost of a packet in instructions, which do not vary between runs: valgrind counts them in the installed core, as
+`windtunnel bench` does.
 
 The budgets in instructions.toml were counted with the compiler named there. Another compiler generates different code,
 so that the budgets are not compared with it (the growth laws are). `make budgets` counts them anew and writes the file:
 after a change that makes packets cheaper, or with a reason for what they cost more.
 """
 
-import os
 import subprocess
 import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from windtunnel.bench import WORKS, growth, instructions
-from windtunnel.bench.instructions import Command, Cost, per_packet
+from windtunnel.bench.instructions import Cost, of_core, per_packet
 
-ROOT = Path(__file__).parents[2]
 BUDGETS = Path(__file__).with_name("instructions.toml")
 
 #: The works that every test run counts; the others are for `make test-long`.
@@ -46,21 +44,6 @@ MARGINS = {
 }
 
 
-@cache
-def runner() -> Path:
-    """The example that runs a scenario without Python around it, in the profile that is shipped."""
-    subprocess.run(
-        ["cargo", "build", "--quiet", "--profile", "shipped", "-p", "windtunnel-scenario", "--example", "run"],
-        cwd=ROOT,
-        check=True,
-    )
-    return ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "shipped" / "examples" / "run"
-
-
-def runs_of(file: Path, overrides: Sequence[str] = ()) -> Command:
-    return lambda seconds: (str(runner()), str(file), *overrides, f"duration={seconds} s")
-
-
 def compiler() -> str:
     return subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.strip()
 
@@ -68,7 +51,7 @@ def compiler() -> str:
 def costs(names: Collection[str]) -> dict[str, Cost]:
     """The counted works of the bench with these names."""
     return {
-        work.name: per_packet(runs_of(work.file), *work.counted, cache=work.name in WITH_CACHE, only=None)
+        work.name: per_packet(of_core(work.file), *work.counted, cache=work.name in WITH_CACHE)
         for work in WORKS
         if work.counted is not None and work.name in names
     }
@@ -146,21 +129,10 @@ def test_budgets_hold_in_both_directions() -> None:
 
 
 @needs_valgrind
-def test_the_core_costs_what_the_bench_says() -> None:
-    """`windtunnel bench` counts in the installed core, from within Python, what the example costs without it: the
-    two may be built with different profiles, but the interpreter alone executes more than all of these packets.
-    """
-    work = WORKS[0]
-    core = per_packet(instructions.of_core(work.file), 2, 4)
-    bare = per_packet(runs_of(work.file), 2, 4, only=None)
-    assert core.instructions == pytest.approx(bare.instructions, rel=0.2)
-
-
-@needs_valgrind
 def test_cost_does_not_grow_with_the_run() -> None:
     """The second eight seconds of W1 cost no more per packet than the first eight, within 2 %."""
-    work = runs_of(WORKS[0].file)
-    early, late = (per_packet(work, *span, only=None).instructions for span in ((4, 8), (8, 16)))
+    work = of_core(WORKS[0].file)
+    early, late = (per_packet(work, *span).instructions for span in ((4, 8), (8, 16)))
     assert late < 1.02 * early
 
 
@@ -175,7 +147,7 @@ def test_cost_grows_with_the_logarithm_of_the_flows(tmp_path: Path) -> None:
     for flows in (16, 256):
         file = tmp_path / f"{flows}.toml"
         file.write_text(growth.scenario(flows))
-        grown.append(per_packet(runs_of(file), *growth.span(flows, 20_000), only=None).instructions)
+        grown.append(per_packet(of_core(file), *growth.span(flows, 20_000)).instructions)
     few, many = grown
     assert many - few < 4 * 100
 

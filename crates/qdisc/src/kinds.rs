@@ -1,4 +1,4 @@
-//! The built-in kinds, for whoever goes through all of them: the registry of scenarios, and tests of every kind.
+//! The built-in kinds, for code that goes through all of them: the registry of scenarios, and tests of every kind.
 
 use windtunnel_algorithm::Params;
 

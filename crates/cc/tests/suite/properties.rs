@@ -463,7 +463,7 @@ proptest! {
         let cc = params.build(FlowInit { seed, ..init(MSS * iw) });
         let mut flow = Driver::of(cc, Duration::from_millis(20));
         let names = probed_names(&*flow.cc);
-        // Nobody lowers the window of a controller with a window of its own.
+        // No sender lowers the window of a controller with a window of its own.
         for event in events.into_iter().filter(|event| !matches!(event, Event::Validation { .. })) {
             happen(&mut flow, event);
             let cwnd = flow.cwnd();
@@ -548,7 +548,7 @@ proptest! {
     }
 }
 
-/// Reads an avoidance from what it says of itself.
+/// Reads an avoidance from its own map of parameters.
 struct Read<'p> {
     params: &'p dyn AvoidanceParams,
     again: Option<Box<dyn AvoidanceParams>>,

@@ -6,8 +6,8 @@ use windtunnel_scenario::{Registry, Scenario};
 use crate::places::{Place, visit};
 
 /// Where zero means something: no delay, no bytes, a threshold below every value, a mechanism that is off. Everywhere
-/// else it is refused. A new key that accepts zero says in its description what zero means, or it refuses zero; these are
-/// the keys of which readers know it.
+/// else it is refused. A new key that accepts zero says in its description what zero means, or it refuses zero. For these
+/// keys readers know what it means.
 const MEANINGFUL: &[&str] = &[
     "seed",
     "tcp.rto_min",
