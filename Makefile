@@ -72,7 +72,7 @@ test-python: install
 
 # Tests that take minutes: every command that the documents print, their pictures, and commands interrupted at many moments.
 test-long: install
-	$(BIN)/pytest -q -m long
+	$(BIN)/pytest -q -m long -n 2 --dist load
 
 # The commands of the documents alone, with the time of each (FAMILIES="course tutorial" for some).
 docs-run: install
