@@ -13,7 +13,7 @@ from windtunnel import _core
 from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.measures.language import call_of
 from windtunnel.papers.features import METHODS
-from windtunnel.papers.jobs import Outcome
+from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.suite import Cell, Results, Suite
 
 Series = Mapping[str, npt.NDArray[np.float64]]
@@ -33,7 +33,7 @@ def made_up(
 ) -> Results:
     """Three runs of every cell whose values are all 1 to 3 times ``least``; the first has the time series."""
     outcomes = [
-        Outcome(
+        JobResult(
             cell.name,
             k,
             (least * (1.0 + k),) * len(cell.measurements),
@@ -86,7 +86,7 @@ def perturbed(suite: Suite, seed: int) -> Results:
     random = np.random.default_rng(seed)
     scale = (1.0, 0.3, 0.1)[seed % 3]
     outcomes = [
-        Outcome(cell.name, k, tuple(scale * random.uniform(0.1, 0.98, len(cell.measurements))), {}, 0.1, 1, "")
+        JobResult(cell.name, k, tuple(scale * random.uniform(0.1, 0.98, len(cell.measurements))), {}, 0.1, 1, "")
         for cell in suite.cells.values()
         for k in range(1 + len(cell.twins) + cell.perturbed)
     ]
@@ -107,5 +107,5 @@ def anything(suite: Suite, seed: int) -> Results:
         value = np.where(lost, 0.3 * 10.0 ** random.uniform(-2.0, 0.0, count), free)
         for k in range(1 + len(cell.twins) + cell.perturbed):
             values = tuple((value * random.uniform(0.9, 1.0, count)).tolist())
-            outcomes.append(Outcome(cell.name, k, values, {}, 0.1, 1, ""))
+            outcomes.append(JobResult(cell.name, k, values, {}, 0.1, 1, ""))
     return Results(suite.cells, outcomes)

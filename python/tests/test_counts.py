@@ -17,7 +17,7 @@ from paper_suites import made_up
 
 from windtunnel.experiment.verdict import OF_SUITES
 from windtunnel.papers import NAMES, _suites
-from windtunnel.papers.jobs import Outcome
+from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.reproduction import _write
 from windtunnel.papers.suite import rows_of
 
@@ -66,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     suite = replace(_suites()["mds"](False), notes="")
     results, groups = made_up(suite, {}), [group for group in suite.groups if group.id.startswith("table")]
     cells = [suite.cells[name] for name in {name for group in suite.groups for name in group.cells}]
-    outcomes = [Outcome(cell.name, k, (), {}, 0.5, 1, "") for cell in cells for k, _ in enumerate(cell.variants())]
+    outcomes = [JobResult(cell.name, k, (), {}, 0.5, 1, "") for cell in cells for k, _ in enumerate(cell.variants())]
     _write(out, suite, groups, rows_of(groups, results), results, outcomes, (), (), part=True)
     os.utime(out / "rows.json", (0, 0))
     return out

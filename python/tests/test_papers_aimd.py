@@ -23,7 +23,7 @@ from windtunnel.papers.aimd.linux import read_lines
 from windtunnel.papers.aimd.plan import TWIN_STARTS_MS
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.features import METHODS
-from windtunnel.papers.jobs import Outcome, execute, jobs_of
+from windtunnel.papers.jobs import JobResult, execute, jobs_of
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Results, Suite
 
@@ -248,7 +248,7 @@ def test_names_of_groups() -> None:
 def made_up(suite: Suite, value: Callable[[Cell, Measurement, int], float]) -> Results:
     """Outcomes of every run of the suite, without a run."""
     outcomes = [
-        Outcome(cell.name, k, tuple(value(cell, m, k) for m in cell.measurements), {}, 0.0, 0, "")
+        JobResult(cell.name, k, tuple(value(cell, m, k) for m in cell.measurements), {}, 0.0, 0, "")
         for cell in suite.cells.values()
         for k in range(1 + len(cell.twins))
     ]

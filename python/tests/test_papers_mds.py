@@ -14,7 +14,7 @@ from windtunnel.models import losses
 from windtunnel.models.sawteeth import RENO
 from windtunnel.papers import mds
 from windtunnel.papers.cells import Cell
-from windtunnel.papers.jobs import Outcome
+from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.mds import mixes
 from windtunnel.papers.mds.draws import SOURCE, draws_row, other_draws
 from windtunnel.papers.mds.fairness import larger_share, read_lines
@@ -32,7 +32,7 @@ def whole() -> Suite:
 def made_up(value: Callable[[Cell, int], float], runs: int = 5) -> Results:
     """Runs of every cell whose measurements are a function of the cell and of the measurement's index."""
     outcomes = [
-        Outcome(cell.name, k, tuple(value(cell, i) for i in range(len(cell.measurements))), {}, 0.1, 1, "")
+        JobResult(cell.name, k, tuple(value(cell, i) for i in range(len(cell.measurements))), {}, 0.1, 1, "")
         for cell in whole().cells.values()
         for k in range(max(runs, 1 + len(cell.twins)))
     ]

@@ -13,7 +13,7 @@ from paper_suites import made_up
 
 from windtunnel.papers import NAMES, _suites
 from windtunnel.papers.comparison_figure import comparison
-from windtunnel.papers.jobs import Outcome
+from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.mds.figures import read_features
 from windtunnel.papers.notes import Mentions, filled, placed, to_html
 from windtunnel.papers.readings import Reading, readings
@@ -180,7 +180,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("suite")
     suite = _suites()["mds"](True)
     results = made_up(suite, {})
-    outcomes = [Outcome(name, 0, (), {}, 0.1, 1, "") for name in suite.cells]
+    outcomes = [JobResult(name, 0, (), {}, 0.1, 1, "") for name in suite.cells]
     _write(out, suite, suite.groups, rows_of(suite.groups, results), results, outcomes, (), (), part=True)
     return out
 

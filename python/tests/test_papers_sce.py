@@ -10,7 +10,7 @@ from paper_suites import assert_complete, assert_nothing_confirmed, assert_valid
 from rich.console import Console
 
 from windtunnel.papers import reproduce, sce, select
-from windtunnel.papers.jobs import Outcome
+from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.sce import ramp_map
 from windtunnel.papers.sce.data_files import ROOT, toml
 from windtunnel.papers.sce.graphs import SHARE, USED
@@ -127,7 +127,7 @@ def test_the_fair_part_of_the_map_has_the_bar_of_all_suites(reno: float, part: f
         values = [1.0] * len(cell.measurements)
         for each, rate in zip(SHARE.of, (reno, 1.0 - reno), strict=True):
             values[cell.index(measured(*each))] = rate
-        outcomes.append(Outcome(cell.name, 0, tuple(values), {}, 0.1, 1, ""))
+        outcomes.append(JobResult(cell.name, 0, tuple(values), {}, 0.1, 1, ""))
     (group,) = (group for group in whole().groups if group.id == "map")
     rows = {row.id: row for row in group.rows(Results(whole().cells, outcomes))}
     assert rows["map/reno-sce/fair"].measured == part

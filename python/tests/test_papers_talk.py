@@ -18,7 +18,7 @@ from windtunnel.papers.cells import Excerpt
 from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate
 from windtunnel.papers.features.probes import find_probes
 from windtunnel.papers.features.settling import moving_average
-from windtunnel.papers.jobs import Outcome
+from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.suite import Results, Suite
 from windtunnel.papers.talk import bbr, bbr_figure, claims, numbers, responses
 from windtunnel.papers.talk.controllers import available, catalogue, missing, registered
@@ -46,7 +46,7 @@ def made_up() -> Results:
     """Three runs of every cell whose values are 1 to 3, with flat time series."""
     series = flat_series(5)
     outcomes = [
-        Outcome(cell.name, k, (1.0 + k,) * len(cell.measurements), {}, 0.1, 1, "", excerpt=series if k == 0 else None)
+        JobResult(cell.name, k, (1.0 + k,) * len(cell.measurements), {}, 0.1, 1, "", excerpt=series if k == 0 else None)
         for cell in whole().cells.values()
         for k in range(3)
     ]
@@ -257,7 +257,7 @@ def test_without_runs_nothing_is_confirmed() -> None:
 def test_figures_from_made_up_runs() -> None:
     """Every group that has runs to draw has a figure for them."""
     groups = {group.id: group for group in whole().groups}
-    shapes = {cell: Outcome(cell, 0, (1.0,), {}, 0.1, 1, "", excerpt={"flights": 2.0 ** np.arange(7)})
+    shapes = {cell: JobResult(cell, 0, (1.0,), {}, 0.1, 1, "", excerpt={"flights": 2.0 ** np.arange(7)})
               for cell in groups["shapes"].cells}  # fmt: skip
     assert len(groups["shapes"].png(Results(whole().cells, list(shapes.values()))) or b"") > 10_000
     for id in ("gallery-reno", "collateral", "buffer", "tahoe", "knee", "alternating", "constant", "phases", "charts",

@@ -11,7 +11,7 @@ from windtunnel.experiment.verdict import judge, mean_interval
 from windtunnel.papers.cells import Cell, Template
 from windtunnel.papers.claims import claims_groups
 from windtunnel.papers.features import Axis, RunData, View, evaluate
-from windtunnel.papers.jobs import Outcome, execute, jobs_of
+from windtunnel.papers.jobs import JobResult, execute, jobs_of
 from windtunnel.papers.rows import trial_row
 from windtunnel.papers.suite import Results
 from windtunnel.papers.suite_page import write_suite_page
@@ -113,7 +113,7 @@ def test_claims_over_an_interval(expected: dict[str, float], verdict: str, publi
     (group,) = claims_groups([claim], cells, lambda name: Cell(name, TEMPLATE), quick=False)
     cells.update({name: Cell(name, TEMPLATE) for name in "ab"})
     values = {"a": (6.0, 6.5, 7.0), "b": (1.0, 1.51, 2.0)}
-    outcomes = [Outcome(n, k, (v,), {}, 0, 0, "") for n, seen in values.items() for k, v in enumerate(seen)]
+    outcomes = [JobResult(n, k, (v,), {}, 0, 0, "") for n, seen in values.items() for k, v in enumerate(seen)]
     (row,) = group.rows(Results(cells, outcomes))
     assert (row.word.text, row.published) == (verdict, published)
     assert row.measured == pytest.approx(4.9967, abs=1e-4)

@@ -11,13 +11,13 @@ from conftest import SCENARIO
 from windtunnel.engine.cache import Store
 from windtunnel.papers import jobs
 from windtunnel.papers.cells import Measurement
-from windtunnel.papers.jobs import Job, Outcome, run_all
+from windtunnel.papers.jobs import Job, JobResult, run_all
 
 MEAN = Measurement("summary", "0", 'window_value("late", "throughput_mbps")')
 JOB = Job("cell", 1, "late", SCENARIO, ("seed=3",), 1.0, (MEAN,))
 
 
-def computed(kept: Store, *given: Job, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Outcome], int]:
+def computed(kept: Store, *given: Job, monkeypatch: pytest.MonkeyPatch) -> tuple[list[JobResult], int]:
     """The outcomes, and how many of them had to be computed."""
     count = 0
 

@@ -122,7 +122,7 @@ CONTESTS = (
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ContestResult:
     """What a packet costs both, and how many times as fast windtunnel is: by the median round, the worst, the best."""
 
     work: str
@@ -139,7 +139,9 @@ class Outcome:
     """None without valgrind."""
 
 
-def outcomes(program: str, rounds: int, *, count: bool, contests: Sequence[Contest] = CONTESTS) -> Iterator[Outcome]:
+def outcomes(
+    program: str, rounds: int, *, count: bool, contests: Sequence[Contest] = CONTESTS
+) -> Iterator[ContestResult]:
     """Each contest in turn. Raises InputError if the program cannot be run, or does not print its packets."""
     found = shutil.which(program)
     if found is None:
@@ -151,7 +153,7 @@ def outcomes(program: str, rounds: int, *, count: bool, contests: Sequence[Conte
             yield _outcome(contest, file, found, rounds, count and instructions.available())
 
 
-def _outcome(contest: Contest, file: Path, program: str, rounds: int, count: bool) -> Outcome:
+def _outcome(contest: Contest, file: Path, program: str, rounds: int, count: bool) -> ContestResult:
     ours, theirs = [], []
     for _ in range(rounds):
         done = run(file)
@@ -165,7 +167,7 @@ def _outcome(contest: Contest, file: Path, program: str, rounds: int, count: boo
         their_cost = instructions.per_packet(
             partial(contest.command, program), *contest.counted, only=None
         ).instructions
-    return Outcome(
+    return ContestResult(
         work=contest.name,
         title=contest.title,
         packets=done["packets"],

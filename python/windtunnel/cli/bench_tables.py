@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from windtunnel.bench import Measurement
-    from windtunnel.bench.against import Outcome
+    from windtunnel.bench.against import ContestResult
     from windtunnel.bench.growth import Step
     from windtunnel.bench.instructions import Cost
 
@@ -91,7 +91,7 @@ def _growth(steps: Sequence[Step], console: Console) -> None:
     _say_without_valgrind(costs, console)
 
 
-def _against(outcomes: Sequence[Outcome], console: Console) -> None:
+def _against(outcomes: Sequence[ContestResult], console: Console) -> None:
     from windtunnel.bench.against import DIFFERENCES
 
     table = _table(["work"], ["as fast", "least", "most", "ns", "its ns", "instr", "its instr", "ratio"])

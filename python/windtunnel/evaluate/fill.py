@@ -31,7 +31,7 @@ _RECORD = {"interval": "100 ms", "points": "0 s", "state": "off"}
 
 
 @dataclass(frozen=True)
-class Cell:
+class Combination:
     """One combination of a trial's axes: labels to show, and the values of its placeholders."""
 
     labels: tuple[tuple[str, str], ...]
@@ -43,7 +43,7 @@ class Cell:
         return ", ".join(f"{axis}={label}" for axis, label in self.labels)
 
 
-def cells(trial: Trial, variables: Mapping[str, Any], *, quick: bool) -> Iterator[Cell]:
+def cells(trial: Trial, variables: Mapping[str, Any], *, quick: bool) -> Iterator[Combination]:
     """Every combination of the axes. A value that is a table has a ``name``, and sets several placeholders."""
     axes = {**trial.axes, **(trial.quick if quick else {})}
     for chosen in itertools.product(*axes.values()):
@@ -55,10 +55,10 @@ def cells(trial: Trial, variables: Mapping[str, Any], *, quick: bool) -> Iterato
             else:
                 values[axis] = value
                 labels.append((axis, str(value)))
-        yield Cell(tuple(labels), values)
+        yield Combination(tuple(labels), values)
 
 
-def scenario(trial: Trial, cell: Cell, title: str, seed: int, subject: Mapping[str, Any]) -> dict[str, Any]:
+def scenario(trial: Trial, cell: Combination, title: str, seed: int, subject: Mapping[str, Any]) -> dict[str, Any]:
     """The scenario of one run as plain data. ``subject`` replaces ``$cc`` or ``$queue``."""
     data = _filled(trial.scenario, {**cell.values, **subject})
     data = {"title": title, "seed": seed, **data}
@@ -81,7 +81,7 @@ def _changes(rule: Mapping[str, Any]) -> Iterator[dict[str, str]]:
         yield {"at": f"{(start + k * step) * 1e3:.0f} ms", "rate": rule["rates"][k % len(rule["rates"])]}
 
 
-def metrics(trial: Trial, cell: Cell) -> dict[str, str]:
+def metrics(trial: Trial, cell: Combination) -> dict[str, str]:
     """The trial's metrics, with the cell's placeholders replaced."""
     return {name: str(_filled(text, cell.values)) for name, text in trial.metrics.items()}
 

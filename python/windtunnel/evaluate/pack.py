@@ -56,7 +56,7 @@ class Expect:
 
 
 @dataclass(frozen=True)
-class Check:
+class Criterion:
     """A number of a trial, and what is expected of it; without an expectation it is for information."""
 
     id: str
@@ -104,7 +104,7 @@ class Clause:
     method: str
     cannot: str
     trials: tuple[Trial, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[Criterion, ...]
     document: str = ""
     file: str = ""
     """The file of the pack that it is in."""
@@ -271,8 +271,8 @@ def _trial(data: Mapping[str, Any]) -> Trial:
     )
 
 
-def _check(data: Mapping[str, Any], trials: Sequence[Trial]) -> Check:
-    return Check(
+def _check(data: Mapping[str, Any], trials: Sequence[Trial]) -> Criterion:
+    return Criterion(
         id=data["id"],
         text=data["text"],
         value=data["value"],

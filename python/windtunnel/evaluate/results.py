@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from windtunnel.evaluate.execute import RunValues
 from windtunnel.evaluate.judge import Judgement, State, decide, decide_absolute, overall, read
-from windtunnel.evaluate.pack import Check, Clause, Pack
+from windtunnel.evaluate.pack import Clause, Criterion, Pack
 from windtunnel.evaluate.runs import SUBJECT, Plan, Run
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.experiment.statistics import method
@@ -102,7 +102,7 @@ def results(pack: Pack, clauses: Sequence[Clause], plan: Plan, outcomes: Sequenc
 _Cells = Mapping[tuple[str, str, str], Mapping[str, Sequence[tuple[Run, RunValues]]]]
 
 
-def _rows(pack: Pack, clause: Clause, check: Check, plan: Plan, cells: _Cells) -> list[Row]:
+def _rows(pack: Pack, clause: Clause, check: Criterion, plan: Plan, cells: _Cells) -> list[Row]:
     """The check in every cell of its trial for which it is made."""
     rows = []
     for (of, trial, cell), arms in cells.items():
@@ -118,7 +118,7 @@ def _rows(pack: Pack, clause: Clause, check: Check, plan: Plan, cells: _Cells) -
 
 
 def _row(
-    pack: Pack, clause: Clause, check: Check, cell: str, arms: Mapping[str, Sequence[tuple[Run, RunValues]]]
+    pack: Pack, clause: Clause, check: Criterion, cell: str, arms: Mapping[str, Sequence[tuple[Run, RunValues]]]
 ) -> Row:
     errors = [o.error for runs in arms.values() for _, o in runs if o.error]
     values = {arm: [] if errors else [outcome.values[check.value] for _, outcome in runs] for arm, runs in arms.items()}
@@ -145,16 +145,16 @@ def _row(
     )
 
 
-def _note(check: Check, values: Sequence[float]) -> str:
+def _note(check: Criterion, values: Sequence[float]) -> str:
     missing = sum(not math.isfinite(v) for v in values)
     return f"{missing} of {len(values)} runs show nothing to measure; {check.why}" if missing else check.why
 
 
-def _id(clause: Clause, check: Check, cell: str) -> str:
+def _id(clause: Clause, check: Criterion, cell: str) -> str:
     return f"{clause.id}/{check.id}" + (f" [{cell}]" if cell else "")
 
 
-def _excluded(clause: Clause, check: Check, cell: str, reason: str) -> Row:
+def _excluded(clause: Clause, check: Criterion, cell: str, reason: str) -> Row:
     nothing = Measured(None, None, 0)
     return Row(
         id=_id(clause, check, cell), clause=clause.id, text=check.text, cell=cell, unit=check.unit, subject=nothing,

@@ -11,7 +11,7 @@ import tomli_w
 
 from windtunnel._core import ScenarioError
 from windtunnel.errors import InputError
-from windtunnel.evaluate.fill import Cell, cells, metrics, scenario
+from windtunnel.evaluate.fill import Combination, cells, metrics, scenario
 from windtunnel.evaluate.pack import Clause, Pack, Trial
 from windtunnel.evaluate.subject import Subject
 from windtunnel.experiment.scales import Kind
@@ -27,7 +27,7 @@ class Run:
 
     clause: str
     trial: str
-    cell: Cell
+    cell: Combination
     arm: str
     seed: int
     text: str
@@ -96,12 +96,12 @@ def plan(pack: Pack, clauses: Sequence[Clause], examined: Subject, *, quick: boo
     return Plan(tuple(runs), excluded)
 
 
-def _title(pack: Pack, clause: Clause, cell: Cell, arm: str, examined: Subject) -> str:
+def _title(pack: Pack, clause: Clause, cell: Combination, arm: str, examined: Subject) -> str:
     name = examined.name if arm == SUBJECT else arm
     return f"{pack.name} {clause.id} with {name}" + (f", {cell.name}" if cell.name else "")
 
 
-def _refused(pack: Pack, clause: Clause, trial: Trial, cell: Cell, examined: Subject) -> str | None:
+def _refused(pack: Pack, clause: Clause, trial: Trial, cell: Combination, examined: Subject) -> str | None:
     """Why what is examined cannot be a part of this scenario; None if it can.
 
     What a baseline cannot be a part of either is a mistake of the pack: raises InputError with its place.
@@ -116,7 +116,7 @@ def _refused(pack: Pack, clause: Clause, trial: Trial, cell: Cell, examined: Sub
     return None if own is None else own[-1]
 
 
-def _problem(trial: Trial, cell: Cell, subject: Mapping[str, Any]) -> list[str] | None:
+def _problem(trial: Trial, cell: Combination, subject: Mapping[str, Any]) -> list[str] | None:
     """What the core says about the scenario, line by line, without places in a file that the user did not write."""
     try:
         Scenario.from_toml(tomli_w.dumps(scenario(trial, cell, "", 1, subject))).check()

@@ -49,7 +49,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobResult:
     """The result of a job: the measured values in the order asked for, PNGs by picture, and how the run went.
 
     ``seconds`` are CPU time.
@@ -87,7 +87,7 @@ def jobs_of(
     return jobs
 
 
-def execute(job: Job) -> Outcome:
+def execute(job: Job) -> JobResult:
     """Run a job in this process. A failure is an outcome, too: the other jobs go on."""
     # CPU time of the process: the core may finish a large run in a second thread.
     start = time.process_time()
@@ -104,10 +104,10 @@ def execute(job: Job) -> Outcome:
         excerpt = job.excerpt(run) if job.excerpt is not None else None
     except Exception as error:  # any error concerns this run only, and is shown
         took = time.process_time() - start
-        return Outcome(job.cell, job.variant, (), {}, took, 0, "", failed_in_words(error))
+        return JobResult(job.cell, job.variant, (), {}, took, 0, "", failed_in_words(error))
     took = time.process_time() - start
     packets, digest, foreign = int(run.summary["packets"]), str(run.summary["digest"]), tuple(run.meta["foreign"])
-    return Outcome(job.cell, job.variant, values, pictures, took, packets, digest, foreign=foreign, excerpt=excerpt)
+    return JobResult(job.cell, job.variant, values, pictures, took, packets, digest, foreign=foreign, excerpt=excerpt)
 
 
 def draw(run: RunResult, picture: Picture) -> bytes:
@@ -124,24 +124,24 @@ def draw(run: RunResult, picture: Picture) -> bytes:
 class Measure:
     """The work of a suite: a job to its outcome."""
 
-    def __call__(self, task: Job, go_on: GoOn) -> Outcome:
+    def __call__(self, task: Job, go_on: GoOn) -> JobResult:
         """The outcome; of a failed job too."""
         del go_on  # processes are stopped
         return execute(task)
 
-    def lost(self, task: Job, why: str) -> Outcome:
+    def lost(self, task: Job, why: str) -> JobResult:
         """The outcome of a job that ended its process."""
-        return Outcome(task.cell, task.variant, (), {}, 0.0, 0, "", why)
+        return JobResult(task.cell, task.variant, (), {}, 0.0, 0, "", why)
 
 
 def run_all(
-    jobs: Sequence[Job], workers: int | None, done: Callable[[Outcome], None], kept: Store | None = None
-) -> list[Outcome]:
+    jobs: Sequence[Job], workers: int | None, done: Callable[[JobResult], None], kept: Store | None = None
+) -> list[JobResult]:
     """Run the jobs in ``workers`` processes, the longest first, and call ``done`` with each outcome.
 
     Outcomes are taken from ``kept`` where it has them, and put into it.
     """
-    left, keys, found = [], dict[tuple[str, int], bytes](), list[Outcome]()
+    left, keys, found = [], dict[tuple[str, int], bytes](), list[JobResult]()
     for job in sorted(jobs, key=lambda job: job.packets):
         key = _key(job) if kept is not None and not _shows(job) else None
         known = kept.get(key) if kept is not None and key is not None else None
@@ -181,11 +181,11 @@ def _key(job: Job) -> bytes | None:
     return key_of([b"suite", core(), package(), run, repr(job.measurements).encode()])
 
 
-def _encoded(outcome: Outcome) -> bytes:
+def _encoded(outcome: JobResult) -> bytes:
     plain = [outcome.values, outcome.seconds, outcome.packets, outcome.digest]
     return json.dumps(plain, separators=(",", ":")).encode()
 
 
-def _decoded(job: Job, data: bytes) -> Outcome:
+def _decoded(job: Job, data: bytes) -> JobResult:
     values, seconds, packets, digest = json.loads(data)
-    return Outcome(job.cell, job.variant, tuple(values), {}, seconds, packets, digest)
+    return JobResult(job.cell, job.variant, tuple(values), {}, seconds, packets, digest)

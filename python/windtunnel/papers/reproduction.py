@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from windtunnel.atomic import staged
 from windtunnel.engine import cache
 from windtunnel.escape import csv_cell
-from windtunnel.papers.jobs import Job, Outcome, jobs_of, run_all
+from windtunnel.papers.jobs import Job, JobResult, jobs_of, run_all
 from windtunnel.papers.notes import Mentions, Notes, filled, placed
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results, Suite, rows_of
@@ -103,14 +103,14 @@ def run_suite(
     return 1 if failed else 0
 
 
-def _run(work: Sequence[Job], jobs: int | None, console: Console, *, use_cache: bool) -> list[Outcome]:
+def _run(work: Sequence[Job], jobs: int | None, console: Console, *, use_cache: bool) -> list[JobResult]:
     """Run everything, with a progress bar in proportion to what the runs cost."""
     kept = cache.shared() if use_cache else None
     cost = {(job.cell, job.variant): job.packets + OVERHEAD for job in work}
     total, spent = sum(cost.values()), 0.0
     with progress_bar(f"{len(work)} runs", console) as update:
 
-        def done(outcome: Outcome) -> None:
+        def done(outcome: JobResult) -> None:
             nonlocal spent
             spent += cost[outcome.cell, outcome.variant]
             if update is not None:
@@ -130,7 +130,7 @@ def _write(
     groups: Sequence[Group],
     rows: dict[str, list[Row]],
     results: Results,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[JobResult],
     settings: Sequence[str],
     foreign: Sequence[str],
     *,
@@ -199,7 +199,7 @@ def _write_json(
     path: Path,
     suite: Suite,
     rows: Sequence[Row],
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[JobResult],
     settings: Sequence[str],
     foreign: Sequence[str],
 ) -> None:

@@ -16,16 +16,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from windtunnel.papers.cells import Cell, Excerpt
-from windtunnel.papers.jobs import Outcome
+from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.rows import Row
 
 
 class Results:
     """The measured values of every cell that was run."""
 
-    def __init__(self, cells: Mapping[str, Cell], outcomes: Sequence[Outcome]) -> None:
+    def __init__(self, cells: Mapping[str, Cell], outcomes: Sequence[JobResult]) -> None:
         self._cells = cells
-        self._by_cell: dict[str, list[Outcome]] = {}
+        self._by_cell: dict[str, list[JobResult]] = {}
         for outcome in sorted(outcomes, key=lambda o: (o.cell, o.variant)):
             if not outcome.error:
                 self._by_cell.setdefault(outcome.cell, []).append(outcome)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from windtunnel.experiment.verdict import OF_SUITES
-from windtunnel.papers.jobs import Outcome
+from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group
 from windtunnel.printable import printable
@@ -87,7 +87,7 @@ def show_totals(console: Console, groups: Sequence[Group], rows: Mapping[str, Se
     console.print(table)
 
 
-def show_failures(console: Console, failed: Sequence[Outcome]) -> None:
+def show_failures(console: Console, failed: Sequence[JobResult]) -> None:
     """The runs that ended with an error."""
     for outcome in failed:
         what = f" {outcome.cell} (run {outcome.variant}): {printable(outcome.error)}"

@@ -55,7 +55,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Check:
+class Comparison:
     """Runs, and the lines computed from their values (by the name of the run)."""
 
     name: str

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel.result import RunResult
-from windtunnel.validation.check import Check, Line, Run, Values
+from windtunnel.validation.check import Comparison, Line, Run, Values
 
 MSS = 1448
 C = 410 / 1024
@@ -61,7 +61,7 @@ def reduce(result: RunResult) -> Values:
     return {"c": c_fit, "k": k_fit, "k_expected": k, "w_max": w_max, "kept": float(window[0] / w_max)}
 
 
-def checks() -> list[Check]:
+def checks() -> list[Comparison]:
     """The one check."""
 
     def lines(values: Mapping[str, Values]) -> list[Line]:
@@ -73,4 +73,4 @@ def checks() -> list[Check]:
             Line("share of W_max that the loss left", BETA, run["kept"], 0.01, ""),
         ]
 
-    return [Check("CUBIC's curve", [Run("one loss", SCENARIO, reduce, 2e5)], lines)]
+    return [Comparison("CUBIC's curve", [Run("one loss", SCENARIO, reduce, 2e5)], lines)]

@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 
 from windtunnel.result import RunResult
-from windtunnel.validation.check import Check, Line, Run, Values, table
+from windtunnel.validation.check import Comparison, Line, Run, Values, table
 from windtunnel.validation.cubic_cycle import fixed_points, real_fixed_point
 from windtunnel.validation.linux_queues import ranges
 
@@ -162,7 +162,7 @@ def lines_of_starts(law: Law, values: Mapping[str, Values]) -> list[Line]:
     return found
 
 
-def starts(law: Law) -> Check:
+def starts(law: Law) -> Comparison:
     """Linux's CUBIC under periodic loss, from several starts."""
     loss, reduce = f'kind = "periodic-loss", every = {law.every}', partial(settled, rtt_s=law.rtt_s)
     runs = [
@@ -174,10 +174,10 @@ def starts(law: Law) -> Check:
         )
         for start in STARTS
     ]
-    return Check(f"{law.name}, p = {law.p:g}, starts", runs, partial(lines_of_starts, law), quick=law.p >= 1e-3)
+    return Comparison(f"{law.name}, p = {law.p:g}, starts", runs, partial(lines_of_starts, law), quick=law.p >= 1e-3)
 
 
-def checks() -> list[Check]:
+def checks() -> list[Comparison]:
     """Every cell."""
     out = []
     for law in LAWS:
@@ -187,7 +187,7 @@ def checks() -> list[Check]:
         runs = [Run("Bernoulli", scenario(law, bernoulli), reduce, packets)]
         if law.periodic is not None:
             runs.append(Run("periodic", scenario(law, periodic), reduce, packets))
-        out.append(Check(f"{law.name}, p = {law.p:g}", runs, partial(lines, law), quick=law.p >= 1e-3))
+        out.append(Comparison(f"{law.name}, p = {law.p:g}", runs, partial(lines, law), quick=law.p >= 1e-3))
         if law.periodic is None:
             out.append(starts(law))
     return out

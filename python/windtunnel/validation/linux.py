@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel.result import RunResult
-from windtunnel.validation.check import Check, Line, Run, Values, table
+from windtunnel.validation.check import Comparison, Line, Run, Values, table
 
 #: Bytes of data in a segment, and of a frame that carries it.
 MSS, FRAME = 1448, 1514
@@ -142,7 +142,7 @@ def reduce(result: RunResult) -> Values:
     return out
 
 
-def single(cc: str) -> Check:
+def single(cc: str) -> Comparison:
     """One flow over one BDP of tail drop."""
     rows = [row for row in table("linux/summary_single.csv") if row["cc"] == cc]
 
@@ -162,10 +162,10 @@ def single(cc: str) -> Check:
         ]
 
     toml = path(TAIL_DROP, 60, 100, [f'cc = "{cc}"'], truesize=NEAREST_612)
-    return Check(f"{cc} alone", [Run(cc, toml, reduce, 2e5)], lines)
+    return Comparison(f"{cc} alone", [Run(cc, toml, reduce, 2e5)], lines)
 
 
-def lossy(cc: str) -> Check:
+def lossy(cc: str) -> Comparison:
     """One flow with 1 % random loss: the mean of our seeds and the mean of Linux's, four of 6.12 and 16 of 7.3."""
     older = [row for row in table("linux/summary_loss1pct.csv") if row["cc"] == cc]
     newer = [row for row in table("linux/7.3/lossy.csv") if row["run"].startswith(f"loss1_{cc}_")]
@@ -194,7 +194,7 @@ def lossy(cc: str) -> Check:
         )
         for seed in SEEDS
     ]
-    return Check(f"{cc} with 1 % loss", runs, lines)
+    return Comparison(f"{cc} with 1 % loss", runs, lines)
 
 
 def welch_margin(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float:
@@ -207,7 +207,7 @@ def welch_margin(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> floa
     return float(quantile * (va + vb) ** 0.5)
 
 
-def against_reno(cc: str) -> Check:
+def against_reno(cc: str) -> Comparison:
     """Two flows over tail drop, where every detail influences which packets are lost.
 
     The run varies what the description of the measurement leaves open: a packet more or less in the queue, and when the
@@ -238,14 +238,14 @@ def against_reno(cc: str) -> Check:
         for packets in (329, 330, 331)
         for offset in (20, 60, 100, 150)
     ]
-    return Check(f"{cc} against Reno", runs, lines)
+    return Comparison(f"{cc} against Reno", runs, lines)
 
 
 #: CoDel as the kernel has it.
 CODEL = '{ kind = "codel", limit = "10000 packets", newton = true }'
 
 
-def codel(cc: str) -> Check:
+def codel(cc: str) -> Comparison:
     """One flow over CoDel with its defaults, 40 ms: nothing is random on either side."""
     rows = [row for row in table("linux/aqm_40mbit_40ms.csv") if row["run"] == f"aqm_codel_{cc}_e0"]
 
@@ -260,10 +260,10 @@ def codel(cc: str) -> Check:
             Line("retransmissions", retransmits, ours["1.retransmits"], None, "segments"),
         ]
 
-    return Check(f"{cc} over CoDel", [Run(cc, path(CODEL, 40, 40, [f'cc = "{cc}"']), reduce, 1.3e5)], lines)
+    return Comparison(f"{cc} over CoDel", [Run(cc, path(CODEL, 40, 40, [f'cc = "{cc}"']), reduce, 1.3e5)], lines)
 
 
-def codel_against_reno() -> Check:
+def codel_against_reno() -> Comparison:
     """CUBIC and Reno over CoDel: the start time of the second flow determines which of them meets a drop."""
     rows = [row for row in table("linux/aqm_40mbit_40ms.csv") if row["run"] == "aqm_codel_cubic_reno_e0"]
 
@@ -281,10 +281,10 @@ def codel_against_reno() -> Check:
         Run(f"{offset} ms", path(CODEL, 40, 40, ['cc = "cubic"', f'cc = "reno"\nstart = "{offset} ms"']), reduce, 1.3e5)
         for offset in range(0, 40, 5)
     ]
-    return Check("CUBIC against Reno over CoDel", runs, lines)
+    return Comparison("CUBIC against Reno over CoDel", runs, lines)
 
 
-def checks() -> list[Check]:
+def checks() -> list[Comparison]:
     """Every comparison."""
     return [
         *(single(cc) for cc in CONTROLLERS),

@@ -43,7 +43,7 @@ import numpy.typing as npt
 
 from windtunnel.result import RunResult
 from windtunnel.validation import linux_cubic
-from windtunnel.validation.check import DATA, Check, Line, Run, Values
+from windtunnel.validation.check import DATA, Comparison, Line, Run, Values
 from windtunnel.validation.linux import FRAME, MSS, path
 from windtunnel.validation.linux import reduce as summarize
 from windtunnel.validation.linux_controllers import PATHS, USUAL, Path
@@ -141,14 +141,14 @@ def compared(recorded: Mapping[str, Any], kernel: Kernel, why: str, values: Mapp
     return lines
 
 
-def followed(script: LinuxScript, kernel: Kernel, recorded: Mapping[str, Any]) -> Check:
+def followed(script: LinuxScript, kernel: Kernel, recorded: Mapping[str, Any]) -> Comparison:
     """One script."""
     script = replace(script, name=f"{script.name}, BBR, Linux {kernel.name}", cc="bbr", tick=kernel.tick)
     runs = [
         Run(f"draw {seed}", draw(script, seed, kernel), partial(follow, mss=script.mss), float(script.segments))
         for seed in range(1, kernel.draws + 1)
     ]
-    return Check(script.name, runs, partial(compared, recorded, kernel, script.why))
+    return Comparison(script.name, runs, partial(compared, recorded, kernel, script.why))
 
 
 def recorded_alike() -> Iterator[tuple[LinuxScript, Mapping[str, Any]]]:
@@ -195,25 +195,25 @@ def draws(flows: Sequence[str], duration_s: float, on: Path = USUAL, impair: str
     return [Run(f"seed {seed}", f"seed = {seed}{toml}", reduce, on.packets(duration_s)) for seed in SEEDS]
 
 
-def alone(on: Path) -> Check:
+def alone(on: Path) -> Comparison:
     """One flow over tail drop, 60 s."""
     linux = rows_of("alone", [f"alone_bbr_{on.name}"])
     runs = draws([BBR], 60, on)
-    return Check(f"BBR alone, {on.rate_mbps:g} Mbit/s, {on.rtt_ms:g} ms", runs, partial(columns, linux, 1, ""))
+    return Comparison(f"BBR alone, {on.rate_mbps:g} Mbit/s, {on.rtt_ms:g} ms", runs, partial(columns, linux, 1, ""))
 
 
-def lossy(percent: int) -> Check:
+def lossy(percent: int) -> Comparison:
     """One flow with random losses: 40 Mbit/s, 100 ms, 60 s."""
     linux = rows_of("lossy", [f"loss{percent}_bbr_{seed}" for seed in (1, 2, 3)])
     runs = draws([BBR], 60, impair=f'kind = "loss", probability = "{percent} %"')
-    return Check(f"BBR with {percent} % loss", runs, partial(columns, linux, 1, ""))
+    return Comparison(f"BBR with {percent} % loss", runs, partial(columns, linux, 1, ""))
 
 
-def against_reno() -> Check:
+def against_reno() -> Comparison:
     """BBR, and Reno 37 ms later: 40 Mbit/s, 100 ms, 90 s."""
     linux = rows_of("against_reno", ["vsreno_bbr"])
     runs = draws([BBR, 'cc = "reno"\nstart = "37 ms"'], 90)
-    return Check(
+    return Comparison(
         "BBR against Reno",
         runs,
         lambda values: [
@@ -222,7 +222,7 @@ def against_reno() -> Check:
     )
 
 
-def five(name: str, gap_ms: int) -> Check:
+def five(name: str, gap_ms: int) -> Comparison:
     """Five flows: 40 Mbit/s, 100 ms, 90 s. The fastest and the slowest; a flow's first 10 s do not count."""
     linux = rows_of("five", [f"five_bbr_{name}"])
     runs = draws([f'{BBR}\nstart = "{n * gap_ms} ms"' for n in range(5)], 90)
@@ -241,10 +241,10 @@ def five(name: str, gap_ms: int) -> Check:
             retransmissions("", lost.sum(axis=0), own_lost.sum(axis=0)),
         ]
 
-    return Check(f"Five flows of BBR, {gap_ms:g} ms apart", runs, lines)
+    return Comparison(f"Five flows of BBR, {gap_ms:g} ms apart", runs, lines)
 
 
-def checks() -> list[Check]:
+def checks() -> list[Comparison]:
     """Every comparison."""
     return [
         *(followed(script, VIRTUAL_TIME, recordings()[f"{script.name}, bbr"]) for script in (*scripts(), FIRST_EIGHT)),

@@ -50,7 +50,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel.validation import linux_cubic
-from windtunnel.validation.check import Check, Line, Run, Values
+from windtunnel.validation.check import Comparison, Line, Run, Values
 from windtunnel.validation.linux import FRAME, TAIL_DROP, path, reduce, welch_margin
 from windtunnel.validation.linux_queues import GOODPUT, ROUND_TRIP, Rows, column, measured, ranges, rows_of
 from windtunnel.validation.linux_scalable import recordings
@@ -166,11 +166,11 @@ def scripts(controller: Controller) -> list[LinuxScript]:
     ]
 
 
-def followed(controller: Controller, script: LinuxScript) -> Check:
+def followed(controller: Controller, script: LinuxScript) -> Comparison:
     """One script."""
     recorded = recordings()[f"{script.name.removesuffix(f', {controller.title}')}, {controller.name}"]
     run = Run(script.name, scenario(script), partial(follow, mss=script.mss), float(script.segments))
-    return Check(script.name, [run], partial(lines, script, recorded=recorded))
+    return Comparison(script.name, [run], partial(lines, script, recorded=recorded))
 
 
 def draws(
@@ -196,7 +196,7 @@ def draws(
     ]
 
 
-def alone(controller: Controller, on: Path) -> Check:
+def alone(controller: Controller, on: Path) -> Comparison:
     """One flow for 60 s."""
     linux = rows_of("alone", [f"alone_{controller.name}_{on.name}"])
     again, episodes = column(linux, "retrans_pkts", 1), column(linux, "sack_recoveries", 1)
@@ -213,10 +213,10 @@ def alone(controller: Controller, on: Path) -> Check:
 
     # Linux has one draw: the range of ours has to show what others there may be.
     runs = draws(controller, on, 60, [f'cc = "{controller.name}"'], seeds=16)
-    return Check(f"{controller.title} alone, {on.rate_mbps:g} Mbit/s, {on.rtt_ms:g} ms", runs, compare)
+    return Comparison(f"{controller.title} alone, {on.rate_mbps:g} Mbit/s, {on.rtt_ms:g} ms", runs, compare)
 
 
-def lossy(controller: Controller) -> Check:
+def lossy(controller: Controller) -> Comparison:
     """One flow with 1 % random loss."""
     linux = rows_of("lossy", [f"loss1_{controller.name}_{seed}" for seed in range(1, 17)])
 
@@ -243,10 +243,10 @@ def lossy(controller: Controller) -> Check:
         )
         for seed in SEEDS
     ]
-    return Check(f"{controller.title} with 1 % loss", runs, compare)
+    return Comparison(f"{controller.title} with 1 % loss", runs, compare)
 
 
-def against_reno(controller: Controller) -> Check:
+def against_reno(controller: Controller) -> Comparison:
     """Two flows."""
     linux = rows_of("against_reno", [f"vsreno_{controller.name}"])
     linux += rows_of("against_reno_draws", [f"vsreno_{controller.name}_{offset}ms" for offset in OFFSETS_MS])
@@ -258,10 +258,10 @@ def against_reno(controller: Controller) -> Check:
     for offset in OFFSETS_MS:
         flows = [f'cc = "{controller.name}"', f'cc = "reno"\nstart = "{offset} ms"']
         runs += draws(controller, USUAL, 90, flows, f"{offset} ms, ")
-    return Check(f"{controller.title} with Reno", runs, compare)
+    return Comparison(f"{controller.title} with Reno", runs, compare)
 
 
-def five(controller: Controller, starts: str) -> Check:
+def five(controller: Controller, starts: str) -> Comparison:
     """Five flows."""
     linux = [rows_of("five", [f"five_{controller.name}_{starts}"])]
     linux += [rows_of("five_draws", [f"five_{controller.name}_{gap:g}ms"]) for gap in NEAR_GAPS_MS[starts]]
@@ -293,15 +293,15 @@ def five(controller: Controller, starts: str) -> Check:
     for gap in GAPS_MS[starts]:
         flows = [f'cc = "{controller.name}"\nstart = "{n * gap:g} ms"' for n in range(5)]
         runs += draws(controller, USUAL, FIVE_S, flows, f"{gap:g} ms, ")
-    return Check(f"Five flows of {controller.title}, {starts} starts", runs, compare)
+    return Comparison(f"Five flows of {controller.title}, {starts} starts", runs, compare)
 
 
-def checks() -> list[Check]:
+def checks() -> list[Comparison]:
     """Every comparison of every controller."""
     return [check for controller in CONTROLLERS for check in of(controller)]
 
 
-def of(controller: Controller) -> list[Check]:
+def of(controller: Controller) -> list[Comparison]:
     """Every comparison of a controller."""
     return [
         *(followed(controller, script) for script in scripts(controller)),

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from windtunnel.validation.check import Check, Line, Run, Values, table
+from windtunnel.validation.check import Comparison, Line, Run, Values, table
 from windtunnel.validation.linux import path, reduce
 from windtunnel.validation.linux_queues import (
     GOODPUT,
@@ -109,7 +109,7 @@ def one_draw(what: str, linux: Draws, ours: Draws, share: float, unit: str) -> L
     return ranges(what, linux, ours, unit, share)
 
 
-def alone(discipline: Discipline, cc: str, ecn: int) -> Check:
+def alone(discipline: Discipline, cc: str, ecn: int) -> Comparison:
     """One flow."""
     linux = _rows(f"{discipline.name}_{cc}_e{ecn}")
     chance = discipline.random or (discipline.random_marks and bool(ecn))
@@ -137,10 +137,10 @@ def alone(discipline: Discipline, cc: str, ecn: int) -> Check:
         Run(f"seed {seed}", f"seed = {seed}" + path(discipline.queue(ecn), 40, 40, [flow]), reduce, 1.3e5)
         for seed in (SEEDS if chance else SEEDS[:1])
     ]
-    return Check(f"{NAMES[cc]} over {discipline.name}{' with ECN' if ecn else ''}", runs, lines)
+    return Comparison(f"{NAMES[cc]} over {discipline.name}{' with ECN' if ecn else ''}", runs, lines)
 
 
-def together(discipline: Discipline, ecn: int) -> Check:
+def together(discipline: Discipline, ecn: int) -> Comparison:
     """CUBIC, and Reno after each of the offsets."""
     names = {f"{discipline.name}_cubic_reno_e{ecn}_{offset}ms" for offset in OFFSETS_MS}
     linux = [row for row in table("linux/7.3/queue_draws.csv") if row["run"] in names]
@@ -163,10 +163,10 @@ def together(discipline: Discipline, ecn: int) -> Check:
         flows = [f'cc = "cubic"\n{switch}', f'cc = "reno"\n{switch}\nstart = "{offset} ms"']
         toml = f"seed = {seed}" + path(discipline.queue(ecn), 40, 40, flows)
         runs.append(Run(f"{offset} ms", toml, reduce, 1.3e5))
-    return Check(f"CUBIC and Reno over {discipline.name}{' with ECN' if ecn else ''}", runs, lines)
+    return Comparison(f"CUBIC and Reno over {discipline.name}{' with ECN' if ecn else ''}", runs, lines)
 
 
-def checks() -> list[Check]:
+def checks() -> list[Comparison]:
     """Every comparison."""
     out = []
     for discipline in DISCIPLINES:

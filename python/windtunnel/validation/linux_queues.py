@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from windtunnel.validation.check import Check, Line, Run, Values, table
+from windtunnel.validation.check import Comparison, Line, Run, Values, table
 from windtunnel.validation.linux import path, reduce, welch_margin
 
 #: The start offsets of the second and third flows, in ms; Linux's draws have the same.
@@ -79,7 +79,7 @@ def ranges(
     return Line(f"{what}, middle of the range", theirs, here, reach, unit, note)
 
 
-def alone(kind: str, queue: str, cc: str, ecn: int) -> Check:
+def alone(kind: str, queue: str, cc: str, ecn: int) -> Comparison:
     """One flow over a discipline without random decisions: 40 Mbit/s, 40 ms, 40 s."""
     (row,) = rows_of("flow_queues", [f"{kind}_{cc}_e{ecn}"])
 
@@ -96,10 +96,10 @@ def alone(kind: str, queue: str, cc: str, ecn: int) -> Check:
 
     flow = f'cc = "{cc}"\necn = {"true" if ecn else "false"}'
     suffix = " with ECN" if ecn else ""
-    return Check(f"{NAMES[cc]} over {kind}{suffix}", [Run(cc, path(queue, 40, 40, [flow]), reduce, 1.3e5)], lines)
+    return Comparison(f"{NAMES[cc]} over {kind}{suffix}", [Run(cc, path(queue, 40, 40, [flow]), reduce, 1.3e5)], lines)
 
 
-def together(kind: str, queue: str, ecn: int) -> Check:
+def together(kind: str, queue: str, ecn: int) -> Comparison:
     """CUBIC, and Reno after each of the offsets."""
     linux = rows_of("flow_queues", [f"{kind}_cubic_reno_e{ecn}_{offset}ms" for offset in OFFSETS_MS])
 
@@ -119,10 +119,10 @@ def together(kind: str, queue: str, ecn: int) -> Check:
     for offset in OFFSETS_MS:
         flows = [f'cc = "cubic"\n{switch}', f'cc = "reno"\n{switch}\nstart = "{offset} ms"']
         runs.append(Run(f"{offset} ms", path(queue, 40, 40, flows), reduce, 1.3e5))
-    return Check(f"CUBIC and Reno over {kind}{' with ECN' if ecn else ''}", runs, lines)
+    return Comparison(f"CUBIC and Reno over {kind}{' with ECN' if ecn else ''}", runs, lines)
 
 
-def pie(cc: str) -> Check:
+def pie(cc: str) -> Comparison:
     """One flow over PIE with its defaults, 40 ms: 16 seeds, and all of Linux's recordings (40 for Reno)."""
     linux = [row for row in table("linux/7.3/pie_single.csv") if row["run"].startswith(f"pie_{cc}_")]
 
@@ -139,10 +139,10 @@ def pie(cc: str) -> Check:
         Run(f"seed {seed}", f"seed = {seed}" + path(PIE_LARGE, 40, 40, [f'cc = "{cc}"']), reduce, 1.3e5)
         for seed in SEEDS
     ]
-    return Check(f"{NAMES[cc]} over PIE", runs, lines)
+    return Comparison(f"{NAMES[cc]} over PIE", runs, lines)
 
 
-def slow_start_over_pie(rtt_ms: int) -> Check:
+def slow_start_over_pie(rtt_ms: int) -> Comparison:
     """CUBIC's slow start, which HyStart ends, and Reno's, which overflows PIE's queue, at 200 Mbit/s for 30 s.
 
     The second flow starts when it did in the grid of CUBIC against Reno, 37 ms less a round trip after the first. The
@@ -168,10 +168,10 @@ def slow_start_over_pie(rtt_ms: int) -> Check:
         flows = [f'cc = "{cc}"\nstart = "{start:g} ms"' for cc, start in zip(("cubic", "reno"), starts, strict=True)]
         toml = f"seed = {draw + 1}" + path('{ kind = "pie" }', 30, rtt_ms, flows, rate_mbps=200)
         runs.append(Run(f"draw {draw}", toml, reduce, 5e5))
-    return Check(f"CUBIC and Reno over PIE, 200 Mbit/s, {rtt_ms} ms", runs, lines)
+    return Comparison(f"CUBIC and Reno over PIE, 200 Mbit/s, {rtt_ms} ms", runs, lines)
 
 
-def checks() -> list[Check]:
+def checks() -> list[Comparison]:
     """Every comparison."""
     return [
         *(alone("fq_codel", FQ_CODEL, cc, ecn) for ecn in (0, 1) for cc in NAMES),

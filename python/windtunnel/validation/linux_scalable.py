@@ -29,7 +29,7 @@ from functools import cache, partial
 from typing import Any
 
 from windtunnel.validation import linux_cubic
-from windtunnel.validation.check import DATA, Check, Line, Run, Values
+from windtunnel.validation.check import DATA, Comparison, Line, Run, Values
 from windtunnel.validation.linux import path, reduce
 from windtunnel.validation.linux_queues import GOODPUT, ROUND_TRIP, column, measured, ranges, rows_of
 from windtunnel.validation.linux_scripts import LinuxScript, lines, scenario
@@ -92,7 +92,7 @@ def draws(discipline: Discipline, feedback: str, rivals: tuple[str, ...]) -> lis
     return runs
 
 
-def marks(discipline: Discipline, feedback: str, rivals: tuple[str, ...]) -> Check:
+def marks(discipline: Discipline, feedback: str, rivals: tuple[str, ...]) -> Comparison:
     """One of Linux's runs, and our draws."""
     name = "_".join((discipline.name, feedback, *rivals))
     linux = rows_of("scalable_marks", [name])
@@ -117,7 +117,9 @@ def marks(discipline: Discipline, feedback: str, rivals: tuple[str, ...]) -> Che
         return out
 
     others = "".join(f" and {NAMES[cc]}" for cc in rivals)
-    return Check(f"{FEEDBACK[feedback]}{others} over {discipline.title}", draws(discipline, feedback, rivals), compare)
+    return Comparison(
+        f"{FEEDBACK[feedback]}{others} over {discipline.title}", draws(discipline, feedback, rivals), compare
+    )
 
 
 @cache
@@ -136,14 +138,14 @@ def scripts() -> list[LinuxScript]:
     ]
 
 
-def followed(script: LinuxScript) -> Check:
+def followed(script: LinuxScript) -> Comparison:
     """One script."""
     recorded = recordings()[f"{script.name.removesuffix(', DCTCP')}, dctcp"]
     run = Run(script.name, scenario(script), partial(follow, mss=script.mss), float(script.segments))
-    return Check(script.name, [run], partial(lines, script, recorded=recorded))
+    return Comparison(script.name, [run], partial(lines, script, recorded=recorded))
 
 
-def checks() -> list[Check]:
+def checks() -> list[Comparison]:
     """Every comparison."""
     return [
         *(marks(queue, feedback, rivals) for queue in DISCIPLINES for feedback in FEEDBACK for rivals in RIVALS),

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from windtunnel.result import RunResult
-from windtunnel.validation.check import DATA, Check, Line, Run, Values
+from windtunnel.validation.check import DATA, Comparison, Line, Run, Values
 from windtunnel.validation.scripts.follow import sent_data, transmissions
 from windtunnel.validation.scripts.script import MSS, MSS_WITHOUT_TIMESTAMPS, lost
 
@@ -276,9 +276,9 @@ def _marked(marks: Marks, run: Values) -> Line:
     return Line("packets marked", " ".join(map(str, marks.packets)), run["marked"], None)
 
 
-def checks() -> list[Check]:
+def checks() -> list[Comparison]:
     """Every script."""
     return [
-        Check(s.name, [Run(s.name, scenario(s), partial(reduce, mss=s.mss), float(s.segments))], partial(lines, s))
+        Comparison(s.name, [Run(s.name, scenario(s), partial(reduce, mss=s.mss), float(s.segments))], partial(lines, s))
         for s in SCRIPTS
     ]

@@ -27,7 +27,7 @@ from windtunnel.validation import (
     linux_scripts,
     scripts,
 )
-from windtunnel.validation.check import Check, Line, Run, Values
+from windtunnel.validation.check import Comparison, Line, Run, Values
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Section:
     name: str
     title: str
     text: str
-    checks: Callable[[], list[Check]]
+    checks: Callable[[], list[Comparison]]
 
 
 def _text(module: object) -> str:
@@ -73,11 +73,11 @@ SECTIONS = (
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckResult:
     """The lines of a check."""
 
     section: Section
-    check: Check
+    check: Comparison
     lines: list[Line]
 
 
@@ -101,7 +101,7 @@ class Reduce:
 
 def run_sections(
     sections: Sequence[Section], *, quick: bool, jobs: int | None, done: Callable[[float], object]
-) -> list[Outcome]:
+) -> list[CheckResult]:
     """Run the checks of the sections, the longest runs first. ``done`` is called with the share of packets that is
     done.
     """
@@ -118,4 +118,4 @@ def run_sections(
             ran += run.packets
             done(ran / total)
     ordered = [{run.name: values[i][run.name] for run in check.runs} for i, (_, check) in enumerate(selected)]
-    return [Outcome(s, c, c.lines(v)) for (s, c), v in zip(selected, ordered, strict=True)]
+    return [CheckResult(s, c, c.lines(v)) for (s, c), v in zip(selected, ordered, strict=True)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from windtunnel.atomic import staged_file
 from windtunnel.experiment.verdict import Verdict
 from windtunnel.validation.check import Line
-from windtunnel.validation.suite import Outcome
+from windtunnel.validation.suite import CheckResult
 
 HEAD = """# Validation
 
@@ -44,7 +44,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "/")
 
 
-def page(outcomes: Sequence[Outcome]) -> str:
+def page(outcomes: Sequence[CheckResult]) -> str:
     """The page as Markdown: the lines that differ, and how many lines of each check agree."""
     parts = [HEAD, f"{_counts([line for outcome in outcomes for line in outcome.lines])}.\n"]
     for section, some in groupby(outcomes, key=lambda outcome: outcome.section):
@@ -65,7 +65,7 @@ def _table(head: Sequence[str], rows: Sequence[str]) -> str:
     return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *rows, ""])
 
 
-def _counted(outcome: Outcome) -> str:
+def _counted(outcome: CheckResult) -> str:
     count = Counter(line.verdict for line in outcome.lines)
     return f"| {_cell(outcome.check.name)} | " + " | ".join(str(count[verdict]) for verdict in _COUNTED) + " |"
 
@@ -78,13 +78,13 @@ def _counts(lines: Sequence[Line]) -> str:
     return f"{agree}, {differ}, {count['info']} for information"
 
 
-def write_page(outcomes: Sequence[Outcome], path: Path) -> None:
+def write_page(outcomes: Sequence[CheckResult], path: Path) -> None:
     """Write the page, completely or not at all."""
     with staged_file(path, force=True) as stage:
         stage.write_text(page(outcomes), encoding="utf-8")
 
 
-def write_lines(outcomes: Sequence[Outcome], path: Path) -> None:
+def write_lines(outcomes: Sequence[CheckResult], path: Path) -> None:
     """Write all lines as CSV, completely or not at all. Numbers have all digits."""
     with staged_file(path, force=True) as stage, stage.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

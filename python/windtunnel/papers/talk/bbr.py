@@ -56,7 +56,7 @@ STATE = ("mode", "pacing_gain", "max_bw_bit_per_s", "min_rtt_s")
 
 
 @dataclass(frozen=True)
-class Check:
+class Bound:
     """A number of BBR's run and what it may be."""
 
     value: Value
@@ -90,7 +90,7 @@ def bbr_series(run: RunResult) -> Excerpt:
     return out
 
 
-def _checks(path: Path) -> tuple[Check, ...]:
+def _checks(path: Path) -> tuple[Bound, ...]:
     rtt = path.rtt_s
     bw = Value("bw", "its bandwidth estimate over what the link carries of data, 10 to 60 s", "",
                [measured("0", 'controller_mean("max_bw_bit_per_s", 10, 60)')],
@@ -106,16 +106,16 @@ def _checks(path: Path) -> tuple[Check, ...]:
                   lambda first, last: last - first)  # fmt: skip
     doublings = float(np.log2(path.bdp_packets / 10))
     return (
-        Check(startup, Limits(doublings + 3, doublings + 8), f"{doublings + 3:.1f} to {doublings + 8:.1f}",
+        Bound(startup, Limits(doublings + 3, doublings + 8), f"{doublings + 3:.1f} to {doublings + 8:.1f}",
               "from 10 packets it doubles up to what the path holds, and stops when three rounds bring less than 25 %;"
               " the first rounds and the last before the plateau may take two more each"),
-        Check(drain, Limits(0, 3), "0 to 3", "what Startup queued, at 0.35 of the rate"),
-        Check(bw, Limits(0.93, 1.06), "0.93 to 1.06", "the estimate is the link's rate, within headers and the margin"),
-        Check(count, Limits(4, 6), "4 to 6", "one in ten seconds"),
-        Check(length, Limits(200, 200 + 2e3 * rtt), f"200 to {200 + 2e3 * rtt:.0f}",
+        Bound(drain, Limits(0, 3), "0 to 3", "what Startup queued, at 0.35 of the rate"),
+        Bound(bw, Limits(0.93, 1.06), "0.93 to 1.06", "the estimate is the link's rate, within headers and the margin"),
+        Bound(count, Limits(4, 6), "4 to 6", "one in ten seconds"),
+        Bound(length, Limits(200, 200 + 2e3 * rtt), f"200 to {200 + 2e3 * rtt:.0f}",
               "0.2 s from when four packets are in flight, and a round trip"),
-        Check(found, Limits(90), "> 90", "the expert question: where are the BtlBw probes?"),
-        Check(false, Limits(high=10), "< 10", "the end of a ProbeRTT looks like one"),
+        Bound(found, Limits(90), "> 90", "the expert question: where are the BtlBw probes?"),
+        Bound(false, Limits(high=10), "< 10", "the end of a ProbeRTT looks like one"),
     )  # fmt: skip
 
 

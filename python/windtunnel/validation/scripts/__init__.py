@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from windtunnel.validation.check import Check, Run
+from windtunnel.validation.check import Comparison, Run
 from windtunnel.validation.scripts import classic, losses, reordering, timeouts, windows
 from windtunnel.validation.scripts.follow import lines, reduce, shorten
 from windtunnel.validation.scripts.script import scenario
@@ -24,9 +24,9 @@ __all__ = ["SCRIPTS", "checks", "shorten"]
 SCRIPTS = (*losses.SCRIPTS, *reordering.SCRIPTS, *classic.SCRIPTS, *timeouts.SCRIPTS, *windows.SCRIPTS)
 
 
-def checks() -> list[Check]:
+def checks() -> list[Comparison]:
     """Every script."""
     return [
-        Check(s.name, [Run(s.name, scenario(s), partial(reduce, mss=s.mss), float(s.segments))], partial(lines, s))
+        Comparison(s.name, [Run(s.name, scenario(s), partial(reduce, mss=s.mss), float(s.segments))], partial(lines, s))
         for s in SCRIPTS
     ]
