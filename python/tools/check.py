@@ -1,4 +1,4 @@
-"""Check what changed, in the time of a sip of coffee: ``python python/tools/check.py [BASE]``.
+"""Check what changed: ``python python/tools/check.py [BASE]``.
 
 Format, lint and types of what differs from ``BASE`` (by default: from where this branch left ``main``), and the tests
 that name it. A changed file of tests runs itself; a changed module of Python runs the files of tests that import it, or
