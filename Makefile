@@ -72,6 +72,7 @@ test-python: install
 
 # Tests that take minutes: every command that the documents print, their pictures, and commands interrupted at many moments.
 test-long: install
+	cargo test --workspace --quiet -- --ignored
 	$(BIN)/pytest -q -m long -n 2 --dist load
 
 # The commands of the documents alone, with the time of each (FAMILIES="course tutorial" for some).

@@ -34,10 +34,10 @@ def test_kills(number: signal.Signals, tmp_path: Path) -> None:
     kills.kill(random.Random(1), tmp_path, (number,))
 
 
-@pytest.mark.parametrize("name", ["run", "sweep", "reproduce", "explain"])
+@pytest.mark.parametrize("name", ["run", "sweep"])
 def test_interrupted_commands(name: str) -> None:
-    """A command ends at a signal, with its exit code and without a traceback, and goes on when it is given again: runs
-    in the core, in threads, in processes, and a capture that is read.
+    """A command ends at a signal, with its exit code and without a traceback, and goes on when it is given again: a run
+    in the core, and runs in threads.
     """
     [command] = [command for command in interrupted.COMMANDS if command.name == name]
     interrupted.interrupt(command, 2, random.Random(1), full=False)

@@ -128,6 +128,7 @@ def test_budgets_hold_in_both_directions() -> None:
     assert "W2 has no budget" in fault
 
 
+@pytest.mark.long
 @needs_valgrind
 def test_cost_does_not_grow_with_the_run() -> None:
     """The second eight seconds of W1 cost no more per packet than the first eight, within 2 %."""
@@ -136,6 +137,7 @@ def test_cost_does_not_grow_with_the_run() -> None:
     assert late < 1.02 * early
 
 
+@pytest.mark.long
 @needs_valgrind
 def test_cost_grows_with_the_logarithm_of_the_flows(tmp_path: Path) -> None:
     """Sixteen times the flows add four levels to the event queue, with at most 100 instructions per doubling.

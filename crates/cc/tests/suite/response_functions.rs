@@ -161,6 +161,7 @@ fn aimd_follows_the_square_root_law() {
 
 /// The reference table of section 4 at random losses: Reno and AIMD(0.529, 0.7).
 #[test]
+#[ignore = "long"]
 fn aimd_at_random_losses() {
     let table = [(1e-2, 13.4, 13.2), (1e-3, 42.8, 40.9), (1e-4, 132.3, 130.3)];
     for (p, reno, friendly) in table {
@@ -182,6 +183,7 @@ fn aimd_at_random_losses() {
 /// The reference table, for RFC 9438: the cubic region at a round trip of 100 ms, the friendly one at 10 ms. At 1e-4
 /// the periodic mean comes from below, at one over the root of the losses: 3000 are needed.
 #[test]
+#[ignore = "long"]
 fn cubic_of_rfc9438() {
     let table = [
         (LONG, 1e-2, 12.2, 14.6),
@@ -202,6 +204,7 @@ fn cubic_of_rfc9438() {
 /// 0.7), which it then is, since its estimate never grows like Reno. Periodic losses show little: any window within a
 /// segment of the plateau counts as being there, so that CUBIC settles at whichever side it comes from.
 #[test]
+#[ignore = "long"]
 fn cubic_of_linux() {
     let table = [
         (LONG, 1e-2, 13.2),
@@ -299,6 +302,7 @@ fn highspeed_model(p: f64, rules_at: impl Fn(f64) -> f64) -> f64 {
 /// Bansal and Balakrishnan 2001: SQRT and IIAD have Reno's mean window, `sqrt(alpha / (beta p))` = `sqrt(1.5 / p)`, where
 /// a loss takes little of it.
 #[test]
+#[ignore = "long"]
 fn sqrt_and_iiad_are_friendly_to_reno() {
     let (sqrt, iiad): (Arc<dyn AvoidanceParams>, Arc<dyn AvoidanceParams>) =
         (Arc::new(SqrtParams::default()), Arc::new(IiadParams::default()));

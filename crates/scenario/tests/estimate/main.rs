@@ -141,6 +141,7 @@ fn examples(folder: &str, settings: &[&str]) -> Vec<Measured> {
 
 /// The examples, the bench's works that are short, and the scenarios of the papers.
 #[test]
+#[ignore = "long"]
 fn estimates_of_examples() {
     let _turn = alone();
     let mut measured = examples("scenarios", &[]);
@@ -225,6 +226,7 @@ fn estimates_of_applications_over_queues() {
 /// The scenarios of the gallery and of the course: none is refused at 4 GB, and those that are short enough need what was
 /// expected, within a factor of three.
 #[test]
+#[ignore = "long"]
 fn estimates_of_documents() {
     let _turn = alone();
     let mut far = Vec::new();

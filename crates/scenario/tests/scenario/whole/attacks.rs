@@ -59,6 +59,7 @@ fn duplicate_acks_inflate_reno() {
 /// Reno at 1 % loss and 100 ms has about 1.5 Mbit/s. A receiver that acknowledges before data arrive conceals every loss and
 /// shortens the round trip: its sender takes the whole link, and never repairs anything.
 #[test]
+#[ignore = "long"]
 fn optimistic_acks_conceal_losses() {
     let text = "duration = \"20 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\nqueue = { kind = \"fifo\", limit = \"200 packets\" }\n\
         impair = { kind = \"loss\", probability = \"1 %\" }\n[[flow]]\nrtt = \"100 ms\"\ncc = \"reno\"\n";

@@ -35,6 +35,7 @@ fn sent_and_allowed(result: &RunResult, seconds: u64) -> (f64, f64) {
 /// intervals equal, so that the mean is exact. With Bernoulli losses the mean of eight intervals scatters by a third, and the rate follows
 /// its root: a few percent.
 #[test]
+#[ignore = "long"]
 fn the_mean_rate_is_the_equations() {
     for (p, seconds) in [(0.001, 800), (0.003, 500), (0.01, 300), (0.03, 170), (0.05, 150)] {
         let every = (1.0 / p) as u64;
@@ -117,6 +118,7 @@ fn share(pairs: usize, queue: &str, settings: &[&str]) -> f64 {
 /// RFC 5348 section 1: "reasonably fair" is generally within a factor of two of a TCP under the same conditions; the paper has that for
 /// RED and for drop-tail queues.
 #[test]
+#[ignore = "long"]
 fn shares_with_reno_within_a_factor_of_two() {
     for (pairs, queue) in [
         (4, "\"red\""),

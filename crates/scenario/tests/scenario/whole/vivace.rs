@@ -48,6 +48,7 @@ fn the_latency_utility_keeps_the_queue_empty() {
 /// Section 3.2: of 40 Mbit/s, losses below 5.5 % leave it optimal to fill the link. At 1 % an interval of 345 packets shows them with a
 /// standard error of half of that, so that the rate swings below the capacity: over five seeds, goodputs are 34.5 and 35.5 Mbit/s.
 #[test]
+#[ignore = "long"]
 fn withstands_random_losses() {
     let mean = |cc: &str| {
         let lossy = "impair = [{ kind = \"loss\", probability = \"1 %\" }]";
@@ -64,6 +65,7 @@ fn withstands_random_losses() {
 /// its share on average over four seeds (with the loss utility single ones have half of it), and later they are equal within a
 /// quarter.
 #[test]
+#[ignore = "long"]
 fn flows_converge() {
     for cc in ["\"vivace\"", LOSS_UTILITY] {
         let second = |seed: u32| goodputs(&runs(&[cc, cc], 30, 40, "", &[&format!("seed={seed}")]))[1];
