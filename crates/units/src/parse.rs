@@ -93,17 +93,17 @@ pub fn number_with_unit(
     if !value.is_finite() {
         return Err(not_a_number());
     }
-    let known =
+    let matches =
         |&&(name, _): &&(&str, f64)| name == unit || (any_case(name) && name.eq_ignore_ascii_case(unit));
-    if let Some((_, factor)) = units.iter().find(known) {
+    if let Some((_, factor)) = units.iter().find(matches) {
         return Ok(scaled(&number, *factor).unwrap_or(value * factor));
     }
-    let known = units.iter().map(|(name, _)| *name).filter(|n| !n.is_empty()).collect::<Vec<_>>().join(", ");
+    let names = units.iter().map(|(name, _)| *name).filter(|n| !n.is_empty()).collect::<Vec<_>>().join(", ");
     if unit.is_empty() {
-        return Err(ParseError::MissingUnit { text: text.to_owned(), units: known });
+        return Err(ParseError::MissingUnit { text: text.to_owned(), units: names });
     }
     let nearest = nearest(unit, units.iter().map(|(name, _)| *name)).map(str::to_owned);
-    Err(ParseError::UnknownUnit { unit: unit.to_owned(), what, nearest, units: known })
+    Err(ParseError::UnknownUnit { unit: unit.to_owned(), what, nearest, units: names })
 }
 
 /// Whether a unit has the same meaning in any case: tc writes and reads `100mbit`, `100Mbit` and `100MBIT` (tc(8), RATES),
@@ -191,8 +191,8 @@ fn nearest<'a>(text: &str, candidates: impl Iterator<Item = &'a str>) -> Option<
         name.chars().map(|c| if c == 'B' { c } else { c.to_ascii_lowercase() }).collect()
     };
     let spelt = SPELLINGS.iter().find(|(other, _)| *other == text).map(|(_, unit)| *unit);
-    let known: Vec<&str> = candidates.filter(|c| !c.is_empty()).collect();
-    let find = |fits: &dyn Fn(&str) -> bool| known.iter().copied().find(|c| fits(c));
+    let units: Vec<&str> = candidates.filter(|c| !c.is_empty()).collect();
+    let find = |fits: &dyn Fn(&str) -> bool| units.iter().copied().find(|c| fits(c));
     find(&|c| Some(c) == spelt)
         .or_else(|| find(&|c| capitals(c) == capitals(text)))
         .or_else(|| find(&|c| c.len() >= LONG && is_slip(text, c)))
