@@ -113,8 +113,8 @@ impl Packet {
     pub fn encapsulate(&mut self, outer: IpFields, overhead: Bytes) -> bool {
         let ip = self.ip();
         let tunnels = &mut self.extras.get_or_insert_default().tunnels;
-        let Some(place) = tunnels.inner.get_mut(usize::from(tunnels.depth)) else { return false };
-        *place = Inner { ip, overhead: overhead.get() as u16, number: 0 };
+        let Some(slot) = tunnels.inner.get_mut(usize::from(tunnels.depth)) else { return false };
+        *slot = Inner { ip, overhead: overhead.get() as u16, number: 0 };
         tunnels.depth += 1;
         self.grow(overhead);
         self.set_ip(outer);

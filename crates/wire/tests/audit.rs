@@ -21,15 +21,15 @@ const ALLOWED: [&str; 10] = [
 /// Assignments to these fields of a packet or of its options.
 const FIELDS: [&str; 7] = ["ecn", "dscp", "accecn", "ecn_counts", "mds_capable", "sack_permitted", "tunnels"];
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             if path.file_name().is_some_and(|name| name != "tests") {
-                sources(&path, found);
+                sources(&path, files);
             }
         } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
-            found.push(path);
+            files.push(path);
         }
     }
 }
