@@ -8,8 +8,8 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let rows = Rows::from(&capture.segments);
     assert!(rows.equally_long() && rows.t_ns.is_sorted());
     for (timestamps, window) in [(true, true), (false, false)] {
-        let known = vec![Known { mss: 1448, timestamps, window }; capture.connections.len()];
-        let walked = walk(&rows, &known, &|| true).expect("nothing stops it");
+        let connections = vec![Known { mss: 1448, timestamps, window }; capture.connections.len()];
+        let walked = walk(&rows, &connections, &|| true).expect("nothing stops it");
         assert!(
             walked
                 .sends

@@ -212,11 +212,11 @@ impl Connections {
         let key =
             if segment.from <= segment.to { (segment.from, segment.to) } else { (segment.to, segment.from) };
         if let Some(&index) = self.open.get(&key) {
-            let known = &self.all[index];
-            let side = usize::from((known.sides[0].address, known.sides[0].port) != segment.from);
+            let connection = &self.all[index];
+            let side = usize::from((connection.sides[0].address, connection.sides[0].port) != segment.from);
             let again = segment.flags & SYN != 0
                 && segment.flags & ACK == 0
-                && known.sides[side].base.is_some_and(|base| base != segment.seq);
+                && connection.sides[side].base.is_some_and(|base| base != segment.seq);
             if !again {
                 return index;
             }

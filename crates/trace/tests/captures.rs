@@ -17,7 +17,7 @@ fn bytes(name: &str) -> Vec<u8> {
 }
 
 fn follow(capture: &Capture) -> Walked {
-    let known: Vec<Known> = capture
+    let connections: Vec<Known> = capture
         .connections
         .iter()
         .map(|c| Known {
@@ -26,7 +26,7 @@ fn follow(capture: &Capture) -> Walked {
             window: c.window_known,
         })
         .collect();
-    walk(&Rows::from(&capture.segments), &known, &|| true).expect("nothing stops it")
+    walk(&Rows::from(&capture.segments), &connections, &|| true).expect("nothing stops it")
 }
 
 /// What holds for everything that was read, however damaged.

@@ -18,8 +18,9 @@ pub(super) struct WayBack {
 }
 
 /// The way back of each connection. Timestamps show it for every acknowledgement, the handshake once.
-pub(super) fn least_way_back(rows: &Rows<'_>, known: &[Known]) -> Vec<WayBack> {
-    let mut clocks: Vec<Clock> = known.iter().map(|known| Clock::new(known.timestamps)).collect();
+pub(super) fn least_way_back(rows: &Rows<'_>, connections: &[Known]) -> Vec<WayBack> {
+    let mut clocks: Vec<Clock> =
+        connections.iter().map(|connection| Clock::new(connection.timestamps)).collect();
     for row in 0..rows.t_ns.len() {
         if let Some(clock) = clocks.get_mut(rows.flow[row] as usize) {
             clock.segment(&rows.at(row));

@@ -31,10 +31,10 @@ pub struct Known {
 const STEP: usize = 1 << 16;
 
 /// Goes through the rows of all connections, while `go_on` says so; else there is no answer.
-pub fn walk(rows: &Rows<'_>, known: &[Known], go_on: &dyn Fn() -> bool) -> Option<Walked> {
-    let back = clock::least_way_back(rows, known);
+pub fn walk(rows: &Rows<'_>, connections: &[Known], go_on: &dyn Fn() -> bool) -> Option<Walked> {
+    let back = clock::least_way_back(rows, connections);
     let mut senders: Vec<Sender> =
-        known.iter().zip(&back).map(|(known, back)| Sender::new(*known, *back)).collect();
+        connections.iter().zip(&back).map(|(connection, back)| Sender::new(*connection, *back)).collect();
     let mut walked = Walked::default();
     for row in 0..rows.t_ns.len() {
         if row.is_multiple_of(STEP) && !go_on() {

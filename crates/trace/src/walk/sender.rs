@@ -15,7 +15,7 @@ const UNKNOWN: u64 = u64::MAX;
 
 #[derive(Debug)]
 pub(super) struct Sender {
-    known: Known,
+    connection: Known,
     back: WayBack,
     board: Scoreboard,
     /// Acknowledgements that have not reached the sender.
@@ -33,11 +33,11 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub(super) fn new(known: Known, back: WayBack) -> Sender {
+    pub(super) fn new(connection: Known, back: WayBack) -> Sender {
         Sender {
-            known,
+            connection,
             back,
-            board: Scoreboard::new(known.mss),
+            board: Scoreboard::new(connection.mss),
             under_way: VecDeque::new(),
             echoes: Echoes::default(),
             ahead: Ahead::default(),
@@ -58,7 +58,7 @@ impl Sender {
                 self.sends(row, back, out);
             }
         } else if row.flags & ACK != 0 {
-            if self.known.timestamps {
+            if self.connection.timestamps {
                 self.echoes.passed(row.ts_val, row.t_ns);
             }
             if self.back.at_sender {
@@ -78,11 +78,11 @@ impl Sender {
 
     /// Applies what had reached the sender when it sent `row`. Returns how long its newest echo took.
     fn arrived(&mut self, row: &Row, out: &mut Walked) -> Option<u64> {
-        let back = if self.known.timestamps { self.echoes.answered(row.ts_ecr, row.t_ns) } else { None };
+        let back = if self.connection.timestamps { self.echoes.answered(row.ts_ecr, row.t_ns) } else { None };
         while let Some(ack) = self.under_way.front().copied() {
             let age = row.t_ns.saturating_sub(ack.t_ns);
             let seen =
-                if self.known.timestamps { ack.ts_val <= row.ts_ecr } else { age >= self.back.least_ns };
+                if self.connection.timestamps { ack.ts_val <= row.ts_ecr } else { age >= self.back.least_ns };
             if !seen {
                 break;
             }
@@ -113,7 +113,7 @@ impl Sender {
         sends.kind.push(kind as u8);
         sends.in_flight.push(self.board.pipe());
         sends.unacked.push(self.board.unacked());
-        let room = self.known.window && self.edge > 0;
+        let room = self.connection.window && self.edge > 0;
         sends.room.push(if room { self.edge.saturating_sub(self.board.nxt) } else { UNKNOWN });
         sends.round.push(self.round);
         sends.since_ack_ns.push(self.last_ack_ns.map_or(UNKNOWN, |t| row.t_ns.saturating_sub(t)));
@@ -174,7 +174,7 @@ impl Sender {
             board.duplicate();
         }
         self.last_window = row.window;
-        if self.known.window {
+        if self.connection.window {
             self.edge = self.edge.max(row.ack.saturating_add(row.window));
         }
         let rtt = done.sent_at.map_or(0, |sent| row.t_ns.saturating_sub(sent).max(1));
@@ -198,7 +198,7 @@ impl Sender {
         acks.sacked.push(done.sacked);
         acks.rtt_ns.push(rtt);
         acks.in_flight.push(board.pipe());
-        acks.window.push(if self.known.window { row.window } else { UNKNOWN });
+        acks.window.push(if self.connection.window { row.window } else { UNKNOWN });
         acks.round.push(self.round);
         acks.kind.push(kind);
         acks.flags.push(row.flags);
