@@ -73,13 +73,13 @@ impl<W: Write> Capture<W> {
         let number = self.rows;
         let refuse =
             |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("packet {number}: {why}"));
-        let place = Place::of(packets, index, self.flows.len(), self.queues).map_err(refuse)?;
+        let position = Place::of(packets, index, self.flows.len(), self.queues).map_err(refuse)?;
         // Packets that are not written count, too: a route is learnt from all of them.
-        let passed = self.routes.passed(place);
-        let Some(interface) = self.interfaces.of(place) else { return Ok(()) };
+        let passed = self.routes.passed(position);
+        let Some(interface) = self.interfaces.of(position) else { return Ok(()) };
         let row = packets.row(index);
-        self.frame.write(&row, &self.flows[place.flow as usize], passed, &self.format).map_err(refuse)?;
-        self.comments.write(&row, place.point);
+        self.frame.write(&row, &self.flows[position.flow as usize], passed, &self.format).map_err(refuse)?;
+        self.comments.write(&row, position.point);
         self.last = EPOCH + Duration::from_nanos(row.t_ns);
         self.seen[interface as usize] += 1;
         self.blocks.packet(&PacketBlock {
@@ -87,7 +87,7 @@ impl<W: Write> Capture<W> {
             time: self.last,
             frame: &self.frame,
             snaplen: self.format.snaplen,
-            direction: place.direction(),
+            direction: position.direction(),
             id: row.id,
             comments: &self.comments,
         })

@@ -45,8 +45,8 @@ pub(super) struct Ends {
 impl Ends {
     pub(super) fn of(row: &Row) -> Ends {
         let connection = row.connection;
-        let sender = Host { place: connection, connection, side: Side::Sender };
-        let receiver = Host { place: row.flow, connection, side: Side::Receiver };
+        let sender = Host { index: connection, connection, side: Side::Sender };
+        let receiver = Host { index: row.flow, connection, side: Side::Receiver };
         if row.is_ack_direction() {
             Ends { source: receiver, destination: sender }
         } else {
@@ -64,8 +64,8 @@ enum Side {
 /// One end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Host {
-    /// What its addresses and its port follow from.
-    place: u32,
+    /// Among the hosts of its side: its addresses and its port follow from it.
+    index: u32,
     connection: u32,
     side: Side,
 }
@@ -73,11 +73,11 @@ pub(super) struct Host {
 impl Host {
     /// Hosts count from 1.
     fn number(self) -> u32 {
-        self.place.wrapping_add(1)
+        self.index.wrapping_add(1)
     }
 
     pub(super) fn ipv4(self) -> [u8; 4] {
-        let host = (self.place % HOSTS) as u8 + 1;
+        let host = (self.index % HOSTS) as u8 + 1;
         match self.side {
             Side::Sender => [192, 0, 2, host],
             Side::Receiver => [198, 51, 100, host],
@@ -105,7 +105,7 @@ impl Host {
     pub(super) fn port(self) -> u16 {
         const SENDERS: u16 = 40_000;
         const RECEIVERS: u16 = 5201;
-        let n = (self.place / HOSTS % u32::from(u16::MAX - SENDERS)) as u16;
+        let n = (self.index / HOSTS % u32::from(u16::MAX - SENDERS)) as u16;
         match self.side {
             Side::Sender => SENDERS + n,
             Side::Receiver => RECEIVERS + n,

@@ -61,12 +61,12 @@ impl Interfaces {
     }
 
     /// The interface of a place; none if the file does not show it.
-    pub(super) fn of(&self, place: Place) -> Option<u32> {
-        let offset = match place.point {
-            Point::Sender | Point::Receiver => place.flow,
-            Point::QueueIn | Point::QueueOut => place.queue * self.per_queue,
+    pub(super) fn of(&self, position: Place) -> Option<u32> {
+        let offset = match position.point {
+            Point::Sender | Point::Receiver => position.flow,
+            Point::QueueIn | Point::QueueOut => position.queue * self.per_queue,
         };
-        self.first[place.point as usize].map(|first| first + offset)
+        self.first[position.point as usize].map(|first| first + offset)
     }
 
     /// Describes the interfaces of all points: senders, queues, receivers.

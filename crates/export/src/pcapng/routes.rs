@@ -17,15 +17,15 @@ impl Routes {
     }
 
     /// The number of queues that a packet has passed at a place.
-    pub(super) fn passed(&mut self, place: Place) -> usize {
-        let queues = &mut self.queues[place.flow as usize][usize::from(place.reply)];
+    pub(super) fn passed(&mut self, position: Place) -> usize {
+        let queues = &mut self.queues[position.flow as usize][usize::from(position.reply)];
         let mut before = || {
-            queues.iter().position(|&queue| queue == place.queue).unwrap_or_else(|| {
-                queues.push(place.queue);
+            queues.iter().position(|&queue| queue == position.queue).unwrap_or_else(|| {
+                queues.push(position.queue);
                 queues.len() - 1
             })
         };
-        match (place.point, place.reply) {
+        match (position.point, position.reply) {
             (Point::Sender, false) | (Point::Receiver, true) => 0,
             (Point::QueueIn, _) => before(),
             (Point::QueueOut, _) => before() + 1,
