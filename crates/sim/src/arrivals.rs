@@ -1,6 +1,6 @@
 //! A flow that stands for many connections: each arrives, transfers something, and is gone.
 //!
-//! A connection occupies a place among the flows while any of its packets is in the network; after that its endpoints
+//! A connection occupies a slot among the flows while any of its packets is in the network; after that its endpoints
 //! no longer exist: memory is bounded by the number of connections active at once.
 
 use std::sync::Arc;
@@ -26,10 +26,10 @@ pub(crate) struct Arrivals {
     made: u64,
     /// The slow-start threshold that the connections that have ended left.
     ssthresh: Option<Bytes>,
-    /// Places of connections that have ended, the next one to be taken last.
+    /// Slots of connections that have ended, the next one to be taken last.
     vacant: Vec<usize>,
-    /// The number of places.
-    places: Vec<usize>,
+    /// All slots: indices of flows.
+    slots: Vec<usize>,
     /// Sums of the connections that have ended.
     ended: Counters,
 }
@@ -45,8 +45,8 @@ impl Arrivals {
     ) -> Arrivals {
         let process = PoissonProcess::new(poisson, stream_seed(seed, "times"), stream_seed(seed, "sizes"));
         let ssthresh = params.initial_ssthresh.map(|segments| endpoint.mss() * u64::from(segments));
-        let (vacant, places, ended) = (Vec::new(), Vec::new(), Counters::default());
-        Arrivals { process, endpoint, cc, params, ack, made: 0, ssthresh, vacant, places, ended }
+        let (vacant, slots, ended) = (Vec::new(), Vec::new(), Counters::default());
+        Arrivals { process, endpoint, cc, params, ack, made: 0, ssthresh, vacant, slots, ended }
     }
 
     pub(crate) fn start(&mut self, now: Time) {
@@ -64,18 +64,18 @@ impl Arrivals {
     /// A transfer arrives. Returns its size, if there is room for it.
     pub(crate) fn arrive(&mut self, now: Time) -> Option<Bytes> {
         let size = self.process.arrive(now);
-        let active = self.places.len() - self.vacant.len();
+        let active = self.slots.len() - self.vacant.len();
         self.process.admits(active).then_some(size)
     }
 
-    /// Takes a place that is free.
-    pub(crate) fn take_place(&mut self) -> Option<usize> {
+    /// Takes a free slot.
+    pub(crate) fn take_slot(&mut self) -> Option<usize> {
         self.vacant.pop()
     }
 
-    /// `flow` is a new place, which is now occupied.
-    pub(crate) fn add_place(&mut self, flow: usize) {
-        self.places.push(flow);
+    /// `flow` is a new slot, which is now occupied.
+    pub(crate) fn add_slot(&mut self, flow: usize) {
+        self.slots.push(flow);
     }
 
     /// The connection at `flow` has ended; these were its ends.
@@ -85,9 +85,9 @@ impl Arrivals {
         self.ssthresh = ends.ssthresh_metric(self.ssthresh);
     }
 
-    /// The sums of the connections that have ended, and the places of the others.
+    /// The sums of the connections that have ended, and all slots.
     pub(crate) fn counted(&self) -> (Counters, &[usize]) {
-        (self.ended, &self.places)
+        (self.ended, &self.slots)
     }
 
     /// Both ends of a connection at `flow` that transfers `size`.

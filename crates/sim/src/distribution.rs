@@ -149,7 +149,7 @@ impl Kind {
 
 impl<Q> Written<Q> {
     /// The keys that were written, but for `kind`.
-    fn given(&self) -> Vec<&'static str> {
+    fn keys(&self) -> Vec<&'static str> {
         let Written { kind: _, value, min, max, mean, shape, median, sigma, points } = self;
         let all = [
             ("value", value.is_some()),
@@ -161,7 +161,7 @@ impl<Q> Written<Q> {
             ("sigma", sigma.is_some()),
             ("points", points.is_some()),
         ];
-        all.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key).collect()
+        all.into_iter().filter(|(_, is_written)| *is_written).map(|(key, _)| key).collect()
     }
 
     /// The distribution, if the keys are those of the kind; else what is wrong.
@@ -169,13 +169,13 @@ impl<Q> Written<Q> {
         let kind =
             self.kind.ok_or_else(|| format!("needs `kind`, one of {KINDS}; a value alone is fixed"))?;
         let (name, keys) = kind.keys();
-        let given = self.given();
-        let wrong = given
+        let written = self.keys();
+        let wrong = written
             .iter()
             .find(|key| !keys.contains(key))
             .map(|key| format!("`{key}` is not a key of `{name}`"));
         let missing =
-            keys.iter().find(|key| !given.contains(key)).map(|key| format!("`{name}` needs `{key}`"));
+            keys.iter().find(|key| !written.contains(key)).map(|key| format!("`{name}` needs `{key}`"));
         if let Some(problem) = wrong.or(missing) {
             return Err(format!("{problem}; its keys are {}", keys.join(", ")));
         }

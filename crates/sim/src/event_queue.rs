@@ -48,11 +48,11 @@ struct Match {
 }
 
 impl Match {
-    /// Another event enters at `place` of a match that `winner` had won. Returns the new winner, if it is another one.
+    /// Another event enters in `slot` of a match that `winner` had won. Returns the new winner, if it is another one.
     #[inline]
-    fn enter(&mut self, place: usize, next: Next, winner: Next) -> Option<Next> {
-        self.times[place] = next.0;
-        let replaced = std::mem::replace(&mut self.entrants[place], next.1);
+    fn enter(&mut self, slot: usize, next: Next, winner: Next) -> Option<Next> {
+        self.times[slot] = next.0;
+        let replaced = std::mem::replace(&mut self.entrants[slot], next.1);
         if replaced == winner.1 { Some(self.winner()) } else { (next < winner).then_some(next) }
     }
 
@@ -60,8 +60,8 @@ impl Match {
     #[inline]
     fn winner(&self) -> Next {
         let mut first = (self.times[0], self.entrants[0]);
-        for place in 1..ENTRANTS {
-            let next = (self.times[place], self.entrants[place]);
+        for slot in 1..ENTRANTS {
+            let next = (self.times[slot], self.entrants[slot]);
             // Times are rarely equal, and one comparison serves both conditions.
             if next.0 == first.0 {
                 first.1 = first.1.min(next.1);
@@ -73,7 +73,7 @@ impl Match {
     }
 }
 
-/// The place of the winner of match `m` in the next round.
+/// The slot of the winner of match `m` in the next round.
 #[inline]
 const fn before(m: usize) -> (usize, usize) {
     ((m - 1) / ENTRANTS, (m - 1) % ENTRANTS)
@@ -87,7 +87,7 @@ pub(crate) struct EventQueue {
     matches: Vec<Match>,
     /// The first match of the last round.
     last_round: usize,
-    /// The last round has two to this many places.
+    /// The last round has two to this many slots.
     digits: u32,
     winner: Next,
 }
@@ -109,15 +109,15 @@ impl EventQueue {
         }
     }
 
-    /// The match in which a source enters, and its place there. Sources that follow each other meet late, in the final or
+    /// The match in which a source enters, and its slot there. Sources that follow each other meet late, in the final or
     /// in a semifinal: their events often follow each other, too, and these matches then show many of the next
     /// ([`EventQueue::coming`]).
     #[inline]
-    const fn place_of(&self, source: usize) -> (usize, usize) {
+    const fn slot_of(&self, source: usize) -> (usize, usize) {
         let (quarter, within) = (source % ENTRANTS, source / ENTRANTS % ENTRANTS);
         let first = (ENTRANTS * quarter + within) << self.digits;
-        let place = first / ENTRANTS.pow(2) + source / ENTRANTS.pow(2);
-        (self.last_round + place / ENTRANTS, place % ENTRANTS)
+        let slot = first / ENTRANTS.pow(2) + source / ENTRANTS.pow(2);
+        (self.last_round + slot / ENTRANTS, slot % ENTRANTS)
     }
 
     /// The earliest event: its time, and its source.
@@ -129,11 +129,11 @@ impl EventQueue {
     /// Asks for the memory of the first match of `source`, in which most changes end.
     #[inline]
     pub(crate) fn prefetch(&self, source: usize) {
-        prefetch(&self.matches[self.place_of(source).0]);
+        prefetch(&self.matches[self.slot_of(source).0]);
     }
 
     /// Two sources whose events come soon, now that `source` has its next event: the one that has taken its place in the
-    /// quarterfinal, and the one that has won this match. There are at least 64 places.
+    /// quarterfinal, and the one that has won this match. There are at least 64 slots.
     #[inline]
     pub(crate) fn coming(&self, source: usize) -> (usize, usize) {
         let (quarter, within) = (source % ENTRANTS, source / ENTRANTS % ENTRANTS);
@@ -165,10 +165,10 @@ impl EventQueue {
     /// Plays the matches of `source`, from its first one on, as far as their winners change.
     #[inline(never)]
     fn play(&mut self, source: usize, mut next: Next) {
-        let (mut m, mut place) = self.place_of(source);
+        let (mut m, mut slot) = self.slot_of(source);
         loop {
             let winner = if m == 0 { self.winner } else { self.entry(before(m)) };
-            match self.matches[m].enter(place, next, winner) {
+            match self.matches[m].enter(slot, next, winner) {
                 None => return,
                 Some(changed) => next = changed,
             }
@@ -176,7 +176,7 @@ impl EventQueue {
                 self.winner = next;
                 return;
             }
-            (m, place) = before(m);
+            (m, slot) = before(m);
         }
     }
 
@@ -193,15 +193,15 @@ impl EventQueue {
         }
     }
 
-    /// The event at a place of a match.
+    /// The event in a slot of a match.
     #[inline]
-    fn entry(&self, (m, place): (usize, usize)) -> Next {
-        (self.matches[m].times[place], self.matches[m].entrants[place])
+    fn entry(&self, (m, slot): (usize, usize)) -> Next {
+        (self.matches[m].times[slot], self.matches[m].entrants[slot])
     }
 
     #[inline]
     fn next_of(&self, source: usize) -> Next {
-        self.entry(self.place_of(source))
+        self.entry(self.slot_of(source))
     }
 
     /// The time of the next event of `source`.

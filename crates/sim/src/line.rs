@@ -62,9 +62,9 @@ impl DelayLine {
     fn enter_among(&mut self, packet: Packet) -> bool {
         let (now, rank, ranks) = (packet.enqueued_at, self.ranks.of(packet.flow), self.ranks);
         let follows = |other: &&Packet| other.enqueued_at == now && ranks.of(other.flow) > rank;
-        let place = self.packets.len() - self.packets.iter().rev().take_while(follows).count();
-        self.packets.insert(place, packet);
-        place == 0
+        let position = self.packets.len() - self.packets.iter().rev().take_while(follows).count();
+        self.packets.insert(position, packet);
+        position == 0
     }
 
     /// The head leaves.

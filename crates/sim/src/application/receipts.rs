@@ -39,11 +39,11 @@ impl Receipts {
         let number = packet.seq.get();
         let before = self.next;
         while self.next <= number {
-            let (word, bit) = Receipts::place(self.next);
+            let (word, bit) = Receipts::position(self.next);
             self.seen[word] &= !bit;
             self.next += 1;
         }
-        let (word, bit) = Receipts::place(number);
+        let (word, bit) = Receipts::position(number);
         let new = number + Receipts::SPAN >= self.next && self.seen[word] & bit == 0;
         self.seen[word] |= bit;
         self.received += u64::from(new);
@@ -58,7 +58,7 @@ impl Receipts {
         self.next - 1 - self.received
     }
 
-    const fn place(number: u64) -> (usize, u64) {
+    const fn position(number: u64) -> (usize, u64) {
         let slot = number % Receipts::SPAN;
         ((slot / 64) as usize, 1 << (slot % 64))
     }

@@ -23,8 +23,8 @@ impl ArrivalMarks {
 
     /// A queue marked the packet `id`. The more severe of two marks counts.
     pub(super) fn add(&mut self, id: u64, mark: u8) {
-        let known = self.marks.entry(id).or_default();
-        *known = mark.max(*known);
+        let worst = self.marks.entry(id).or_default();
+        *worst = mark.max(*worst);
     }
 
     /// The packet `id` has left its queue. Returns its mark: 0 without one.

@@ -1,7 +1,7 @@
 //! The connections that arrive during a run: the flow that each belongs to, and its number.
 //!
-//! Such a connection occupies a place among the simulation's flows, which a later one takes over. Readers of results
-//! see neither the place nor a separate flow: it counts towards the flow of the network that it belongs to, and tables
+//! Such a connection occupies a slot among the simulation's flows, which a later one takes over. Readers of results
+//! see neither the slot nor a separate flow: it counts towards the flow of the network that it belongs to, and tables
 //! of single events tell it by a number that no other connection of the run has. A flow that is one connection has its
 //! own index as this number, and the others follow in the order of their arrival.
 
@@ -10,12 +10,12 @@ use windtunnel_wire::FlowId;
 use super::columns::{Column, Table};
 use crate::network::Network;
 
-/// The connections that occupy the places behind the flows of the network.
+/// The connections that occupy the slots behind the flows of the network.
 #[derive(Debug)]
 pub(super) struct Connections {
     /// The number of flows of the network.
     flows: usize,
-    /// By place.
+    /// By slot.
     arrived: Vec<Arrived>,
     /// The number of the connection that arrives next.
     next: u32,
@@ -34,11 +34,11 @@ impl Connections {
         Connections { flows, arrived: Vec::new(), next: flows as u32 }
     }
 
-    /// A connection of `flow` arrives, and occupies `place` among the simulation's flows.
-    pub(super) fn arrive(&mut self, place: usize, flow: usize) {
+    /// A connection of `flow` arrives, and occupies `slot` among the simulation's flows.
+    pub(super) fn arrive(&mut self, slot: usize, flow: usize) {
         let arrived = Arrived { flow: flow as u32, number: self.next };
         self.next += 1;
-        match self.arrived.get_mut(place - self.flows) {
+        match self.arrived.get_mut(slot - self.flows) {
             Some(gone) => *gone = arrived,
             None => self.arrived.push(arrived),
         }
@@ -57,7 +57,7 @@ impl Connections {
 
     #[inline]
     fn arrived(&self, id: FlowId) -> Option<Arrived> {
-        id.index().checked_sub(self.flows).map(|place| self.arrived[place])
+        id.index().checked_sub(self.flows).map(|slot| self.arrived[slot])
     }
 }
 

@@ -107,7 +107,7 @@ pub(crate) struct Dequeues {
     pub(super) arrival_marks: ArrivalMarks,
     oscillators: Oscillators,
     /// For each queue, where its AQM's `probe` gives the numbers of [`OSCILLATORS`].
-    places: Vec<[Option<usize>; OSCILLATORS.len()]>,
+    positions: Vec<[Option<usize>; OSCILLATORS.len()]>,
 }
 
 impl Dequeues {
@@ -117,7 +117,7 @@ impl Dequeues {
         connections: ConnectionColumn,
         budget: &Budget,
     ) -> Dequeues {
-        let places = queues
+        let positions = queues
             .map(|queue| {
                 let mut names = Vec::new();
                 queue.probe(&mut |name, _| names.push(name));
@@ -129,7 +129,7 @@ impl Dequeues {
             connections,
             arrival_marks: ArrivalMarks::default(),
             oscillators: Oscillators::within(budget),
-            places,
+            positions,
         }
     }
 
@@ -140,14 +140,15 @@ impl Dequeues {
 
     /// Adds the AQM's state to the event just pushed.
     pub(crate) fn push_state(&mut self, queue: usize, probe: &dyn Fn(Probe<'_>)) {
-        let places = self.places[queue];
+        let positions = self.positions[queue];
         let mut state = [f64::NAN; OSCILLATORS.len()];
-        let mut place = 0;
+        let mut position = 0;
         probe(&mut |_, value| {
-            for (number, _) in state.iter_mut().zip(places).filter(|(_, wanted)| *wanted == Some(place)) {
+            for (number, _) in state.iter_mut().zip(positions).filter(|(_, wanted)| *wanted == Some(position))
+            {
                 *number = value;
             }
-            place += 1;
+            position += 1;
         });
         let [acc, mds_osc, conv_osc] = state;
         self.oscillators.acc.push(acc);
@@ -159,9 +160,9 @@ impl Dequeues {
     pub(crate) fn into_table(self) -> Table {
         let mut table = self.events.into_table();
         self.connections.add_to(&mut table);
-        let any = |place: usize| self.places.iter().any(|places| places[place].is_some());
+        let any = |oscillator: usize| self.positions.iter().any(|positions| positions[oscillator].is_some());
         let columns = self.oscillators.into_table().columns;
-        let wanted = columns.into_iter().enumerate().filter(|(place, _)| any(*place));
+        let wanted = columns.into_iter().enumerate().filter(|(oscillator, _)| any(*oscillator));
         table.columns.extend(wanted.map(|(_, column)| column));
         table
     }

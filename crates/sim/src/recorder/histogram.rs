@@ -134,8 +134,8 @@ impl<const PRECISION: u32> Pages<PRECISION> {
                 return;
             }
         }
-        let place = self.used.binary_search_by_key(&number, |page| page.number);
-        let index = place.unwrap_or_else(|index| {
+        let position = self.used.binary_search_by_key(&number, |page| page.number);
+        let index = position.unwrap_or_else(|index| {
             // With a million flows, unused room counts; a flow with many pages is busy.
             if self.used.len() == self.used.capacity() {
                 self.used.reserve_exact(1 + self.used.len() / 2);
@@ -160,7 +160,7 @@ impl<const PRECISION: u32> Pages<PRECISION> {
     pub(crate) fn percentiles(&self, extent: &Extent) -> Option<Percentiles> {
         let of_page = |page: &Page| {
             let first = page.number as usize * PER_PAGE;
-            page.counts.into_iter().enumerate().map(move |(place, count)| (first + place, count))
+            page.counts.into_iter().enumerate().map(move |(offset, count)| (first + offset, count))
         };
         percentiles::<PRECISION>(&self.used.iter().flat_map(of_page), self.unit, extent)
     }

@@ -198,9 +198,9 @@ impl Recorder {
         &self.flow_info[series].name
     }
 
-    /// A connection of `series` arrives, and occupies `place` among the simulation's flows.
-    pub(crate) fn connected(&mut self, place: usize, series: usize) {
-        self.connections.arrive(place, series);
+    /// A connection of `series` arrives, and occupies `slot` among the simulation's flows.
+    pub(crate) fn connected(&mut self, slot: usize, series: usize) {
+        self.connections.arrive(slot, series);
     }
 
     /// Asks for the memory of a flow's record.

@@ -131,7 +131,7 @@ impl Captures {
     /// Numbers a copy that a medium made. A copy of a copy counts as a copy of the packet that was sent.
     pub(super) fn number_copy(&mut self, copy: &mut Packet) {
         let original = copy.id();
-        if let Some(captured) = place(original).and_then(|n| self.packets.get(n)) {
+        if let Some(captured) = position(original).and_then(|n| self.packets.get(n)) {
             let copy_of = if captured.copy_of == 0 { original } else { captured.copy_of };
             self.add(copy, original & 1 == 1, Captured { copy_of, last_row: None, ..*captured });
         }
@@ -149,7 +149,7 @@ impl Captures {
     fn push(&mut self, now: Time, tap: Tap, packet: &Packet, of: Owner, hidden: Option<Hidden>) {
         let id = packet.id();
         let row = self.rows.t_ns.len();
-        let Some(captured) = place(id).and_then(|n| self.packets.get_mut(n)) else { return };
+        let Some(captured) = position(id).and_then(|n| self.packets.get_mut(n)) else { return };
         let rows = &mut self.rows;
         if !rows.has_room(1) {
             return;
@@ -197,7 +197,7 @@ impl Captures {
 
     /// The packet with this number was lost after its last capture.
     pub(super) fn lost(&mut self, id: u64, cause: LossCause) {
-        let row = place(id).and_then(|n| self.packets.get(n)).and_then(|captured| captured.last_row);
+        let row = position(id).and_then(|n| self.packets.get(n)).and_then(|captured| captured.last_row);
         if let Some(code) = row.and_then(|row| self.rows.drop.get_mut(row)) {
             *code = cause.code();
         }
@@ -211,7 +211,7 @@ impl Captures {
 }
 
 /// The position of the packet with this number among all; none if it is not captured.
-fn place(id: u64) -> Option<usize> {
+fn position(id: u64) -> Option<usize> {
     (id >> 1).checked_sub(1).map(|n| n as usize)
 }
 

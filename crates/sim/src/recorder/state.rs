@@ -56,7 +56,7 @@ struct Subject {
 struct Layout {
     names: Vec<&'static str>,
     /// Where the column of each number starts in a block; none for subjects without state.
-    places: Vec<usize>,
+    offsets: Vec<usize>,
 }
 
 /// The rows of one of the two tables.
@@ -98,8 +98,8 @@ impl StateRows {
         let mut names = Vec::new();
         probe(&mut |name, _| names.push(name));
         // Most subjects are of the same kind as one of the last.
-        let known = self.layouts.iter().rposition(|layout| layout.names == names);
-        let layout = known.unwrap_or_else(|| self.add_layout(names)) as u32;
+        let position = self.layouts.iter().rposition(|layout| layout.names == names);
+        let layout = position.unwrap_or_else(|| self.add_layout(names)) as u32;
         let mut own = [0; MOST_KEYS];
         own[..key.len()].copy_from_slice(key);
         self.subjects.push(Subject { key: own, layout, latest: None });
@@ -108,26 +108,26 @@ impl StateRows {
 
     /// Adds the layout of numbers with these names. Returns its index.
     fn add_layout(&mut self, names: Vec<&'static str>) -> usize {
-        let mut places = Vec::new();
+        let mut offsets = Vec::new();
         for name in &names {
             assert!(*name != "time_s" && !self.keys.contains(name), "{}: {name} is taken", self.table);
-            let column = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            let column = self.names.iter().position(|other| other == name).unwrap_or_else(|| {
                 self.names.push(name);
                 self.names.len() - 1
             });
-            assert!(!places.contains(&(column * BLOCK)), "{}: two numbers are called {name}", self.table);
-            places.push(column * BLOCK);
+            assert!(!offsets.contains(&(column * BLOCK)), "{}: two numbers are called {name}", self.table);
+            offsets.push(column * BLOCK);
         }
         if let Some(block) = self.blocks.last_mut() {
             block.resize(self.names.len() * BLOCK, f64::NAN);
         }
-        self.layouts.push(Layout { names, places });
+        self.layouts.push(Layout { names, offsets });
         self.layouts.len() - 1
     }
 
     /// Whether `subject` has any state.
     pub(crate) fn has(&self, subject: usize) -> bool {
-        !self.layouts[self.subjects[subject].layout as usize].places.is_empty()
+        !self.layouts[self.subjects[subject].layout as usize].offsets.is_empty()
     }
 
     /// Adds a row of `subject`.
@@ -139,9 +139,9 @@ impl StateRows {
         let cells = &mut self.blocks[row / BLOCK][row % BLOCK..];
         let Subject { layout, latest, .. } = &mut self.subjects[subject];
         *latest = Some(row);
-        let mut places = self.layouts[*layout as usize].places.iter();
-        probe(&mut |_, value| cells[*places.next().expect(KEEPS_ITS_NAMES)] = value);
-        assert!(places.next().is_none(), "{KEEPS_ITS_NAMES}");
+        let mut offsets = self.layouts[*layout as usize].offsets.iter();
+        probe(&mut |_, value| cells[*offsets.next().expect(KEEPS_ITS_NAMES)] = value);
+        assert!(offsets.next().is_none(), "{KEEPS_ITS_NAMES}");
         self.times.push(now.as_secs_f64());
         self.rows.push(subject as u32);
     }
@@ -171,12 +171,12 @@ impl StateRows {
         let Some(before) = before.filter(|_| self.rows.len() > rows) else { return };
         let row = rows;
         let Subject { layout, latest, .. } = &mut self.subjects[subject];
-        let places = &self.layouts[*layout as usize].places;
+        let offsets = &self.layouts[*layout as usize].offsets;
         // Bit by bit: NaN equals NaN here.
-        let cell = |row: usize, place: &usize| self.blocks[row / BLOCK][row % BLOCK + place].to_bits();
-        if places.iter().all(|place| cell(row, place) == cell(before, place)) {
-            for place in places {
-                self.blocks[row / BLOCK][row % BLOCK + place] = f64::NAN;
+        let cell = |row: usize, offset: &usize| self.blocks[row / BLOCK][row % BLOCK + offset].to_bits();
+        if offsets.iter().all(|offset| cell(row, offset) == cell(before, offset)) {
+            for offset in offsets {
+                self.blocks[row / BLOCK][row % BLOCK + offset] = f64::NAN;
             }
             *latest = Some(before);
             self.times.pop();
@@ -201,11 +201,11 @@ impl StateRows {
             }
             Column::F64(values)
         };
-        let key = |place: usize| {
-            Column::U32(self.rows.iter().map(|row| self.subjects[*row as usize].key[place]).collect())
+        let key = |index: usize| {
+            Column::U32(self.rows.iter().map(|row| self.subjects[*row as usize].key[index]).collect())
         };
         let numbers = self.names.iter().enumerate().map(|(column, name)| (*name, number(column)));
-        let keys = self.keys.iter().enumerate().map(|(place, name)| (*name, key(place)));
+        let keys = self.keys.iter().enumerate().map(|(index, name)| (*name, key(index)));
         let columns = keys.chain(numbers).collect::<Vec<_>>();
         let times = ("time_s", Column::F64(self.times));
         Some(Table { name: self.table, columns: iter::once(times).chain(columns).collect() })

@@ -34,13 +34,13 @@ impl TcpColumns {
         if !self.has_room(1) {
             return;
         }
-        let known = |value: Option<f64>| value.unwrap_or(f64::NAN);
-        let of = |get: fn(&TcpInfo) -> f64| known(info.map(get));
-        let mbps = |get: fn(&TcpInfo) -> Option<Rate>| known(info.and_then(get).map(Rate::as_mbps));
+        let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        let of = |get: fn(&TcpInfo) -> f64| or_nan(info.map(get));
+        let mbps = |get: fn(&TcpInfo) -> Option<Rate>| or_nan(info.and_then(get).map(Rate::as_mbps));
         self.delivery_rate_mbps.push(mbps(|info| info.delivery_rate));
         self.pacing_rate_mbps.push(mbps(|info| info.pacing_rate));
-        self.ssthresh_bytes.push(known(info.and_then(|info| info.ssthresh).map(Bytes::as_f64)));
-        self.rttvar_ms.push(known(info.and_then(|info| info.rttvar).map(Duration::as_millis_f64)));
+        self.ssthresh_bytes.push(or_nan(info.and_then(|info| info.ssthresh).map(Bytes::as_f64)));
+        self.rttvar_ms.push(or_nan(info.and_then(|info| info.rttvar).map(Duration::as_millis_f64)));
         self.rto_ms.push(of(|info| info.rto.as_millis_f64()));
         self.backoff.push(of(|info| f64::from(info.backoff)));
         self.consecutive_rtos.push(of(|info| f64::from(info.consecutive_rtos)));
@@ -49,7 +49,7 @@ impl TcpColumns {
         self.sacked_bytes.push(of(|info| info.sacked.as_f64()));
         self.lost_bytes.push(of(|info| info.lost.as_f64()));
         self.retrans_out_bytes.push(of(|info| info.retrans_out.as_f64()));
-        self.reordering.push(known(info.and_then(|info| info.reordering).map(f64::from)));
+        self.reordering.push(or_nan(info.and_then(|info| info.reordering).map(f64::from)));
     }
 }
 

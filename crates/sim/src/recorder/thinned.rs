@@ -223,10 +223,10 @@ mod tests {
         spacing: u64,
     ) -> Result<(), TestCaseError> {
         let seconds = |ns: u64| Time::from_nanos(ns).as_secs_f64();
-        let known: Vec<_> =
+        let points: Vec<_> =
             events.iter().map(|(time, value, flag)| (seconds(*time), *value, *flag)).collect();
         prop_assert!(rows.is_sorted_by(|a, b| a.0 <= b.0));
-        prop_assert!(rows.iter().all(|row| known.contains(&(row.0, row.1, row.2))));
+        prop_assert!(rows.iter().all(|row| points.contains(&(row.0, row.1, row.2))));
         // The spans, by the definition: where each starts among the events.
         let mut starts: Vec<usize> = Vec::new();
         for (i, event) in events.iter().enumerate() {
@@ -235,14 +235,15 @@ mod tests {
             }
         }
         let firsts: Vec<_> = rows.iter().filter(|row| !row.3).map(|row| (row.0, row.1, row.2)).collect();
-        prop_assert_eq!(&firsts, &starts.iter().map(|start| known[*start]).collect::<Vec<_>>());
+        prop_assert_eq!(&firsts, &starts.iter().map(|start| points[*start]).collect::<Vec<_>>());
         // From the start of each span to that of the next, the line has the extremes of the events.
         for (n, start) in starts.iter().enumerate() {
             let next = starts.get(n + 1).copied();
             let of_events = &events[*start..next.map_or(events.len(), |next| next + 1)];
-            let until = next.map_or(f64::INFINITY, |next| known[next].0);
-            let inside = rows.iter().filter(|row| row.3 && row.0 >= known[*start].0 && row.0 < until);
-            let line = inside.map(|row| row.1).chain([known[*start].1]).chain(next.map(|next| known[next].1));
+            let until = next.map_or(f64::INFINITY, |next| points[next].0);
+            let inside = rows.iter().filter(|row| row.3 && row.0 >= points[*start].0 && row.0 < until);
+            let line =
+                inside.map(|row| row.1).chain([points[*start].1]).chain(next.map(|next| points[next].1));
             prop_assert_eq!(extremes(line), extremes(of_events.iter().map(|event| event.1)));
         }
         prop_assert!(rows.len() <= 3 * starts.len());

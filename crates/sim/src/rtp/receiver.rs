@@ -24,7 +24,7 @@ pub(crate) struct RtpReceiver {
     endpoint: Endpoint,
     receipts: Receipts,
     /// What the next report says.
-    known: Report,
+    report: Report,
     /// Data units that no report covers.
     unreported: u32,
     /// When a report is due at the latest.
@@ -34,11 +34,11 @@ pub(crate) struct RtpReceiver {
 
 impl RtpReceiver {
     pub(crate) const fn new(endpoint: Endpoint) -> RtpReceiver {
-        let known = Report { highest: 0, arrived: 0, arrival: Time::ZERO, sent: Time::ZERO, ce: 0 };
+        let report = Report { highest: 0, arrived: 0, arrival: Time::ZERO, sent: Time::ZERO, ce: 0 };
         RtpReceiver {
             endpoint,
             receipts: Receipts::new(),
-            known,
+            report,
             unreported: 0,
             due: Time::NEVER,
             report_now: false,
@@ -47,17 +47,17 @@ impl RtpReceiver {
 
     /// A data unit arrived for the first time.
     fn note(&mut self, number: u64, ecn: Ecn, now: Time) {
-        let known = &mut self.known;
-        if number > known.highest {
-            let moved = number - known.highest;
-            known.arrived = if moved < COVERED { known.arrived << moved | 1 } else { 1 };
-            known.highest = number;
-            known.arrival = now;
-        } else if known.highest - number < COVERED {
-            known.arrived |= 1 << (known.highest - number);
+        let report = &mut self.report;
+        if number > report.highest {
+            let moved = number - report.highest;
+            report.arrived = if moved < COVERED { report.arrived << moved | 1 } else { 1 };
+            report.highest = number;
+            report.arrival = now;
+        } else if report.highest - number < COVERED {
+            report.arrived |= 1 << (report.highest - number);
         }
         if ecn == Ecn::Ce {
-            known.ce = known.ce.wrapping_add(1);
+            report.ce = report.ce.wrapping_add(1);
         }
     }
 }
@@ -83,10 +83,10 @@ impl ReceiverHalf for RtpReceiver {
         self.report_now = false;
         self.unreported = 0;
         self.due = Time::NEVER;
-        self.known.sent = now;
+        self.report.sent = now;
         let mut packet = Packet::new(self.endpoint.flow, REPORT, REPORT - REPORT_HEADERS);
         packet.dscp = self.endpoint.dscp;
-        self.known.write(&mut packet);
+        self.report.write(&mut packet);
         Some(packet)
     }
 

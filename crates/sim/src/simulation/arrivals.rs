@@ -14,19 +14,19 @@ impl Simulation {
         let size = arrivals.arrive(self.now);
         self.timers.set(timer, arrivals.next_timer());
         let Some(size) = size else { return self.recorder.rejected(group) };
-        let place = match arrivals.take_place() {
-            Some(place) => place,
-            None => self.add_place(group),
+        let slot = match arrivals.take_slot() {
+            Some(slot) => slot,
+            None => self.add_slot(group),
         };
-        self.recorder.connected(place, group);
+        self.recorder.connected(slot, group);
         let Some(arrivals) = self.flows[group].ends.arrivals_mut() else { return };
-        self.flows[place].ends = arrivals.connection(place, size);
-        self.start_flow(place);
+        self.flows[slot].ends = arrivals.connection(slot, size);
+        self.start_flow(slot);
     }
 
     /// One more flow, which takes the way of `group`.
-    fn add_place(&mut self, group: usize) -> usize {
-        let place = self.flows.len();
+    fn add_slot(&mut self, group: usize) -> usize {
+        let slot = self.flows.len();
         let ways = [&mut self.from_link, &mut self.from_line, &mut self.from_element];
         for onward in ways.into_iter().flatten() {
             onward.extend_like(group);
@@ -34,11 +34,11 @@ impl Simulation {
         let Flow { data, acks, series, .. } = self.flows[group];
         self.flows.push(Flow::new(Ends::Nobody, data, acks, series));
         if let Some(arrivals) = self.flows[group].ends.arrivals_mut() {
-            arrivals.add_place(place);
+            arrivals.add_slot(slot);
         }
-        self.timed.extend([Timer::Sender(place as u32), Timer::Receiver(place as u32)]);
+        self.timed.extend([Timer::Sender(slot as u32), Timer::Receiver(slot as u32)]);
         self.timers.grow(self.timed.len());
-        place
+        slot
     }
 
     /// A packet of `flow` reached an end that counts it.
@@ -74,18 +74,18 @@ impl Simulation {
         }
     }
 
-    fn end_if_done(&mut self, place: usize) {
-        let flow = &mut self.flows[place];
+    fn end_if_done(&mut self, slot: usize) {
+        let flow = &mut self.flows[slot];
         if !flow.ends.is_done() {
             return;
         }
         let group = flow.series as usize;
         let Flow { data, acks, series, .. } = *flow;
         let ended = std::mem::replace(flow, Flow::new(Ends::Nobody, data, acks, series)).ends;
-        self.timers.set(self.sender_timer(place), Time::NEVER);
-        self.timers.set(self.receiver_timer(place), Time::NEVER);
+        self.timers.set(self.sender_timer(slot), Time::NEVER);
+        self.timers.set(self.receiver_timer(slot), Time::NEVER);
         if let Some(arrivals) = self.flows[group].ends.arrivals_mut() {
-            arrivals.vacate(place, &ended);
+            arrivals.vacate(slot, &ended);
         }
     }
 }

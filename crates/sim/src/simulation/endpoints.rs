@@ -322,9 +322,9 @@ impl Simulation {
 pub(super) fn reading(flows: &[Flow], index: usize) -> Reading {
     let ends = &flows[index].ends;
     let Some(arrivals) = ends.arrivals() else { return ends.reading() };
-    let (mut counters, places): (Counters, &[usize]) = arrivals.counted();
-    for place in places {
-        counters += flows[*place].ends.reading().counters;
+    let (mut counters, slots): (Counters, &[usize]) = arrivals.counted();
+    for slot in slots {
+        counters += flows[*slot].ends.reading().counters;
     }
     Reading { counters, info: None }
 }

@@ -92,8 +92,8 @@ impl Layout {
 
     /// All flows are laid out: where all go the same way from a place, that needs no table.
     pub(super) fn simplify(&mut self) {
-        for places in [&mut self.from_link, &mut self.lines.onward, &mut self.from_element] {
-            places.iter_mut().for_each(Onward::simplify);
+        for ways in [&mut self.from_link, &mut self.lines.onward, &mut self.from_element] {
+            ways.iter_mut().for_each(Onward::simplify);
         }
     }
 
