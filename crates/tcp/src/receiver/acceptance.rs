@@ -93,13 +93,13 @@ impl Receiver {
         if segment.end >= self.timestamps.last_ack_sent() {
             self.timestamps.on_segment(segment.seq, segment.ts_val);
         }
-        let known = SackBlock { start: segment.seq, end: segment.end.min(self.rcv_nxt) };
+        let block = SackBlock { start: segment.seq, end: segment.end.min(self.rcv_nxt) };
         let mut report = SegmentReport::default();
-        if known.start < known.end {
-            report.duplicate = known.end - known.start;
-            self.sack.on_duplicate(known);
+        if block.start < block.end {
+            report.duplicate = block.end - block.start;
+            self.sack.on_duplicate(block);
         }
-        if known.start < known.end || (!old && segment.seq == self.window.edge()) {
+        if block.start < block.end || (!old && segment.seq == self.window.edge()) {
             self.delayed_ack.on_unacceptable(&connection(&self.segment_size, &self.window, &self.handshake));
         }
         self.acknowledge();
@@ -113,15 +113,15 @@ impl Receiver {
         let arrival = self.accept(&data);
         let arrival = self.buffer_in_order(arrival, &data, now);
         self.note_fin(segment);
-        let found = self.reassembly.insert(self.rcv_nxt, segment.end);
+        let insertion = self.reassembly.insert(self.rcv_nxt, segment.end);
         let below = self.rcv_nxt - segment.seq;
         if below > Bytes::ZERO {
             self.sack.on_duplicate(SackBlock { start: segment.seq, end: self.rcv_nxt });
-        } else if let Some(duplicate) = found.first_duplicate {
+        } else if let Some(duplicate) = insertion.first_duplicate {
             self.sack.on_duplicate(duplicate);
         }
         self.reassembly.deliver_first();
-        let delivered = self.deliver_with_fin(found.block.end);
+        let delivered = self.deliver_with_fin(insertion.block.end);
         if let Some(buffer) = &mut self.buffer {
             buffer.on_gap_filled(self.rcv_nxt - segment.end, self.reassembly.is_empty());
         }
@@ -134,7 +134,7 @@ impl Receiver {
         if !self.close_if_at_end(now) {
             self.read_from(segment.end, now);
         }
-        SegmentReport { delivered, duplicate: below + found.duplicate, out_of_order: false }
+        SegmentReport { delivered, duplicate: below + insertion.duplicate, out_of_order: false }
     }
 
     /// Data before the segment are missing.
@@ -147,28 +147,28 @@ impl Receiver {
             return SegmentReport { out_of_order: true, ..SegmentReport::default() };
         }
         self.note_fin(segment);
-        let found = self.reassembly.insert(segment.seq, segment.end);
-        let arrival = self.buffer_above_gap(arrival, segment, &found, now);
-        let leave = self.on_block(arrival, &found, segment, now);
+        let insertion = self.reassembly.insert(segment.seq, segment.end);
+        let arrival = self.buffer_above_gap(arrival, segment, &insertion, now);
+        let leave = self.on_block(arrival, &insertion, segment, now);
         self.acknowledge_if(leave);
-        SegmentReport { delivered: Bytes::ZERO, duplicate: found.duplicate, out_of_order: true }
+        SegmentReport { delivered: Bytes::ZERO, duplicate: insertion.duplicate, out_of_order: true }
     }
 
     /// The segment is now part of a block above a gap: decides when it is reported.
     pub(super) fn on_block(
         &mut self,
         arrival: Arrival,
-        found: &Insertion,
+        insertion: &Insertion,
         segment: &Segment,
         now: Time,
     ) -> Leave {
-        let displaces = found.first_duplicate.is_some() || self.sack.displaces_with(found.block);
+        let displaces = insertion.first_duplicate.is_some() || self.sack.displaces_with(insertion.block);
         let released = self.delayed_ack.held() > 0 && displaces;
         if released {
             self.acknowledge(); // else a block that was held back might never be reported
         }
-        self.sack.on_block(found.block);
-        if found.first_duplicate.is_none() && self.sack.is_enabled() {
+        self.sack.on_block(insertion.block);
+        if insertion.first_duplicate.is_none() && self.sack.is_enabled() {
             if released && !arrival.news.is_urgent() {
                 // The ACK that has left took the request of this segment's with it.
                 self.delayed_ack.on_arrival(arrival);
@@ -178,8 +178,8 @@ impl Receiver {
             return self.delayed_ack.on_out_of_order(arrival, self.rcv_nxt, &connection, now);
         }
         self.stats.duplicates +=
-            if found.duplicate == segment.len() { u64::from(segment.packets) } else { 0 };
-        if let Some(duplicate) = found.first_duplicate {
+            if insertion.duplicate == segment.len() { u64::from(segment.packets) } else { 0 };
+        if let Some(duplicate) = insertion.first_duplicate {
             self.sack.on_duplicate(duplicate);
         }
         self.delayed_ack.on_arrival(arrival);

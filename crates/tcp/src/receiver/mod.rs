@@ -347,13 +347,13 @@ impl Receiver {
         &mut self,
         arrival: Arrival,
         segment: &Segment,
-        found: &Insertion,
+        insertion: &Insertion,
         now: Time,
     ) -> Arrival {
         let (measured, extent) = (self.segment_size.on_segment(segment), self.extent());
         let Some(buffer) = &mut self.buffer else { return arrival };
         buffer.on_echo(segment, &self.segment_size, now);
-        if found.duplicate == segment.len() {
+        if insertion.duplicate == segment.len() {
             return arrival;
         }
         let offered = self.window.size();

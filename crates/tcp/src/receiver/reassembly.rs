@@ -97,10 +97,10 @@ mod tests {
                     SackBlock { start: Seq::new(i as u64), end: Seq::new(stop as u64) }
                 });
                 map[start..end].fill(true);
-                let found = reassembly.insert(Seq::new(start as u64), Seq::new(end as u64));
+                let insertion = reassembly.insert(Seq::new(start as u64), Seq::new(end as u64));
                 let low = (0..start).rev().take_while(|i| map[*i]).last().unwrap_or(start);
                 let high = (end..256).find(|i| !map[*i]).expect("the map's end is free");
-                prop_assert_eq!(found, Insertion {
+                prop_assert_eq!(insertion, Insertion {
                     block: SackBlock { start: Seq::new(low as u64), end: Seq::new(high as u64) },
                     duplicate: Bytes::new(duplicate as u64),
                     first_duplicate,

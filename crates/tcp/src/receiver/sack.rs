@@ -46,13 +46,13 @@ impl Sack {
     /// With `block` at the head, one of the blocks reported before is no longer among the first two (Linux
     /// `tcp_sack_new_ofo_skb`).
     pub(super) fn displaces_with(&self, block: SackBlock) -> bool {
-        let grown = self.recent.iter().position(|known| is_within(*known, block));
+        let grown = self.recent.iter().position(|reported| is_within(*reported, block));
         grown.unwrap_or(self.recent.len()) >= EXPECTED_BLOCKS
     }
 
     /// A segment made or enlarged `block`.
     pub(super) fn on_block(&mut self, block: SackBlock) {
-        self.recent.retain(|known| !is_within(*known, block));
+        self.recent.retain(|reported| !is_within(*reported, block));
         self.recent.truncate(MOST_BLOCKS - 1);
         if self.is_enabled() {
             self.recent.insert(0, block);
@@ -68,7 +68,7 @@ impl Sack {
 
     /// Everything below `rcv_nxt` was delivered.
     pub(super) fn on_delivered(&mut self, rcv_nxt: Seq) {
-        self.recent.retain(|known| known.start > rcv_nxt);
+        self.recent.retain(|reported| reported.start > rcv_nxt);
     }
 
     /// True if the next ACK reports a duplicate.
@@ -114,8 +114,8 @@ impl Sack {
     }
 }
 
-fn is_within(known: SackBlock, block: SackBlock) -> bool {
-    known.start >= block.start && known.end <= block.end
+fn is_within(inner: SackBlock, outer: SackBlock) -> bool {
+    inner.start >= outer.start && inner.end <= outer.end
 }
 
 #[cfg(test)]

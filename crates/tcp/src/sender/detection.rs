@@ -39,9 +39,9 @@ impl Sender {
     pub(super) fn detect_losses(&mut self, ack: &mut Ack) {
         match self.detector {
             Detector::Rack => {
-                let found = self.detect_by_rack(ack);
-                self.found_lost(found.lost.bytes, LossFinder::Ack, ack.now);
-                if found.timer.is_some() {
+                let detection = self.detect_by_rack(ack);
+                self.found_lost(detection.lost.bytes, LossFinder::Ack, ack.now);
+                if detection.timer.is_some() {
                     ack.restart_timer = false;
                 }
             }
@@ -60,11 +60,11 @@ impl Sender {
             dupthresh: if self.has_made_a_hole() { u32::MAX } else { self.reordering.dupthresh() },
             reordering_seen: self.reordering.seen(),
         };
-        let found = self.rack.detect_losses(&mut self.board, &context);
-        if let Some(due) = found.timer {
+        let detection = self.rack.detect_losses(&mut self.board, &context);
+        if let Some(due) = detection.timer {
             self.timer.arm(TimerKind::Reordering, due);
         }
-        found
+        detection
     }
 
     /// RFC 6675 section 5: by the segments SACKed above, or by the third duplicate ACK.

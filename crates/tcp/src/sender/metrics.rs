@@ -25,13 +25,13 @@ impl Ending {
         let half = mss * (self.cwnd / mss / 2);
         if self.ssthresh == Bytes::MAX {
             // The first slow start never ended: the threshold is at least what was reached safely.
-            return remembered.map(|known| known.max(half));
+            return remembered.map(|threshold| threshold.max(half));
         }
         if self.cwnd >= self.ssthresh && self.state == CaState::Open {
             return Some(half.max(self.ssthresh));
         }
         // In the middle of a repair or of a new slow start, ssthresh proves only that the path carried this much.
-        remembered.map(|known| known.max(self.ssthresh))
+        remembered.map(|threshold| threshold.max(self.ssthresh))
     }
 }
 

@@ -289,8 +289,8 @@ mod tests {
         let mut now = Time::ZERO + Duration::SECOND;
         for (late, waits) in [(0, None), (0, None), (0, Some(2)), (0, Some(4)), (2, Some(2)), (9, Some(2))] {
             now = pacer.release(now).unwrap_or(now) + interval * late;
-            for place in [Some(4), None, None, None] {
-                pacer.sent(MSS, now, place);
+            for burst in [Some(4), None, None, None] {
+                pacer.sent(MSS, now, burst);
             }
             assert_eq!(pacer.release(now), waits.map(|waits| now + interval * waits));
         }

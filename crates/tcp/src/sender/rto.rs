@@ -222,10 +222,10 @@ impl Sender {
         self.timer = Timer { kind: TimerKind::Reordering, ..Timer::idle() };
         self.newly_lost = Bytes::ZERO;
         let mut ack = Ack::of_timer(now, self.board.una());
-        let found = self.detect_by_rack(&ack);
-        self.found_lost(found.lost.bytes, LossFinder::ReorderingTimer, now);
+        let detection = self.detect_by_rack(&ack);
+        self.found_lost(detection.lost.bytes, LossFinder::ReorderingTimer, now);
         self.only_new = false;
-        if !found.lost.is_zero() && self.state != CaState::Recovery {
+        if !detection.lost.is_zero() && self.state != CaState::Recovery {
             self.enter_recovery(&mut ack);
             if self.needs.own_window {
                 self.cwnd = self.cc.cwnd();
@@ -236,7 +236,7 @@ impl Sender {
             }
         }
         self.update_own_rate();
-        if found.timer.is_none() {
+        if detection.timer.is_none() {
             let due = self.timeout_of_head(now);
             self.timer.arm(TimerKind::Retransmission, if self.board.is_empty() { Time::NEVER } else { due });
         }

@@ -31,9 +31,9 @@ impl NonceSum {
 
     pub(super) fn on_segment(&mut self, segment: &Segment) -> News {
         if segment.ecn == Ecn::Ect1 && segment.seq >= self.acked {
-            let place = self.odd.partition_point(|start| *start < segment.seq);
-            if self.odd.get(place) != Some(&segment.seq) {
-                self.odd.insert(place, segment.seq);
+            let position = self.odd.partition_point(|start| *start < segment.seq);
+            if self.odd.get(position) != Some(&segment.seq) {
+                self.odd.insert(position, segment.seq);
             }
         }
         self.latch.on_segment(segment.ecn, segment.flags)

@@ -74,8 +74,8 @@ impl Nonces {
         if packet.ecn == Ecn::Ect0 && random.chance(Probability::clamped(0.5)) {
             packet.ecn = Ecn::Ect1;
             // A segment that was left out leaves after those above it.
-            let place = self.odd.partition_point(|start| *start < packet.seq);
-            self.odd.insert(place, packet.seq);
+            let position = self.odd.partition_point(|start| *start < packet.seq);
+            self.odd.insert(position, packet.seq);
         }
     }
 
@@ -95,9 +95,9 @@ impl Nonces {
         if !progress.advanced {
             return ece;
         }
-        let known = self.odd.partition_point(|start| *start < packet.ack);
-        let expected = self.sum ^ (known % 2 == 1);
-        self.odd.drain(..known);
+        let acked = self.odd.partition_point(|start| *start < packet.ack);
+        let expected = self.sum ^ (acked % 2 == 1);
+        self.odd.drain(..acked);
         self.sum = packet.flags.contains(TcpFlags::AE);
         if !ece && self.is_checked(packet.ack, progress) && self.sum != expected {
             self.wrong = true;

@@ -28,7 +28,7 @@ pub(super) struct Quic {
     /// ECT(1) is a mark.
     hears_sce: bool,
     /// The counts of the latest ACK.
-    known: EcnCounts,
+    latest: EcnCounts,
     /// Packets that were acknowledged.
     delivered: u64,
     /// Packets that were sent Not-ECT.
@@ -46,7 +46,7 @@ impl Quic {
             mss,
             data,
             hears_sce,
-            known: EcnCounts::default(),
+            latest: EcnCounts::default(),
             delivered: 0,
             bare: 0,
             counted: 0,
@@ -82,7 +82,7 @@ impl Quic {
             return (false, false);
         };
         let Some(news) = self.news(counts) else { return (false, false) };
-        self.known = counts;
+        self.latest = counts;
         self.counted += u64::from(news.ect0) + u64::from(news.ect1) + u64::from(news.ce);
         self.failed = !self.is_valid();
         if self.failed {
@@ -100,7 +100,7 @@ impl Quic {
     /// other ones have grown, the path has overwritten them.
     fn news(&mut self, counts: EcnCounts) -> Option<EcnCounts> {
         let [ect0, ect1, ce] = {
-            let (new, old) = (counts.fields(), self.known.fields());
+            let (new, old) = (counts.fields(), self.latest.fields());
             [0, 1, 2].map(|n| new[n].wrapping_sub(old[n]))
         };
         let steps = [ect0, ect1, ce].map(|step| step.cast_signed().cmp(&0));
@@ -113,9 +113,9 @@ impl Quic {
 
     fn is_valid(&self) -> bool {
         let foreign = match self.data {
-            Ecn::Ect1 => self.known.ect0,
+            Ecn::Ect1 => self.latest.ect0,
             _ if self.hears_sce => 0,
-            _ => self.known.ect1,
+            _ => self.latest.ect1,
         };
         foreign == 0 && self.counted + self.bare >= self.delivered
     }

@@ -31,7 +31,7 @@ fn five() -> (Rack, Scoreboard) {
     (Rack::default(), board)
 }
 
-fn found(lost: u64, timer: Option<Time>) -> Detection {
+fn detection(lost: u64, timer: Option<Time>) -> Detection {
     Detection { lost: Amount { segments: lost, bytes: MSS * lost }, timer }
 }
 
@@ -41,10 +41,10 @@ fn third_sack() {
     let (mut rack, mut board) = five();
     for n in [2, 3] {
         sack(&mut rack, &mut board, n, n, ms(40));
-        assert_eq!(rack.detect_losses(&mut board, &at(ms(40))), found(0, Some(ms(52))), "SACK of {n}");
+        assert_eq!(rack.detect_losses(&mut board, &at(ms(40))), detection(0, Some(ms(52))), "SACK of {n}");
     }
     sack(&mut rack, &mut board, 4, 4, ms(40));
-    assert_eq!(rack.detect_losses(&mut board, &at(ms(40))), found(1, None));
+    assert_eq!(rack.detect_losses(&mut board, &at(ms(40))), detection(1, None));
     assert_eq!(board.next_lost(), Some(id(1)));
     assert_eq!(board.lost().segments, 1, "5 was sent after 4");
 }
@@ -57,7 +57,7 @@ fn reordering_timer() {
     assert_eq!(rack.detect_losses(&mut board, &at(ms(40))).timer, Some(ms(52)));
     let early = ms(50).since(Time::from_nanos(1));
     assert_eq!(rack.detect_losses(&mut board, &at(Time::ZERO + early)).lost, Amount::ZERO);
-    assert_eq!(rack.detect_losses(&mut board, &at(ms(50))), found(1, None));
+    assert_eq!(rack.detect_losses(&mut board, &at(ms(50))), detection(1, None));
 }
 
 /// Linux's `tcp_rack_mark_lost` adds 2 ms (`TCP_TIMEOUT_MIN_US`) to what is left, however much that is: 9 ms left after an
@@ -67,7 +67,7 @@ fn timer_of_what_is_left_and_two_milliseconds() {
     for now in [ms(41), ms(49)] {
         let (mut rack, mut board) = five();
         sack(&mut rack, &mut board, 2, 2, ms(40));
-        assert_eq!(rack.detect_losses(&mut board, &at(now)), found(0, Some(ms(52))));
+        assert_eq!(rack.detect_losses(&mut board, &at(now)), detection(0, Some(ms(52))));
     }
 }
 
@@ -76,7 +76,7 @@ fn timer_of_what_is_left_and_two_milliseconds() {
 fn ties() {
     let (mut rack, mut board) = five();
     sack(&mut rack, &mut board, 3, 3, ms(40));
-    assert_eq!(rack.detect_losses(&mut board, &recovering(ms(40))), found(2, None));
+    assert_eq!(rack.detect_losses(&mut board, &recovering(ms(40))), detection(2, None));
     assert!(board.get(id(2)).is_some_and(QueuedSegment::is_lost));
     assert!(!board.get(id(4)).is_some_and(QueuedSegment::is_lost));
 }
@@ -86,12 +86,12 @@ fn ties() {
 fn lost_retransmission() {
     let (mut rack, mut board) = five();
     sack(&mut rack, &mut board, 2, 5, ms(40));
-    assert_eq!(rack.detect_losses(&mut board, &at(ms(40))), found(1, None));
+    assert_eq!(rack.detect_losses(&mut board, &at(ms(40))), detection(1, None));
     board.on_retransmitted(id(1), ms(40), Snapshot::default());
     send(&mut board, 1, ms(41));
-    assert_eq!(rack.detect_losses(&mut board, &recovering(ms(79))), found(0, None));
+    assert_eq!(rack.detect_losses(&mut board, &recovering(ms(79))), detection(0, None));
     sack(&mut rack, &mut board, 6, 6, ms(81));
-    assert_eq!(rack.detect_losses(&mut board, &recovering(ms(81))), found(1, None));
+    assert_eq!(rack.detect_losses(&mut board, &recovering(ms(81))), detection(1, None));
     assert_eq!(board.next_lost(), Some(id(1)));
     assert_eq!(board.retransmitted(), Amount::ZERO);
 }
@@ -114,7 +114,11 @@ fn ack_of_the_original() {
     board.on_retransmitted(id(1), ms(40), Snapshot::default());
     rack.on_ack_begin(ms(80), RTT, Some(ms(40)));
     board.on_ack(seq(2), |_, segment| rack.on_acked(segment));
-    assert_eq!(rack.detect_losses(&mut board, &recovering(ms(80))), found(4, None), "of the retransmission");
+    assert_eq!(
+        rack.detect_losses(&mut board, &recovering(ms(80))),
+        detection(4, None),
+        "of the retransmission"
+    );
 }
 
 /// Among the segments that one ACK acknowledges, the round trip of the highest one counts, as Linux goes through them
@@ -161,8 +165,8 @@ fn reordering_seen() {
     assert_eq!(rack.reo_wnd(&board, &recovering(ms(40))), Duration::ZERO);
     assert_eq!(rack.reo_wnd(&board, &seen(recovering(ms(40)))), RTT / 4);
     sack(&mut rack, &mut board, 2, 4, ms(40));
-    assert_eq!(rack.detect_losses(&mut board, &seen(at(ms(40)))), found(0, Some(ms(52))));
-    assert_eq!(rack.detect_losses(&mut board, &at(ms(40))), found(1, None));
+    assert_eq!(rack.detect_losses(&mut board, &seen(at(ms(40)))), detection(0, Some(ms(52))));
+    assert_eq!(rack.detect_losses(&mut board, &at(ms(40))), detection(1, None));
 }
 
 /// RFC 8985 section 6.2 step 4: a D-SACK adds a quarter of `min_rtt`, once per round trip and up to srtt; sixteen

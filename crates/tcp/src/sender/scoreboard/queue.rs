@@ -54,12 +54,12 @@ impl Queue {
         self.ring.front()
     }
 
-    /// Asks for the memory that an ACK of up to three segments touches: these, the one behind them, and the places of
+    /// Asks for the memory that an ACK of up to three segments touches: these, the one behind them, and the slots of
     /// those that are sent then.
     #[inline]
     pub(super) fn prefetch(&self) {
-        for place in 0..4 {
-            if let Some(segment) = self.ring.get(place) {
+        for index in 0..4 {
+            if let Some(segment) = self.ring.get(index) {
                 prefetch(segment);
             }
         }

@@ -49,7 +49,7 @@ impl Ranges {
     /// Adds `added`; `new` receives, in ascending order, the parts of it that were not in the set.
     pub(super) fn insert(&mut self, added: Range<u64>, mut new: impl FnMut(Range<u64>)) {
         let Range { mut start, end } = added;
-        let mut known = start;
+        let mut covered = start;
         if let Some((&first, &last)) = self.0.range(..=start).next_back()
             && last >= start
         {
@@ -57,20 +57,20 @@ impl Ranges {
                 return;
             }
             start = first;
-            known = last;
+            covered = last;
         }
         while let Some((&first, &last)) = self.0.range((Excluded(start), Included(end))).next() {
-            if known < first {
-                new(known..first);
+            if covered < first {
+                new(covered..first);
             }
-            known = last;
+            covered = last;
             self.0.remove(&first);
         }
-        if known < end {
-            new(known..end);
-            known = end;
+        if covered < end {
+            new(covered..end);
+            covered = end;
         }
-        self.0.insert(start, known);
+        self.0.insert(start, covered);
     }
 
     /// Takes `id` out.

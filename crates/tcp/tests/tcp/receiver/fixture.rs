@@ -72,7 +72,7 @@ pub(super) struct Bench {
     pub(super) acks: Vec<Reply>,
     pub(super) shift: u32,
     /// Where the options of ACKs were in memory.
-    pub(super) places: BTreeSet<usize>,
+    pub(super) addresses: BTreeSet<usize>,
     #[expect(clippy::vec_box, reason = "allocations")]
     pub(super) others: Vec<Box<Extras>>,
 }
@@ -95,7 +95,7 @@ impl Bench {
             receiver,
             now: Time::from_nanos(1),
             acks: Vec::new(),
-            places: BTreeSet::new(),
+            addresses: BTreeSet::new(),
             others: Vec::new(),
             shift: WindowScale::new(&endpoint(ecn, mds, headers), params).shift,
         };
@@ -204,7 +204,7 @@ impl Bench {
     /// The ACK has arrived. What its options held must not appear in another ACK; and if the receiver did not keep them,
     /// another allocation would take their place.
     fn give_back(&mut self, extras: Box<Extras>) {
-        self.places.insert(std::ptr::from_ref(&*extras).addr());
+        self.addresses.insert(std::ptr::from_ref(&*extras).addr());
         self.receiver.take_back(extras);
         self.others.push(Box::default());
     }

@@ -146,7 +146,7 @@ fn round_trip() {
             now: Time::ZERO,
             acks: Vec::new(),
             shift: 14,
-            places: BTreeSet::new(),
+            addresses: BTreeSet::new(),
             others: Vec::new(),
         };
         for _ in 0..syns {

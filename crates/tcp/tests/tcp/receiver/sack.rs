@@ -187,7 +187,7 @@ fn options_are_used_again() {
         bench.bytes(1000 * n + 500, 1000 * n + 1000);
     }
     assert_eq!(bench.take().iter().filter(|ack| !ack.blocks.is_empty()).count(), 50);
-    assert_eq!(bench.places.len(), 1);
+    assert_eq!(bench.addresses.len(), 1);
 }
 
 /// Reports and counters of a scene with a duplicate, a gap, and a segment beyond the window.

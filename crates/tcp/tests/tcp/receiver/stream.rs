@@ -21,13 +21,13 @@ impl Book {
     /// What the segment must report: delivered, duplicate.
     fn on_segment(&mut self, start: u64, end: u64) -> (u64, u64) {
         let clipped = end.min(self.edge).max(start);
-        let known = (start..clipped).filter(|byte| self.arrived[*byte as usize]).count() as u64;
+        let duplicate = (start..clipped).filter(|byte| self.arrived[*byte as usize]).count() as u64;
         self.arrived[start as usize..clipped as usize].fill(true);
         let before = self.rcv_nxt;
         while self.arrived.get(self.rcv_nxt as usize) == Some(&true) {
             self.rcv_nxt += 1;
         }
-        (self.rcv_nxt - before, known)
+        (self.rcv_nxt - before, duplicate)
     }
 
     fn on_acks(&mut self, acks: &[Reply]) {

@@ -127,13 +127,13 @@ fn losses_are_reported_with_their_departures() {
     }
     assert_eq!(acks(&log).last().map(|ack| ack.lost), Some(MSS * 3), "the sum of all reports");
     assert_eq!(acks(&log).map(|ack| ack.newly_lost).sum::<Bytes>(), MSS * 3);
-    let place = |what: fn(&Heard) -> bool| log.iter().position(what).expect("it was heard");
-    let report = place(|heard| matches!(heard, Heard::Lost(_)));
+    let position = |what: fn(&Heard) -> bool| log.iter().position(what).expect("it was heard");
+    let report = position(|heard| matches!(heard, Heard::Lost(_)));
     assert!(matches!(log[report + 1], Heard::Congestion(Trigger::Loss)), "{:?}", log[report + 1]);
     assert!(matches!(&log[report + 2], Heard::Ack(ack) if ack.newly_lost == MSS));
     let congestions = log.iter().filter(|heard| matches!(heard, Heard::Congestion(_))).count();
     assert_eq!(congestions, 1, "one episode");
-    let recovered = place(|heard| matches!(heard, Heard::Recovered));
+    let recovered = position(|heard| matches!(heard, Heard::Recovered));
     assert!(recovered > log.iter().rposition(|heard| matches!(heard, Heard::Lost(_))).expect("a loss"));
 }
 

@@ -59,8 +59,8 @@ impl PlainReceiver {
         if (start..=end).contains(&self.nxt) {
             self.ts_recent = self.ts_recent.max(packet.ts_val);
         }
-        let known = end <= self.nxt || self.islands.iter().any(|&(a, b)| a <= start && end <= b);
-        if known {
+        let duplicate = end <= self.nxt || self.islands.iter().any(|&(a, b)| a <= start && end <= b);
+        if duplicate {
             let mut blocks = vec![(start, end)];
             blocks.extend(self.islands.iter().take(2).copied());
             return Some(self.ack(now, &blocks));
