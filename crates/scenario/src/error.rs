@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::parse::fault::{Fault, Place};
+use crate::parse::fault::{Fault, Origin};
 use crate::reading::{Places, Reading};
 
 /// What is wrong with a scenario, and where. `Display` is the whole message.
@@ -42,17 +42,17 @@ impl ScenarioError {
             Places::Arguments => {
                 problem.rename_keys(location.key.is_empty() || !location.key.contains('.'), argument);
                 location.key = renamed(&location.key);
-                if let Place::File { .. } = location.place {
-                    location.place = Place::Nowhere;
+                if let Origin::File { .. } = location.origin {
+                    location.origin = Origin::Nowhere;
                 }
             }
         }
         let boxed = |text: String| (!text.is_empty()).then(|| text.into_boxed_str());
         ScenarioError {
             file: reading.file.map(Into::into),
-            line: location.place.line(),
-            column: location.place.column(text),
-            setting: location.place.setting().map(Into::into),
+            line: location.origin.line(),
+            column: location.origin.column(text),
+            setting: location.origin.setting().map(Into::into),
             key: boxed(location.key),
             value: location.value.map(Into::into),
             problem: problem.to_string().into(),

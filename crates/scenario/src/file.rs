@@ -115,7 +115,7 @@ pub(crate) struct ReverseTable {
 #[expect(dead_code, reason = "its schema is all that is needed of it")]
 pub(crate) struct LinkTable {
     #[serde(flatten)]
-    place: LinkPlace,
+    ends: LinkPlace,
     /// The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
     rate: LinkRate,
     #[serde(flatten)]

@@ -246,15 +246,15 @@ impl FlowGroup {
 impl Scenario {
     /// The algorithms whose code is not compiled into the program, each once: "controller my-aimd".
     pub fn foreign(&self) -> Vec<String> {
-        let mut found = Vec::new();
+        let mut names = Vec::new();
         let controllers = self.flows.iter().filter_map(|group| group.transport.controller());
         for controller in controllers.filter(|controller| controller.is_foreign()) {
             let name = format!("controller {}", controller.name());
-            if !found.contains(&name) {
-                found.push(name);
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
-        found
+        names
     }
 
     /// All flows in order, each with its group. A flow's index here is its index in a network.

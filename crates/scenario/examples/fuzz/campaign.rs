@@ -39,14 +39,14 @@ impl Bounds {
         let mut bounds = Bounds { seconds: u64::MAX, cases: u64::MAX, first_seed: 1, events: 300_000 };
         let mut arguments = arguments.iter();
         while let Some(name) = arguments.next() {
-            let place = match name.as_str() {
+            let bound = match name.as_str() {
                 "--seconds" => &mut bounds.seconds,
                 "--cases" => &mut bounds.cases,
                 "--seed" => &mut bounds.first_seed,
                 "--events" => &mut bounds.events,
                 _ => return None,
             };
-            *place = arguments.next()?.parse().ok()?;
+            *bound = arguments.next()?.parse().ok()?;
         }
         if (bounds.seconds, bounds.cases) == (u64::MAX, u64::MAX) {
             bounds.seconds = 60;
@@ -131,12 +131,13 @@ pub(crate) fn again(attack: Attack, bounds: &Bounds, file: &str) -> ExitCode {
 
 /// Writes a failing case, as small as it can be.
 fn report(attack: Attack, worker: &mut Worker, seed: u64, text: &str, failure: &Failure) {
-    let place = |failure: &Failure| failure.lines().next().map(str::to_owned);
+    let first_line = |failure: &Failure| failure.lines().next().map(str::to_owned);
     let small = if failure == HANGS {
         text.to_owned()
     } else {
-        let fails =
-            &mut |text: &str| worker.attempt(text).is_err_and(|other| place(&other) == place(failure));
+        let fails = &mut |text: &str| {
+            worker.attempt(text).is_err_and(|other| first_line(&other) == first_line(failure))
+        };
         let small = shrink::shrink(text, fails);
         if fails(&small) { small } else { text.to_owned() }
     };

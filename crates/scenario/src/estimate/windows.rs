@@ -88,11 +88,11 @@ fn longest(group: &FlowGroup) -> Duration {
 
 fn links(scenario: &Scenario) -> Part {
     let queues = scenario.links.iter().filter(|link| link.rate.is_some()).count() as f64;
-    let places = scenario.links.iter().map(|link| 2 + link.elements.len()).sum::<usize>() as f64;
+    let hops = scenario.links.iter().map(|link| 2 + link.elements.len()).sum::<usize>() as f64;
     let flows: f64 = scenario.flows.iter().map(|group| f64::from(group.count)).sum();
     Part {
         what: format!("links and ways through them: {} x link, {flows:.0} x flow", scenario.links.len()),
-        memory: Bytes::from_f64(queues * LINK + places * flows * HOP),
+        memory: Bytes::from_f64(queues * LINK + hops * flows * HOP),
         certainty: Certainty::Bound,
         key: key::of_flow(0, "count"),
         remedy: "have fewer flows or links",

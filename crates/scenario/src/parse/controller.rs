@@ -45,9 +45,9 @@ pub(crate) fn controller(
     endpoints: Endpoints,
     registry: &Registry,
 ) -> Result<Control, Fault> {
-    let (name, place) = at.kind_name("a controller")?;
+    let (name, name_at) = at.kind_name("a controller")?;
     if name == BSD42 {
-        return bsd42(at, &place, endpoints).map(Control::Bsd42);
+        return bsd42(at, &name_at, endpoints).map(Control::Bsd42);
     }
     if let Some(entry) = registry.controllers.named(name) {
         let params = SharedController(registry.controllers.read(at, registry)?);
@@ -58,14 +58,14 @@ pub(crate) fn controller(
     let base = parsed.base;
     let classic = Classic::named(base);
     if classic.is_some() && endpoints == Endpoints::Ideal {
-        return Err(place.not_allowed(
+        return Err(name_at.not_allowed(
             "a controller that needs no loss recovery: this one is endpoints = \"linux\" only",
         ));
     }
     let avoidance = registry
         .avoidances
         .named(classic.map_or(base, |_| Classic::AVOIDANCE))
-        .ok_or_else(|| unknown_controller(name, &place, registry))?;
+        .ok_or_else(|| unknown_controller(name, &name_at, registry))?;
     let response = response(at, name, parsed, registry)?;
     expect_keys(at, avoidance, response, registry)?;
 
@@ -92,9 +92,9 @@ pub(crate) fn controller(
 }
 
 /// Reads the sender from before congestion control.
-fn bsd42(at: &Cursor<'_>, place: &Cursor<'_>, endpoints: Endpoints) -> Result<Bsd42Params, Fault> {
+fn bsd42(at: &Cursor<'_>, name_at: &Cursor<'_>, endpoints: Endpoints) -> Result<Bsd42Params, Fault> {
     if endpoints == Endpoints::Ideal {
-        return Err(place.not_allowed("a controller; a sender without one needs endpoints = \"linux\""));
+        return Err(name_at.not_allowed("a controller; a sender without one needs endpoints = \"linux\""));
     }
     at.expect_keys(&[&["kind"], fields::<Bsd42Params>()].concat())?;
     let params: Bsd42Params = at.read_own_fields()?;
@@ -110,8 +110,8 @@ fn response<'r>(
     registry: &'r Registry,
 ) -> Result<&'r Entry<Arc<dyn windtunnel_cc::ResponseParams>>, Fault> {
     let at = at.get(RESPONSE);
-    let given = if at.is_given() { Some(at.kind_name("a response")?.0) } else { None };
-    let response = registry.responses.find(given.or(implied).unwrap_or("conventional"), &at, registry)?;
+    let named = if at.is_given() { Some(at.kind_name("a response")?.0) } else { None };
+    let response = registry.responses.find(named.or(implied).unwrap_or("conventional"), &at, registry)?;
     if let Some(implied) = implied
         && response.name != implied
     {
@@ -132,19 +132,19 @@ fn expect_keys<A, R>(
     response: &Entry<R>,
     registry: &Registry,
 ) -> Result<(), Fault> {
-    let known: Vec<&str> =
+    let keys: Vec<&str> =
         ["kind", SLOW_START, RESPONSE].into_iter().chain(avoidance.keys()).chain(response.keys()).collect();
     for entry in at.entries() {
         let key = entry.key.as_str();
         let of_another = || registry.responses.iter().find(|other| other.keys().any(|own| own == key));
-        if !known.contains(&key)
+        if !keys.contains(&key)
             && let Some(Entry { name, .. }) = of_another()
         {
             let problem = format!("is a parameter of the response `{name}`: add response = \"{name}\"");
             return Err(at.enter(entry).fault(problem));
         }
     }
-    at.expect_keys(&known)
+    at.expect_keys(&keys)
 }
 
 /// Reno as it was before ABC, unless another growth is asked for.

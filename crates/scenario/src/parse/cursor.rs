@@ -7,27 +7,27 @@ use windtunnel_units::OutOfRange;
 
 use super::deserialize::{NodeDeserializer, fields};
 use super::document::{Entry, Node, Value};
-use super::fault::{Fault, Location, Place, Problem, TABLE};
+use super::fault::{Fault, Location, Origin, Problem, TABLE};
 
-/// A key of the scenario, present or not. A missing key has the place of the table that would contain it.
+/// A key of the scenario, present or not. A missing key has the origin of the table that would contain it.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'n> {
     node: Option<&'n Node>,
-    place: &'n Place,
+    origin: &'n Origin,
     path: String,
 }
 
 impl<'n> Cursor<'n> {
     /// The top of a scenario.
     pub(crate) fn root(node: &'n Node) -> Cursor<'n> {
-        Cursor { node: Some(node), place: &node.place, path: String::new() }
+        Cursor { node: Some(node), origin: &node.origin, path: String::new() }
     }
 
     /// The value under `key`.
     pub(crate) fn get(&self, key: &str) -> Cursor<'n> {
         match self.entries().iter().find(|entry| entry.key == key) {
             Some(entry) => self.enter(entry),
-            None => Cursor { node: None, place: self.place, path: self.path_to(key) },
+            None => Cursor { node: None, origin: self.origin, path: self.path_to(key) },
         }
     }
 
@@ -45,7 +45,7 @@ impl<'n> Cursor<'n> {
 
     /// The value of an entry of this table.
     pub(crate) fn enter(&self, entry: &'n Entry) -> Cursor<'n> {
-        Cursor { node: Some(&entry.node), place: &entry.place, path: self.path_to(&entry.key) }
+        Cursor { node: Some(&entry.node), origin: &entry.origin, path: self.path_to(&entry.key) }
     }
 
     /// The `index`-th value of this list.
@@ -56,7 +56,7 @@ impl<'n> Cursor<'n> {
         };
         Cursor {
             node,
-            place: node.map_or(self.place, |node| &node.place),
+            origin: node.map_or(self.origin, |node| &node.origin),
             path: format!("{}[{index}]", self.path),
         }
     }
@@ -98,7 +98,7 @@ impl<'n> Cursor<'n> {
         };
         let inherited = shared.iter().filter(|entry| own.iter().all(|mine| mine.key != entry.key));
         let entries = own.iter().chain(inherited).cloned().collect();
-        Some(Node { value: Value::Table(entries), place: node.place.clone() })
+        Some(Node { value: Value::Table(entries), origin: node.origin.clone() })
     }
 
     /// The same key with another value.
@@ -106,22 +106,22 @@ impl<'n> Cursor<'n> {
     where
         'n: 'm,
     {
-        Cursor { node, place: node.map_or(self.place, |node| &node.place), path: self.path.clone() }
+        Cursor { node, origin: node.map_or(self.origin, |node| &node.origin), path: self.path.clone() }
     }
 
     /// Returns the name from a name or a table with `kind`, and where it is written. `what` says what the name denotes.
     pub(crate) fn kind_name(&self, what: &str) -> Result<(&'n str, Cursor<'n>), Fault> {
-        let place = match self.value() {
+        let name_at = match self.value() {
             Some(Value::Table(_)) => self.get("kind"),
             _ => self.clone(),
         };
-        match place.text() {
-            Some(name) => Ok((name, place)),
-            None if !place.is_given() => Err(place.fault(format!("is required: the name of {what}"))),
+        match name_at.text() {
+            Some(name) => Ok((name, name_at)),
+            None if !name_at.is_given() => Err(name_at.fault(format!("is required: the name of {what}"))),
             None if self.entries().is_empty() => {
-                Err(place.not_allowed(format!("the name of {what}, or a table with `kind`")))
+                Err(name_at.not_allowed(format!("the name of {what}, or a table with `kind`")))
             }
-            None => Err(place.not_allowed(format!("the name of {what}"))),
+            None => Err(name_at.not_allowed(format!("the name of {what}"))),
         }
     }
 
@@ -144,11 +144,11 @@ impl<'n> Cursor<'n> {
         }
     }
 
-    /// Reports the first key that is not one of `known`.
-    pub(crate) fn expect_keys(&self, known: &[&str]) -> Result<(), Fault> {
-        match self.entries().iter().find(|entry| !known.contains(&entry.key.as_str())) {
+    /// Reports the first key that is not one of `keys`.
+    pub(crate) fn expect_keys(&self, keys: &[&str]) -> Result<(), Fault> {
+        match self.entries().iter().find(|entry| !keys.contains(&entry.key.as_str())) {
             Some(entry) => {
-                Err(Fault::unknown_key(&entry.key, known.iter().copied()).at(self.enter(entry).location()))
+                Err(Fault::unknown_key(&entry.key, keys.iter().copied()).at(self.enter(entry).location()))
             }
             None => Ok(()),
         }
@@ -185,12 +185,16 @@ impl<'n> Cursor<'n> {
 
     /// Where this is and what it holds.
     pub(crate) fn location(&self) -> Location {
-        Location { place: self.place.clone(), key: self.path.clone(), value: self.value().map(Value::shown) }
+        Location {
+            origin: self.origin.clone(),
+            key: self.path.clone(),
+            value: self.value().map(Value::shown),
+        }
     }
 
     /// The line, for messages about two places.
     pub(crate) fn line(&self) -> Option<u32> {
-        self.place.line()
+        self.origin.line()
     }
 
     fn path_to(&self, key: &str) -> String {

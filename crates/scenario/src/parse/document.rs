@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::fault::{Fault, Location, Place, Problem};
+use super::fault::{Fault, Location, Origin, Problem};
 
 /// The longest accepted text, in bytes: a scenario with 100,000 separate flows is shorter.
 pub const LONGEST_TEXT: usize = 10_000_000;
@@ -12,11 +12,11 @@ pub const LONGEST_TEXT: usize = 10_000_000;
 /// take five gigabytes; 100,000 flows with a few tables each are fewer.
 const MOST_TABLES: usize = 1_000_000;
 
-/// A value and its place.
+/// A value and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) value: Value,
-    pub(crate) place: Place,
+    pub(crate) origin: Origin,
 }
 
 /// A value.
@@ -37,7 +37,7 @@ pub(crate) enum Value {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) key: String,
-    pub(crate) place: Place,
+    pub(crate) origin: Origin,
     pub(crate) node: Node,
 }
 
@@ -56,20 +56,20 @@ impl Node {
         }
         let lines = Lines::new(text);
         match DeTable::parse(text) {
-            Ok(table) => Ok(Node { value: convert_table(table.get_ref(), &lines), place: Place::Nowhere }),
+            Ok(table) => Ok(Node { value: convert_table(table.get_ref(), &lines), origin: Origin::Nowhere }),
             Err(error) => {
-                let place = error.span().map_or(Place::Nowhere, |span| lines.place(span.start));
+                let origin = error.span().map_or(Origin::Nowhere, |span| lines.origin(span.start));
                 let problem = Problem::Text(format!("not valid TOML: {}", error.message()));
-                Err(Fault::new(problem).at(Location { place, ..Location::default() }))
+                Err(Fault::new(problem).at(Location { origin, ..Location::default() }))
             }
         }
     }
 
-    /// Parses a single value; all of it has the same place. `None` if it is not a TOML value.
-    pub(crate) fn value(text: &str, place: &Place) -> Option<Node> {
+    /// Parses a single value; all of it has the same origin. `None` if it is not a TOML value.
+    pub(crate) fn value(text: &str, origin: &Origin) -> Option<Node> {
         let value = DeValue::parse(text).ok()?;
         let mut node = convert(&value, &Lines::new(text));
-        node.set_place(place);
+        node.set_origin(origin);
         Some(node)
     }
 
@@ -82,14 +82,14 @@ impl Node {
         }
     }
 
-    fn set_place(&mut self, place: &Place) {
-        self.place = place.clone();
+    fn set_origin(&mut self, origin: &Origin) {
+        self.origin = origin.clone();
         match &mut self.value {
-            Value::List(items) => items.iter_mut().for_each(|item| item.set_place(place)),
+            Value::List(items) => items.iter_mut().for_each(|item| item.set_origin(origin)),
             Value::Table(entries) => {
                 for entry in entries {
-                    entry.place = place.clone();
-                    entry.node.set_place(place);
+                    entry.origin = origin.clone();
+                    entry.node.set_origin(origin);
                 }
             }
             _ => {}
@@ -121,7 +121,7 @@ pub(crate) fn shorten(text: &str) -> String {
 }
 
 fn convert(value: &Spanned<DeValue<'_>>, lines: &Lines) -> Node {
-    let place = lines.place(value.span().start);
+    let origin = lines.origin(value.span().start);
     let value = match value.get_ref() {
         DeValue::String(text) => Value::Text(text.clone().into_owned()),
         DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
@@ -134,7 +134,7 @@ fn convert(value: &Spanned<DeValue<'_>>, lines: &Lines) -> Node {
         DeValue::Array(items) => Value::List(items.iter().map(|item| convert(item, lines)).collect()),
         DeValue::Table(table) => convert_table(table, lines),
     };
-    Node { value, place }
+    Node { value, origin }
 }
 
 fn convert_table(table: &DeTable<'_>, lines: &Lines) -> Value {
@@ -144,7 +144,7 @@ fn convert_table(table: &DeTable<'_>, lines: &Lines) -> Value {
             let at = key.span().start;
             let entry = Entry {
                 key: key.get_ref().clone().into_owned(),
-                place: lines.place(at),
+                origin: lines.origin(at),
                 node: convert(value, lines),
             };
             (at, entry)
@@ -162,8 +162,8 @@ impl Lines {
         Lines(std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect())
     }
 
-    fn place(&self, offset: usize) -> Place {
+    fn origin(&self, offset: usize) -> Origin {
         let line = self.0.partition_point(|start| *start <= offset);
-        Place::File { line: line as u32, offset }
+        Origin::File { line: line as u32, offset }
     }
 }

@@ -1,4 +1,4 @@
-//! A fault on its way from where it was found to where its place is known.
+//! A fault: what is wrong, and where it was written.
 
 use std::fmt;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use super::nearest::nearest;
 
 /// Where something was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Origin {
     /// Nowhere: the fault follows from a missing entry.
     #[default]
     Nowhere,
@@ -24,28 +24,28 @@ pub(crate) enum Place {
     Setting(Rc<str>),
 }
 
-impl Place {
+impl Origin {
     pub(crate) fn line(&self) -> Option<u32> {
-        if let Place::File { line, .. } = self { Some(*line) } else { None }
+        if let Origin::File { line, .. } = self { Some(*line) } else { None }
     }
 
     /// The column in characters, from 1, in the text that was read.
     pub(crate) fn column(&self, text: &str) -> Option<u32> {
-        let Place::File { offset, .. } = self else { return None };
+        let Origin::File { offset, .. } = self else { return None };
         let before = text.get(..*offset)?;
         let line = before.rsplit('\n').next()?;
         Some(line.chars().count() as u32 + 1)
     }
 
     pub(crate) fn setting(&self) -> Option<&str> {
-        if let Place::Setting(text) = self { Some(text) } else { None }
+        if let Origin::Setting(text) = self { Some(text) } else { None }
     }
 }
 
-/// The place, the key and the value of a fault.
+/// The origin, the key and the value of a fault.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Location {
-    pub(crate) place: Place,
+    pub(crate) origin: Origin,
     pub(crate) key: String,
     pub(crate) value: Option<String>,
 }
@@ -106,7 +106,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What is wrong, and where, once the place is known.
+/// What is wrong, and where, once that is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     pub(crate) problem: Problem,
@@ -119,9 +119,9 @@ impl Fault {
         Fault { problem, hint: None, location: None }
     }
 
-    /// The key `key` is not one of `known`.
-    pub(crate) fn unknown_key<'k>(key: &str, known: impl IntoIterator<Item = &'k str>) -> Fault {
-        let allowed: Vec<String> = known.into_iter().map(str::to_owned).collect();
+    /// The key `key` is not one of `keys`.
+    pub(crate) fn unknown_key<'k>(key: &str, keys: impl IntoIterator<Item = &'k str>) -> Fault {
+        let allowed: Vec<String> = keys.into_iter().map(str::to_owned).collect();
         let hint = nearest(key, allowed.iter().map(String::as_str)).map(str::to_owned);
         Fault { hint, ..Fault::new(Problem::UnknownKey { allowed }) }
     }
@@ -131,7 +131,7 @@ impl Fault {
         Fault { hint: hint.map(str::to_owned), ..self }
     }
 
-    /// Gives the fault its place, unless it has one.
+    /// Gives the fault its location, unless it has one.
     #[must_use]
     pub(crate) fn at(mut self, mut location: Location) -> Fault {
         if self.location.is_some() {

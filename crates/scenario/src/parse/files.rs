@@ -60,7 +60,7 @@ impl Files {
     fn find(&self, name: &str, at: &Cursor<'_>) -> Result<PathBuf, Fault> {
         let path = self.folder.join(name);
         match real(&path) {
-            Ok(found) if self.allows(&found) => Ok(found),
+            Ok(target) if self.allows(&target) => Ok(target),
             Err(error) if self.would_allow(&path) => Err(match error.kind() {
                 ErrorKind::NotFound => self.not_there(name, &path, at),
                 _ => unreadable(&error, at),
@@ -80,17 +80,17 @@ impl Files {
     /// path leads down.
     fn would_allow(&self, path: &Path) -> bool {
         let existing = path.ancestors().find_map(|folder| Some((folder, real(folder).ok()?)));
-        existing.is_some_and(|(folder, found)| {
+        existing.is_some_and(|(folder, target)| {
             let rest = path.strip_prefix(folder).unwrap_or(path);
-            self.allows(&found) && rest.components().all(|part| matches!(part, Component::Normal(_)))
+            self.allows(&target) && rest.components().all(|part| matches!(part, Component::Normal(_)))
         })
     }
 
     /// Says that a file is missing, and which one may have been meant.
     fn not_there(&self, name: &str, path: &Path, at: &Cursor<'_>) -> Fault {
         let folder = path.parent().unwrap_or(Path::new(""));
-        let place = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let fault = at.fault(format!("there is no file {name:?} in {}", place.display()));
+        let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let fault = at.fault(format!("there is no file {name:?} in {}", shown.display()));
         // A link may lead out of the folder: names from elsewhere are not told.
         let names = real(folder).ok().filter(|folder| self.allows(folder)).map(files_in).unwrap_or_default();
         let wanted = Path::new(name).file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -246,18 +246,18 @@ fn carried(
 
 /// Whether departures are paced: as the scenario says, or as the controller needs it.
 fn pacing(
-    given: Option<bool>,
+    chosen: Option<bool>,
     at: &Cursor<'_>,
     cc_name: &str,
     ideal: bool,
     need: PacingNeed,
 ) -> Result<bool, Fault> {
-    if need == PacingNeed::Always && given == Some(false) {
+    if need == PacingNeed::Always && chosen == Some(false) {
         return Err(at
             .get("pacing")
             .not_allowed(format!("true: {cc_name} sets the pace itself, or max_pacing_rate is given")));
     }
-    Ok(given.unwrap_or(ideal || need != PacingNeed::None))
+    Ok(chosen.unwrap_or(ideal || need != PacingNeed::None))
 }
 
 /// Refuses the keys of a flow that its transport does not read.

@@ -53,13 +53,12 @@ pub(crate) struct Place {
 /// known.
 pub(crate) fn link(
     at: &Cursor<'_>,
-    place: Place,
+    Place { name, ends, keys }: Place,
     rate_is_optional: bool,
     crossing: Option<Crossing>,
     of: Surroundings<'_>,
 ) -> Result<Link, Fault> {
     of.interrupt.check()?;
-    let Place { name, ends, keys } = place;
     at.expect_table()?;
     at.expect_keys(&[keys, &OTHER_KEYS, fields::<LinkParams>()].concat())?;
     let mut params: LinkParams = at.read_own_fields()?;
@@ -119,8 +118,8 @@ fn element(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Impairment, Fault> {
     let flows_at = only_at.get("flows");
     for (index, flow) in only.flows.iter().enumerate() {
         if u64::from(*flow) >= of.flows {
-            let known = format!("the number of a flow: there are {}, numbered from 0 on", of.flows);
-            return Err(flows_at.item(index).not_allowed(known));
+            let allowed = format!("the number of a flow: there are {}, numbered from 0 on", of.flows);
+            return Err(flows_at.item(index).not_allowed(allowed));
         }
     }
     Ok(Impairment { element, only: Some(only) })

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use super::document::{Entry, Node, Value, shorten};
-use super::fault::{Fault, Location, Place, Problem};
+use super::fault::{Fault, Location, Origin, Problem};
 use super::nearest::nearest;
 use crate::registry::Registry;
 
@@ -23,9 +23,9 @@ enum Step<'k> {
 
 /// Applies one override.
 pub(crate) fn apply(document: &mut Node, setting: &str, registry: &Registry) -> Result<(), Fault> {
-    let place = Place::Setting(Rc::from(shorten(setting)));
+    let origin = Origin::Setting(Rc::from(shorten(setting)));
     let fault = |key: &str, problem: String| {
-        let location = Location { place: place.clone(), key: shorten(key), value: None };
+        let location = Location { origin: origin.clone(), key: shorten(key), value: None };
         Fault::new(Problem::Text(problem)).at(location)
     };
     let Some((key, text)) = setting.split_once('=') else {
@@ -39,13 +39,13 @@ pub(crate) fn apply(document: &mut Node, setting: &str, registry: &Registry) -> 
                 .to_owned(),
         )
     })?;
-    let value = Node::value(text, &place)
-        .unwrap_or_else(|| Node { value: Value::Text(text.to_owned()), place: place.clone() });
+    let value = Node::value(text, &origin)
+        .unwrap_or_else(|| Node { value: Value::Text(text.to_owned()), origin: origin.clone() });
 
     let mut node = document;
     for (index, step) in steps.iter().enumerate() {
         let (so_far, is_last) = (&steps[..index], index + 1 == steps.len());
-        node = enter(node, *step, so_far, is_last, &place, registry)
+        node = enter(node, *step, so_far, is_last, &origin, registry)
             .map_err(|Refusal { problem, hint }| fault(key, problem).with_hint(hint.as_deref()))?;
     }
     *node = value;
@@ -88,7 +88,7 @@ fn enter<'n>(
     step: Step<'_>,
     so_far: &[Step<'_>],
     is_last: bool,
-    place: &Place,
+    origin: &Origin,
     registry: &Registry,
 ) -> Result<&'n mut Node, Refusal> {
     let path = show(so_far);
@@ -99,23 +99,23 @@ fn enter<'n>(
         },
         Step::Key(key) => {
             if let (Value::Text(name), Some(own_key)) = (&node.value, algorithm_key(so_far, registry)) {
-                let kind = Node { value: Value::Text(name.clone()), place: node.place.clone() };
+                let kind = Node { value: Value::Text(name.clone()), origin: node.origin.clone() };
                 node.value = Value::Table(vec![Entry {
                     key: own_key.to_owned(),
-                    place: node.place.clone(),
+                    origin: node.origin.clone(),
                     node: kind,
                 }]);
             }
             match &mut node.value {
                 Value::Table(entries) => {
                     let index = entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
-                        let empty = Node { value: Value::Table(Vec::new()), place: place.clone() };
-                        entries.push(Entry { key: key.to_owned(), place: place.clone(), node: empty });
+                        let empty = Node { value: Value::Table(Vec::new()), origin: origin.clone() };
+                        entries.push(Entry { key: key.to_owned(), origin: origin.clone(), node: empty });
                         entries.len() - 1
                     });
                     let entry = &mut entries[index];
                     if is_last {
-                        entry.place = place.clone();
+                        entry.origin = origin.clone();
                     }
                     Ok(&mut entry.node)
                 }
@@ -142,12 +142,12 @@ fn at_index<'n>(items: &'n mut [Node], index: usize, path: &str) -> Result<&'n m
 
 /// Returns the key that holds an algorithm's name once the algorithm is a table.
 fn algorithm_key(path: &[Step<'_>], registry: &Registry) -> Option<&'static str> {
-    // Of a list, each.
-    let is_place = |step: &Step<'_>| match step {
+    // An index leads to an item of a list: the key in front of it decides.
+    let is_index = |step: &Step<'_>| match step {
         Step::Index(_) => true,
         Step::Key(key) => key.parse::<usize>().is_ok(),
     };
-    match path.iter().rev().find(|step| !is_place(step)) {
+    match path.iter().rev().find(|step| !is_index(step)) {
         Some(Step::Key("cc" | "queue" | "slow_start" | "app")) => Some("kind"),
         Some(Step::Key("ack")) => Some("policy"),
         Some(Step::Key(key)) if registry.takes_part(key) => Some("kind"),
@@ -158,9 +158,12 @@ fn algorithm_key(path: &[Step<'_>], registry: &Registry) -> Option<&'static str>
 fn unknown_name(items: &[Node], key: &str, path: &str) -> Refusal {
     let names: Vec<&str> = items.iter().filter_map(|item| item.text_at("name")).collect();
     let hint = nearest(key, names.iter().copied()).map(str::to_owned);
-    let known =
+    let listed =
         if names.is_empty() { "none of them has a name".to_owned() } else { shorten(&names.join(", ")) };
-    Refusal { problem: format!("no `{path}` is named `{}`: {known}; or write {path}[0]", shorten(key)), hint }
+    Refusal {
+        problem: format!("no `{path}` is named `{}`: {listed}; or write {path}[0]", shorten(key)),
+        hint,
+    }
 }
 
 fn show(path: &[Step<'_>]) -> String {

@@ -75,18 +75,18 @@ impl Reader<'_> {
             *aqm = at.is_given().then(|| self.aqm(&at)).transpose()?;
         }
         let mode_at = at.get("ecn_mode");
-        let said = if mode_at.is_given() { Some(mode_at.read()?) } else { around.ecn_mode };
-        let ecn_mode = said.unwrap_or_else(|| spec.default_ecn_mode());
+        let chosen_mode = if mode_at.is_given() { Some(mode_at.read()?) } else { around.ecn_mode };
+        let ecn_mode = chosen_mode.unwrap_or_else(|| spec.default_ecn_mode());
         spec.params.check_ecn_mode(ecn_mode).map_err(|error| at.out_of_range(error))?;
         let limit_at = at.get("limit");
-        let given = if limit_at.is_given() { Some(limit(&limit_at, self.bdp)?) } else { around.limit };
-        let limit = given.unwrap_or_else(|| spec.params.default_limit());
+        let chosen_limit = if limit_at.is_given() { Some(limit(&limit_at, self.bdp)?) } else { around.limit };
+        let limit = chosen_limit.unwrap_or_else(|| spec.params.default_limit());
         for (slot, children) in spec.params.children().iter().zip(&mut spec.parts.children) {
             let at = at.get(slot.key);
             // A FIFO that was not named is as large as the queue around it requires; other queues have limits of their
             // own.
-            let limit = if at.is_given() || limit == Limit::Unlimited { given } else { Some(limit) };
-            self.children(&at, slot, children, &Surrounding { ecn_mode: said, limit })?;
+            let limit = if at.is_given() || limit == Limit::Unlimited { chosen_limit } else { Some(limit) };
+            self.children(&at, slot, children, &Surrounding { ecn_mode: chosen_mode, limit })?;
         }
         spec.check().map_err(|error| at.out_of_range(error))?;
         Ok(Nested { spec, limit, ecn_mode })

@@ -132,7 +132,7 @@ pub(crate) fn check_tunnels(links: &[Link], route: &[usize], at: &Cursor<'_>) ->
 fn find(index: &BTreeMap<&str, usize>, name: &str, at: &Cursor<'_>, what: &str) -> Result<usize, Fault> {
     index.get(name).copied().ok_or_else(|| {
         let names: Vec<&str> = index.keys().copied().collect();
-        let known = if names.len() <= 20 { format!(": {}", names.join(", ")) } else { String::new() };
-        at.not_allowed(format!("the name of {what}{known}")).with_hint(nearest(name, names))
+        let listed = if names.len() <= 20 { format!(": {}", names.join(", ")) } else { String::new() };
+        at.not_allowed(format!("the name of {what}{listed}")).with_hint(nearest(name, names))
     })
 }

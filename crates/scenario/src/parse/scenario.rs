@@ -106,10 +106,10 @@ fn topology(file: &File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(Shape
     }
     // All flows cross the bottleneck.
     let crossing = Some(Crossing { longest_rtt: longest_rtt(&file.flow, &at.get("flow"))?, flows: of.flows });
-    let place = |name: &str| Place { name: name.to_owned(), ends: None, keys: &[] };
-    let mut links = vec![link(&at.get("bottleneck"), place("bottleneck"), false, crossing, of)?];
+    let named = |name: &str| Place { name: name.to_owned(), ends: None, keys: &[] };
+    let mut links = vec![link(&at.get("bottleneck"), named("bottleneck"), false, crossing, of)?];
     if file.reverse.is_some() {
-        links.push(link(&at.get("reverse"), place("reverse"), true, None, of)?);
+        links.push(link(&at.get("reverse"), named("reverse"), true, None, of)?);
     }
     Ok((Shape::Dumbbell, links))
 }
@@ -123,11 +123,10 @@ fn graph(file: &File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(Shape, V
     }
     let mut names = Names::default();
     let mut links = Vec::new();
-    let known = Graph::new(&nodes, &[]);
+    let unlinked = Graph::new(&nodes, &[]);
     for index in 0..file.link.len() {
         let at = at.get("link").item(index);
-        let place = link_place(&at, &mut names, &known)?;
-        links.push(link(&at, place, false, None, of)?);
+        links.push(link(&at, link_place(&at, &mut names, &unlinked)?, false, None, of)?);
     }
     Ok((Shape::Graph(nodes), links))
 }

@@ -26,21 +26,21 @@ pub(crate) fn tcp(
     let table = own.over(&shared);
     let at = own.with(table.as_ref());
     let mut params: TcpParams = if at.is_given() { at.read()? } else { TcpParams::default() };
-    let given = |key: &str| at.get(key).is_given();
+    let is_given = |key: &str| at.get(key).is_given();
     if let Some(detection) = detection {
-        if !given("loss_detection") {
+        if !is_given("loss_detection") {
             params.loss_detection = detection;
         }
-        if !given("sack") {
+        if !is_given("sack") {
             params.sack = false;
         }
     }
     if needs.pacing != PacingNeed::None {
         // The slow start sets the pace itself, with its own gain.
-        if !given("pacing_ss_ratio") && needs.pacing != PacingNeed::Window {
+        if !is_given("pacing_ss_ratio") && needs.pacing != PacingNeed::Window {
             params.pacing_ss_ratio = 1.0;
         }
-        if !given("pacing_ca_ratio") {
+        if !is_given("pacing_ca_ratio") {
             params.pacing_ca_ratio = 1.0;
         }
     }

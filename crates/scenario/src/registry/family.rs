@@ -192,11 +192,11 @@ impl<C> Family<C> {
     /// Reads a name, or a table that holds `kind`, the algorithm's parameters, and the keys that are allowed in
     /// addition to those.
     pub(crate) fn read(&self, at: &Cursor<'_>, registry: &Registry) -> Result<C, Fault> {
-        let (name, place) = at.kind_name(self.what)?;
-        let entry = self.find(name, &place, registry)?;
-        let known: Vec<&str> =
+        let (name, name_at) = at.kind_name(self.what)?;
+        let entry = self.find(name, &name_at, registry)?;
+        let keys: Vec<&str> =
             std::iter::once("kind").chain(self.extras.iter().copied()).chain(entry.keys()).collect();
-        at.expect_keys(&known)?;
+        at.expect_keys(&keys)?;
         entry.read(at)
     }
 }

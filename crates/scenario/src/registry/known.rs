@@ -182,8 +182,8 @@ impl Registry {
     ) -> Option<Fault> {
         let spelt = |name: &str| name.to_ascii_lowercase().replace('_', "-");
         let shown = shorten(&format!("{name:?}"));
-        let known = table(what).iter().find(|(known, _)| spelt(known) == spelt(name));
-        let problem = match known {
+        let entry = table(what).iter().find(|(other, _)| spelt(other) == spelt(name));
+        let problem = match entry {
             Some((_, Called(here))) => format!("{shown} is called `{here}` here"),
             Some((_, Nearest(about, near))) => {
                 let near =
@@ -224,7 +224,7 @@ mod tests {
         let all = [CONTROLLER, QUEUE, ELEMENT, APPLICATION];
         let mut answers = 0;
         for (what, (name, answer)) in
-            all.into_iter().flat_map(|what| table(what).iter().map(move |known| (what, known)))
+            all.into_iter().flat_map(|what| table(what).iter().map(move |entry| (what, entry)))
         {
             let exists = |name: &&&str| registry.what_is(name) == Some(what);
             match answer {

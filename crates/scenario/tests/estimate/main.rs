@@ -236,7 +236,7 @@ fn estimates_of_documents() {
         let mut files: Vec<PathBuf> = fs::read_dir(folder)
             .expect("it is there")
             .map(|entry| entry.expect("readable").path())
-            .map(|place| place.join(place.file_name().expect("a name")).with_extension("toml"))
+            .map(|path| path.join(path.file_name().expect("a name")).with_extension("toml"))
             .filter(|file| file.exists())
             .collect();
         files.sort();

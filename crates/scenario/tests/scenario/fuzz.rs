@@ -65,9 +65,9 @@ fn recorded_scenarios() {
 /// `results/`, from where it is copied.
 #[test]
 fn found_scenarios() {
-    let found = texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenario/found"));
-    assert!(found.len() >= 6, "{} files", found.len());
-    for text in found {
+    let cases = texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenario/found"));
+    assert!(cases.len() >= 6, "{} files", cases.len());
+    for text in cases {
         let scenario = parse(&text);
         assert!(invariants::check(&scenario, u64::MAX).is_some());
         relations::check(&scenario, u64::MAX);

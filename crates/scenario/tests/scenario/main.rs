@@ -1,6 +1,7 @@
 //! What a scenario may say, and the messages about one that is wrong.
 
 mod bad_input;
+mod fields;
 mod files;
 mod fuzz;
 mod generate;
@@ -14,7 +15,6 @@ mod mutate;
 mod names;
 mod outcome;
 mod overrides;
-mod places;
 mod policers;
 mod queues;
 mod random;

@@ -73,7 +73,7 @@ pub(crate) fn mutated(random: &mut Random) -> String {
 }
 
 fn change(text: &mut String, random: &mut Random) {
-    let (a, b) = (place(text, random), place(text, random));
+    let (a, b) = (any_boundary(text, random), any_boundary(text, random));
     let (from, to) = (a.min(b), a.max(b));
     match random.below(7) {
         0 => text.insert_str(from, random.pick(&WORDS)),
@@ -81,21 +81,21 @@ fn change(text: &mut String, random: &mut Random) {
         2 => {
             let end = to.min(boundary(text, from + 200));
             let copy = text[from..end].to_owned();
-            text.insert_str(place(text, random), &copy);
+            text.insert_str(any_boundary(text, random), &copy);
         }
         3 => replace_token(text, random),
         4 => swap_lines(text, random),
         5 => text.truncate(to),
         _ => {
             let other = random.pick(&CORPUS);
-            let tail = place(other, random);
+            let tail = any_boundary(other, random);
             text.replace_range(from.., &other[tail..]);
         }
     }
 }
 
 /// A random boundary of two characters.
-fn place(text: &str, random: &mut Random) -> usize {
+fn any_boundary(text: &str, random: &mut Random) -> usize {
     boundary(text, random.below(text.len() + 1))
 }
 

@@ -177,8 +177,8 @@ fn classes_have_sojourn_times() {
     ] {
         let result = run(&text(&queue));
         let whole = &result.summary.queues[0];
-        let found: Vec<&str> = whole.classes.iter().map(|class| &*class.name).collect();
-        assert_eq!(found, names, "{queue}");
+        let classes: Vec<&str> = whole.classes.iter().map(|class| &*class.name).collect();
+        assert_eq!(classes, names, "{queue}");
         if names.is_empty() {
             assert!(result.tables.iter().all(|table| table.name != "classes"), "{queue}");
             continue;

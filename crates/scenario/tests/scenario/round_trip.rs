@@ -46,11 +46,11 @@ fn of_each_controller() {
 }
 
 /// All texts within a value.
-fn strings<'v>(value: &'v serde_json::Value, found: &mut Vec<&'v str>) {
+fn strings<'v>(value: &'v serde_json::Value, texts: &mut Vec<&'v str>) {
     match value {
-        serde_json::Value::String(text) => found.push(text),
-        serde_json::Value::Array(values) => values.iter().for_each(|value| strings(value, found)),
-        serde_json::Value::Object(fields) => fields.values().for_each(|value| strings(value, found)),
+        serde_json::Value::String(text) => texts.push(text),
+        serde_json::Value::Array(values) => values.iter().for_each(|value| strings(value, texts)),
+        serde_json::Value::Object(fields) => fields.values().for_each(|value| strings(value, texts)),
         _ => {}
     }
 }

@@ -6,7 +6,7 @@ use std::iter;
 use serde_json::{Value, json};
 use windtunnel_scenario::{Registry, Scenario, ScenarioError};
 
-use crate::places::{Place, inline, visit};
+use crate::fields::{Field, inline, visit};
 
 /// Words of the program that reads scenarios, which mean nothing to those who write them.
 const OF_THE_PROGRAM: [&str; 19] = [
@@ -43,14 +43,14 @@ struct Seen {
 #[test]
 fn at_every_place_of_the_schema() {
     let mut seen = Seen::default();
-    visit(&mut |place| {
+    visit(&mut |field| {
         for value in wrong_values() {
-            check(place, &value, &mut seen);
+            check(field, &value, &mut seen);
         }
-        for list in place.by_position() {
+        for list in field.by_position() {
             seen.tables += 1;
-            check(place, &list, &mut seen);
-            check(place, &json!([list]), &mut seen);
+            check(field, &list, &mut seen);
+            check(field, &json!([list]), &mut seen);
         }
     });
     let Seen { tables, values, lists_refused, mut faults } = seen;
@@ -60,41 +60,41 @@ fn at_every_place_of_the_schema() {
     assert!(tables > 80 && values > 5000 && lists_refused > 5000, "{tables} {values} {lists_refused}");
 }
 
-/// Reads the scenario with a value at a place, from a file and as an override.
-fn check(place: &Place<'_>, value: &Value, seen: &mut Seen) {
+/// Reads the scenario with a value in a field, from a file and as an override.
+fn check(field: &Field<'_>, value: &Value, seen: &mut Seen) {
     seen.values += 1;
     let allowed = match value {
-        Value::Array(_) => place.may_be("array"),
-        Value::Object(_) => place.may_be("object"),
-        Value::Bool(_) => place.may_be("boolean"),
+        Value::Array(_) => field.may_be("array"),
+        Value::Object(_) => field.may_be("object"),
+        Value::Bool(_) => field.may_be("boolean"),
         // A probability has no unit, so it may be a number, too.
         Value::Number(_) => {
-            place.may_be("integer")
-                || place.may_be("number")
-                || place.types.iter().any(|one| one["x-unit"] == "probability")
+            field.may_be("integer")
+                || field.may_be("number")
+                || field.types.iter().any(|one| one["x-unit"] == "probability")
         }
         _ => {
-            place.may_be("string")
-                || place.types.iter().any(|one| one["enum"].is_array() || one["const"].is_string())
+            field.may_be("string")
+                || field.types.iter().any(|one| one["enum"].is_array() || one["const"].is_string())
         }
     };
-    let text = place.file(value.clone());
-    let setting = format!("{}={}", place.key, inline(value));
+    let text = field.file(value.clone());
+    let setting = format!("{}={}", field.key, inline(value));
     let from_setting = value.is_array().then(|| (parse(&text, std::slice::from_ref(&setting)), &setting));
     for (result, origin) in iter::once((parse(&text, &[]), &text)).chain(from_setting) {
         let Err(error) = result else {
             if !allowed {
-                seen.faults.push(format!("{}: read as if it were of the right type:\n{origin}", place.key));
+                seen.faults.push(format!("{}: read as if it were of the right type:\n{origin}", field.key));
             }
             continue;
         };
         let message = error.to_string();
         let leaked = OF_THE_PROGRAM.iter().find(|word| error.problem.contains(**word));
         seen.faults.extend(leaked.map(|word| format!("says {word:?}: {message}\n{origin}")));
-        let about = error.key.as_deref().is_some_and(|key| key.starts_with(&place.key));
+        let about = error.key.as_deref().is_some_and(|key| key.starts_with(&field.key));
         let placed = error.line.is_some() || message.starts_with("--set ");
         if !(allowed || about && placed) {
-            seen.faults.push(format!("is not about {}: {message}\n{origin}", place.key));
+            seen.faults.push(format!("is not about {}: {message}\n{origin}", field.key));
         }
         seen.lists_refused += usize::from(!allowed && value.is_array());
     }

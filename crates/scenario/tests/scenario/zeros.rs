@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windtunnel_scenario::{Registry, Scenario};
 
-use crate::places::{Place, visit};
+use crate::fields::{Field, visit};
 
 /// Where zero means something: no delay, no bytes, a threshold below every value, a mechanism that is off. Everywhere
 /// else it is refused. A new key that accepts zero says in its description what zero means, or it refuses zero. For these
@@ -103,29 +103,29 @@ const MEANINGFUL: &[&str] = &[
 #[test]
 fn zero_is_accepted_where_it_means_something() {
     let mut accepted = Vec::new();
-    visit(&mut |place| {
+    visit(&mut |field| {
         // The AQM of a discipline's flows and an element in a list follow the same rules as where they are used alone.
-        if place.explains_zero()
+        if field.explains_zero()
             || [".aqm", ".classic(", ".low_latency(", "impair[0]"]
                 .iter()
-                .any(|part| place.name.contains(part))
+                .any(|part| field.name.contains(part))
         {
             return;
         }
-        let text = zero(place).map(|zero| place.file(zero));
+        let text = zero(field).map(|zero| field.file(zero));
         if text.is_some_and(|text| Scenario::parse(&text, None, &[], &Registry::default()).is_ok()) {
-            accepted.push(place.name.clone());
+            accepted.push(field.name.clone());
         }
     });
     assert_eq!(accepted, MEANINGFUL);
 }
 
-/// Zero in the unit of a place, if it is a quantity or a count.
-fn zero(place: &Place<'_>) -> Option<Value> {
-    place.types.iter().find_map(|one| match one["x-unit"].as_str() {
+/// Zero in the unit of a field, if it is a quantity or a count.
+fn zero(field: &Field<'_>) -> Option<Value> {
+    field.types.iter().find_map(|one| match one["x-unit"].as_str() {
         Some("time") => Some(json!("0 s")),
         Some("bytes") => Some(json!("0 B")),
         Some("rate") => Some(json!("0 bit/s")),
-        _ => place.may_be("integer").then(|| json!(0)),
+        _ => field.may_be("integer").then(|| json!(0)),
     })
 }

@@ -107,8 +107,8 @@ pub(super) fn reversed(case: &Case) -> bool {
     let names =
         |scenario: &Scenario| -> Vec<String> { scenario.flows().map(|(_, member)| member.name).collect() };
     let (names, others) = (names(&apart), names(&other));
-    let places: BTreeMap<&String, u64> = others.iter().zip(0..).collect();
-    let renamed = |flow: u64| names.get(flow as usize).map_or(flow, |name| places[name]);
+    let indices: BTreeMap<&String, u64> = others.iter().zip(0..).collect();
+    let renamed = |flow: u64| names.get(flow as usize).map_or(flow, |name| indices[name]);
     let (apart, run) = (Run::of(&apart), Run::of(&other));
     let expected = apart.packets.iter().map(|packet| Captured { flow: renamed(packet.flow), ..*packet });
     let first = expected.clone().zip(&run.packets).find(|(a, b)| a != *b).map(|(a, b)| a.ns.max(b.ns));
@@ -134,8 +134,8 @@ fn has_tie(packets: &[Captured], until_ns: u64) -> bool {
 
 /// # Panics
 /// At the first packet that differs.
-pub(super) fn assert_equal(expected: impl Iterator<Item = Captured>, found: &[Captured], how: &str) {
-    let mut others = found.iter();
+pub(super) fn assert_equal(expected: impl Iterator<Item = Captured>, actual: &[Captured], how: &str) {
+    let mut others = actual.iter();
     for (row, packet) in expected.enumerate() {
         let other = others.next();
         assert_eq!(Some(&packet), other, "{how}: row {row} of the packets differs");

@@ -95,8 +95,8 @@ pub(super) fn doubled(case: &Case) -> bool {
     // A controller compares times with the smoothed round-trip time, an average in whole nanoseconds. Where its half is
     // rounded, a window may differ for no other reason, and from then on these are different runs.
     if !(rounded && decides) {
-        let found: Vec<Captured> = run.packets.iter().map(without_srtt).collect();
-        assert_equal(case.run.packets.iter().map(halved), &found, "twice as fast");
+        let actual: Vec<Captured> = run.packets.iter().map(without_srtt).collect();
+        assert_equal(case.run.packets.iter().map(halved), &actual, "twice as fast");
     }
     true
 }

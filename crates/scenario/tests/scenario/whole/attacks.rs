@@ -170,18 +170,18 @@ fn nonces_find_out_concealed_marks() {
     assert_eq!(flow(&honest).nonce_fail, Some(0));
     let plain = run(MARKING, &["flow[0].tcp.ecn_nonce=false"]);
     assert!((flow(&honest).goodput_mbps / flow(&plain).goodput_mbps - 1.0).abs() < 0.02);
-    let (mut marks, mut found) = (0, 0);
+    let (mut marks, mut failures) = (0, 0);
     for seed in 1..=8 {
         let seed = format!("seed={seed}");
         // One at a time: a window that stays small is marked seldom.
         let cheat = run(MARKING, &[&seed, "flow[0].ack.hide_marks=100 %"]);
         marks += flow(&cheat).ce_marks;
-        found += flow(&cheat).nonce_fail.expect("TCP");
+        failures += flow(&cheat).nonce_fail.expect("TCP");
         assert!(flow(&cheat).goodput_mbps < flow(&honest).goodput_mbps, "{seed}");
     }
     assert!(marks > 100, "{marks}");
     let (mean, deviation) = (marks as f64 / 2.0, (marks as f64).sqrt() / 2.0);
-    assert!((found as f64 - mean).abs() < 5.0 * deviation, "{found} of {marks}");
+    assert!((failures as f64 - mean).abs() < 5.0 * deviation, "{failures} of {marks}");
 }
 
 /// An optimist guesses all the time. The first wrong guess leaves its sender one segment, and what it claims from then on was never

@@ -138,10 +138,10 @@ fn a_policer_is_recognised() {
         run(&text, &[])
     };
     let result = policed(true);
-    let found: Vec<f64> =
+    let rates: Vec<f64> =
         column(&result, "policer_bw_bit_per_s").into_iter().filter(|bw| !bw.is_nan()).collect();
-    assert!(!found.is_empty(), "it is in use");
-    assert_near("the policer's rate", found[0], 5e6, 0.2);
+    assert!(!rates.is_empty(), "it is in use");
+    assert_near("the policer's rate", rates[0], 5e6, 0.2);
     let lost = |result: &RunResult| {
         flow(result).retransmits.expect("counted") as f64 / (flow(result).goodput_mbps * 20.0)
     };

@@ -101,7 +101,7 @@ fn what_is_counted_is_what_is_in_the_queue() {
             flow.reverse.clear();
         }
         let mut simulation = Simulation::new(network);
-        let (mut compared, mut found) = (0, 0);
+        let (mut compared, mut most) = (0, 0);
         let mut now = Time::ZERO;
         while now < simulation.end() {
             now += Duration::from_micros(1370);
@@ -116,11 +116,11 @@ fn what_is_counted_is_what_is_in_the_queue() {
             let packets = simulation.in_network();
             assert_eq!(in_host.sum::<u64>(), packets, "{queue} at {now}");
             compared += 1;
-            found = found.max(packets);
+            most = most.max(packets);
         }
         let lost = simulation.lost();
         assert!(compared > 1000 && lost > 100, "{queue}: {compared} times, {lost} losses");
-        assert!(found > 10, "{queue}: {found} packets");
+        assert!(most > 10, "{queue}: {most} packets");
     }
 }
 

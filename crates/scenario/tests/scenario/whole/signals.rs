@@ -165,10 +165,10 @@ fn the_identifier_of_mds_is_that_of_the_queue() {
         let flow = flow.map(|dscp| format!("mds_dscp = {dscp}")).unwrap_or_default();
         over(&flow, &queue.map(|dscp| format!("mds_dscp = {dscp}, ")).unwrap_or_default(), before)
     };
-    let known = run(None, None, "[]");
-    assert!(known.0[0] > 500, "{known:?}");
+    let mds = run(None, None, "[]");
+    assert!(mds.0[0] > 500, "{mds:?}");
     for (flow, queue) in [(Some(43), None), (None, Some(43)), (Some(3), Some(3)), (Some(63), Some(63))] {
-        assert_eq!(run(flow, queue, "[]"), known, "{flow:?} {queue:?}");
+        assert_eq!(run(flow, queue, "[]"), mds, "{flow:?} {queue:?}");
     }
     let conventional = run(None, None, "[\"dscp-bleacher\"]");
     assert!(conventional.0[0] == 0 && conventional.0[1] > 10, "{conventional:?}");
@@ -176,7 +176,7 @@ fn the_identifier_of_mds_is_that_of_the_queue() {
         assert_eq!(run(flow, queue, "[]"), conventional, "{flow:?} {queue:?}");
     }
     let remark = "[{ kind = \"dscp-bleacher\", mode = \"remark\", to = 7, affects = \"data\" }]";
-    assert_eq!(run(None, Some(7), remark), known);
+    assert_eq!(run(None, Some(7), remark), mds);
 }
 
 /// RFC 9000 section 13.4.2.1: where the ECN field is bleached behind the bottleneck, packets are acknowledged and not counted. The

@@ -1,12 +1,12 @@
-//! Every place of a scenario that the schema describes.
+//! Every field of a scenario that the schema describes.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 use windtunnel_scenario::Registry;
 
-/// A place in a scenario.
-pub(crate) struct Place<'p> {
+/// A field of a scenario.
+pub(crate) struct Field<'p> {
     /// Its key.
     pub(crate) key: String,
     /// Its key, with the kinds of the tables that lead to it.
@@ -18,8 +18,8 @@ pub(crate) struct Place<'p> {
     around: &'p dyn Fn(Value) -> Value,
 }
 
-impl Place<'_> {
-    /// A scenario with `value` at this place, as a file.
+impl Field<'_> {
+    /// A scenario with `value` in this field, as a file.
     pub(crate) fn file(&self, value: Value) -> String {
         toml(&(self.around)(value))
     }
@@ -42,8 +42,8 @@ impl Place<'_> {
     }
 }
 
-/// Visits every place. All links have the same queues and elements, which are visited only once.
-pub(crate) fn visit(visitor: &mut dyn FnMut(&Place<'_>)) {
+/// Visits every field. All links have the same queues and elements, which are visited only once.
+pub(crate) fn visit(visitor: &mut dyn FnMut(&Field<'_>)) {
     let root: Value = serde_json::from_str(&windtunnel_scenario::schema(&Registry::default())).expect("JSON");
     let mut walk = Walk { root: &root, entered: BTreeSet::new(), visitor };
     for (key, schema) in root["properties"].as_object().expect("keys") {
@@ -55,7 +55,7 @@ pub(crate) fn visit(visitor: &mut dyn FnMut(&Place<'_>)) {
 struct Walk<'w> {
     root: &'w Value,
     entered: BTreeSet<&'w str>,
-    visitor: &'w mut dyn FnMut(&Place<'_>),
+    visitor: &'w mut dyn FnMut(&Field<'_>),
 }
 
 impl<'w> Walk<'w> {
@@ -63,14 +63,14 @@ impl<'w> Walk<'w> {
         let types = alternatives(self.root, schema);
         let (key, name) = (key.to_owned(), name.to_owned());
         let description = schema["description"].as_str().unwrap_or_default();
-        let place = Place { key, name, types: &types, description, root: self.root, around };
-        (self.visitor)(&place);
+        let field = Field { key, name, types: &types, description, root: self.root, around };
+        (self.visitor)(&field);
         if schema["$ref"].as_str().is_some_and(|definition| !self.entered.insert(definition)) {
             return;
         }
         for one in &types {
             for (key, schema) in one["properties"].as_object().into_iter().flatten() {
-                let sample = match place.key.as_str() {
+                let sample = match field.key.as_str() {
                     "flow[0]" => dumbbell()["flow"][0].clone(),
                     "link[0]" => graph()["link"][0].clone(),
                     "reverse" => dumbbell()["bottleneck"].clone(),
@@ -78,16 +78,16 @@ impl<'w> Walk<'w> {
                 };
                 let kind = sample["kind"].as_str().map(|kind| format!("({kind})")).unwrap_or_default();
                 if key != "kind" {
-                    let around = |value| (place.around)(with(&sample, key, value));
-                    let name = format!("{}{kind}.{key}", place.name);
-                    self.enter(&format!("{}.{key}", place.key), &name, schema, &around);
+                    let around = |value| (field.around)(with(&sample, key, value));
+                    let name = format!("{}{kind}.{key}", field.name);
+                    self.enter(&format!("{}.{key}", field.key), &name, schema, &around);
                 }
             }
             if one["items"].is_object() {
-                let around = |value| (place.around)(json!([value]));
+                let around = |value| (field.around)(json!([value]));
                 self.enter(
-                    &format!("{}[0]", place.key),
-                    &format!("{}[0]", place.name),
+                    &format!("{}[0]", field.key),
+                    &format!("{}[0]", field.name),
                     &one["items"],
                     &around,
                 );
