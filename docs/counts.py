@@ -69,10 +69,10 @@ def _runs(document: dict[str, Any]) -> set[tuple[str, int]]:
 
 
 def _whole(name: str) -> set[tuple[str, int]]:
-    """The runs of a suite as it is today: cells and their perturbed twins."""
+    """The runs of a suite as it is today: setups and their perturbed twins."""
     suite = _suites()[name](False)
-    names = {name for group in suite.groups for name in group.cells}
-    return {(name, variant) for name in names for variant, _ in enumerate(suite.cells[name].variants())}
+    names = {name for group in suite.groups for name in group.setups}
+    return {(name, variant) for name in names for variant, _ in enumerate(suite.setups[name].variants())}
 
 
 def write(counts: Counts, file: Path = FILE) -> None:

@@ -14,7 +14,7 @@ from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.measures.language import call_of
 from windtunnel.papers.features import METHODS
 from windtunnel.papers.jobs import JobResult
-from windtunnel.papers.suite import Cell, Results, Suite
+from windtunnel.papers.suite import Results, Setup, Suite
 
 Series = Mapping[str, npt.NDArray[np.float64]]
 
@@ -29,33 +29,33 @@ def flat(end_s: float, columns: Mapping[str, float], flows: int, **more: float) 
 
 
 def made_up(
-    suite: Suite, excerpt: Series, wanted: Callable[[Cell], bool] = lambda _: True, *, least: float = 1.0
+    suite: Suite, excerpt: Series, wanted: Callable[[Setup], bool] = lambda _: True, *, least: float = 1.0
 ) -> Results:
-    """Three runs of every cell whose values are all 1 to 3 times ``least``; the first has the time series."""
+    """Three runs of every setup whose values are all 1 to 3 times ``least``; the first has the time series."""
     outcomes = [
         JobResult(
-            cell.name,
+            setup.name,
             k,
-            (least * (1.0 + k),) * len(cell.measurements),
+            (least * (1.0 + k),) * len(setup.measurements),
             {},
             0.1,
             1,
             "",
             excerpt=excerpt if k == 0 else None,
         )
-        for cell in suite.cells.values()
+        for setup in suite.setups.values()
         for k in range(3)
-        if wanted(cell)
+        if wanted(setup)
     ]
-    return Results(suite.cells, outcomes)
+    return Results(suite.setups, outcomes)
 
 
 def assert_valid(suite: Suite) -> None:
-    """Every cell, as it is and with its last start offset, passes the core's own checks."""
-    for cell in suite.cells.values():
-        variants = list(cell.variants())
+    """Every setup, as it is and with its last start offset, passes the core's own checks."""
+    for setup in suite.setups.values():
+        variants = list(setup.variants())
         for overrides in (variants[0], variants[-1]):
-            _core.check(cell.template.text, f"{cell.template.name}.toml", overrides)
+            _core.check(setup.template.text, f"{setup.template.name}.toml", overrides)
 
 
 def assert_complete(claims: Iterable[Mapping[str, Any]]) -> None:
@@ -74,7 +74,7 @@ def assert_complete(claims: Iterable[Mapping[str, Any]]) -> None:
 
 def assert_nothing_confirmed(suite: Suite) -> None:
     """Without runs every group has its rows, under unique ids, and no figure is drawn."""
-    nothing = Results(suite.cells, [])
+    nothing = Results(suite.setups, [])
     rows = [row for group in suite.groups for row in group.rows(nothing)]
     assert len({row.id for row in rows}) == len(rows)
     assert {row.verdict for row in rows} == {"info", "undecided"}
@@ -82,15 +82,15 @@ def assert_nothing_confirmed(suite: Suite) -> None:
 
 
 def perturbed(suite: Suite, seed: int) -> Results:
-    """All runs of every cell, with any values between 0.1 and 0.98, or a third or a tenth as much."""
+    """All runs of every setup, with any values between 0.1 and 0.98, or a third or a tenth as much."""
     random = np.random.default_rng(seed)
     scale = (1.0, 0.3, 0.1)[seed % 3]
     outcomes = [
-        JobResult(cell.name, k, tuple(scale * random.uniform(0.1, 0.98, len(cell.measurements))), {}, 0.1, 1, "")
-        for cell in suite.cells.values()
-        for k in range(1 + len(cell.twins) + cell.perturbed)
+        JobResult(setup.name, k, tuple(scale * random.uniform(0.1, 0.98, len(setup.measurements))), {}, 0.1, 1, "")
+        for setup in suite.setups.values()
+        for k in range(1 + len(setup.twins) + setup.perturbed)
     ]
-    return Results(suite.cells, outcomes)
+    return Results(suite.setups, outcomes)
 
 
 def anything(suite: Suite, seed: int) -> Results:
@@ -100,12 +100,12 @@ def anything(suite: Suite, seed: int) -> Results:
     """
     random = np.random.default_rng(seed)
     outcomes = []
-    for cell in suite.cells.values():
-        count = len(cell.measurements)
-        lost = np.array(["loss" in measurement.method for measurement in cell.measurements], dtype=bool)
+    for setup in suite.setups.values():
+        count = len(setup.measurements)
+        lost = np.array(["loss" in measurement.method for measurement in setup.measurements], dtype=bool)
         free = {0: 0.0, 1: -1.0}.get(seed, 1.0) * 10.0 ** random.uniform(-3.0, 5.0, count)
         value = np.where(lost, 0.3 * 10.0 ** random.uniform(-2.0, 0.0, count), free)
-        for k in range(1 + len(cell.twins) + cell.perturbed):
+        for k in range(1 + len(setup.twins) + setup.perturbed):
             values = tuple((value * random.uniform(0.9, 1.0, count)).tolist())
-            outcomes.append(JobResult(cell.name, k, values, {}, 0.1, 1, ""))
-    return Results(suite.cells, outcomes)
+            outcomes.append(JobResult(setup.name, k, values, {}, 0.1, 1, ""))
+    return Results(suite.setups, outcomes)

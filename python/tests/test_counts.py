@@ -65,8 +65,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("suite")
     suite = replace(_suites()["mds"](False), notes="")
     results, groups = made_up(suite, {}), [group for group in suite.groups if group.id.startswith("table")]
-    cells = [suite.cells[name] for name in {name for group in suite.groups for name in group.cells}]
-    outcomes = [JobResult(cell.name, k, (), {}, 0.5, 1, "") for cell in cells for k, _ in enumerate(cell.variants())]
+    setups = [suite.setups[name] for name in {name for group in suite.groups for name in group.setups}]
+    outcomes = [
+        JobResult(setup.name, k, (), {}, 0.5, 1, "") for setup in setups for k, _ in enumerate(setup.variants())
+    ]
     _write(out, suite, groups, rows_of(groups, results), results, outcomes, (), (), part=True)
     os.utime(out / "rows.json", (0, 0))
     return out

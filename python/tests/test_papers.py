@@ -18,7 +18,6 @@ from windtunnel.experiment.measures import Expression, MetricError
 from windtunnel.experiment.measures.language import call_of
 from windtunnel.experiment.verdict import of_number
 from windtunnel.papers import mds, reproduce, select
-from windtunnel.papers.cells import OFFSETS_US, Cell, Template
 from windtunnel.papers.deployment import data_files as deployment
 from windtunnel.papers.features import METHODS, Axis, RunData, Series, View, evaluate
 from windtunnel.papers.mds.data_files import ROOT, table, toml
@@ -27,6 +26,7 @@ from windtunnel.papers.mds.figures import CHOSEN_AXIS, read_features
 from windtunnel.papers.mds.tau import rank_correlation
 from windtunnel.papers.notes import to_html
 from windtunnel.papers.rows import compare, printed_precision
+from windtunnel.papers.setups import OFFSETS_US, Setup, Template
 
 DATA = Path(__file__).parent / "data" / "mds-figures"
 
@@ -285,12 +285,12 @@ def test_perturbations_are_a_few_microseconds() -> None:
     assert all(1 <= abs(us) <= 3 for offsets in OFFSETS_US for us in offsets)
     assert len(set(OFFSETS_US)) == len(OFFSETS_US)
     text = '[bottleneck]\nrate = "1 Gbps"\n[[flow]]\nrtt = "20 ms"\n[[flow]]\nrtt = "80 ms"\n'
-    cell = Cell("c", Template("t", 'duration = "30 s"\n' + text), perturbed=3)
-    plain, *others = list(cell.variants())
+    setup = Setup("c", Template("t", 'duration = "30 s"\n' + text), perturbed=3)
+    plain, *others = list(setup.variants())
     assert plain == ()
     assert others[0] == ('flow.0.rtt="20001 us"', 'flow.1.rtt="80001 us"')
     assert others[2] == ('flow.0.rtt="20002 us"', 'flow.1.rtt="79997 us"')
-    assert cell.packets == pytest.approx(2.5e6)
+    assert setup.packets == pytest.approx(2.5e6)
 
 
 # --- The data -------------------------------------------------------------------------------------------------------
@@ -354,19 +354,19 @@ def test_footnote_9_is_what_the_models_say(number: int) -> None:
 
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
-    """Every cell, as it is and with its last perturbation, passes the core's own checks."""
-    for cell in mds.suite(quick=quick).cells.values():
-        variants = list(cell.variants())
-        assert len(variants) == cell.perturbed + len(cell.twins) + 1
+    """Every setup, as it is and with its last perturbation, passes the core's own checks."""
+    for setup in mds.suite(quick=quick).setups.values():
+        variants = list(setup.variants())
+        assert len(variants) == setup.perturbed + len(setup.twins) + 1
         for overrides in (variants[0], variants[-1]):
-            _core.check(cell.template.text, f"{cell.template.name}.toml", overrides)
+            _core.check(setup.template.text, f"{setup.template.name}.toml", overrides)
 
 
 def test_no_scenario_file_lies_idle() -> None:
     """Every scenario file of the suite is run by it; claims that other suites' experiments try use those of theirs."""
-    cells = mds.suite(quick=False).cells.values()
+    setups = mds.suite(quick=False).setups.values()
     own = {p.stem: p.read_text() for p in (ROOT / "scenarios").glob("*.toml")}
-    used = {cell.template.name: cell.template.text for cell in cells}
+    used = {setup.template.name: setup.template.text for setup in setups}
     assert own.items() <= used.items()
     foreign = {p.stem for p in (deployment.ROOT / "scenarios").glob("*.toml")}
     assert used.keys() - own.keys() <= foreign
@@ -377,7 +377,7 @@ def test_the_whole_suite_has_a_row_for_each_published_number() -> None:
     suite = mds.suite(quick=False)
     from windtunnel.papers.suite import Results
 
-    by_group = {g.id: g.rows(Results(suite.cells, [])) for g in suite.groups}
+    by_group = {g.id: g.rows(Results(suite.setups, [])) for g in suite.groups}
     rows = [row for mine in by_group.values() for row in mine]
     assert len({row.id for row in rows}) == len(rows)
     assert sum(len(mine) for id, mine in by_group.items() if id.startswith("fig")) == 1654
@@ -477,10 +477,10 @@ def test_a_failed_run_is_shown_and_does_not_stop_the_others(tmp_path: Path) -> N
     from windtunnel.papers.reproduction import run_suite
 
     suite = mds.suite(quick=False)
-    broken = suite.cells["fig3a"].template
-    suite.cells["fig3a"].template = Template(broken.name, broken.text.replace("deltim", "deltimm"))
-    suite.cells["fig3a"].perturbed = 0
-    suite.cells["fig2"].perturbed = 0
+    broken = suite.setups["fig3a"].template
+    suite.setups["fig3a"].template = Template(broken.name, broken.text.replace("deltim", "deltimm"))
+    suite.setups["fig3a"].perturbed = 0
+    suite.setups["fig2"].perturbed = 0
     shown = io.StringIO()
     console = Console(file=shown, width=200)
     out = tmp_path / "out"

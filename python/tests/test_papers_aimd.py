@@ -21,10 +21,10 @@ from windtunnel.papers.aimd import geometry, modes
 from windtunnel.papers.aimd.data_files import ROOT, toml
 from windtunnel.papers.aimd.linux import read_lines
 from windtunnel.papers.aimd.plan import TWIN_STARTS_MS
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.features import METHODS
 from windtunnel.papers.jobs import JobResult, execute, jobs_of
 from windtunnel.papers.rows import Row
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Results, Suite
 
 
@@ -86,7 +86,7 @@ def test_the_mode_of_a_run() -> None:
 
 def rows_of(id: str, results: Results | None = None) -> dict[str, Row]:
     group = next(g for g in whole().groups if g.id == id)
-    return {row.id: row for row in group.rows(results or Results(whole().cells, []))}
+    return {row.id: row for row in group.rows(results or Results(whole().setups, []))}
 
 
 def test_the_models_rows_need_no_run() -> None:
@@ -198,7 +198,7 @@ def test_the_reference_has_three_decimals() -> None:
 
 def test_published_is_what_the_report_prints() -> None:
     """Numbers of the real stack and of this project's own chain are in a column of their own, with their source."""
-    results = Results(whole().cells, [])
+    results = Results(whole().setups, [])
     for group, sources in (("linux", {"Linux 6.12", "chance alone"}), ("markov", {"Markov chain"})):
         rows = [r for g in whole().groups if g.id == group for r in g.rows(results)]
         assert {row.source for row in rows} == sources
@@ -209,7 +209,7 @@ def test_published_is_what_the_report_prints() -> None:
 
 def test_no_scenario_file_lies_idle() -> None:
     """Every scenario file of the suite is run by it."""
-    assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} == {c.template.name for c in whole().cells.values()}
+    assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} == {c.template.name for c in whole().setups.values()}
 
 
 @pytest.mark.parametrize("quick", [True, False])
@@ -217,22 +217,22 @@ def test_every_measurement_has_a_method(quick: bool) -> None:
     """A misspelt method or a wrong number of arguments is found without a run."""
     import inspect
 
-    for cell in aimd.suite(quick=quick).cells.values():
-        assert cell.measurements
-        for measurement in cell.measurements:
+    for setup in aimd.suite(quick=quick).setups.values():
+        assert setup.measurements
+        for measurement in setup.measurements:
             name, arguments = call_of(measurement.method)
             inspect.signature(METHODS[name]).bind(None, *arguments)
 
 
 def test_runs_differ_in_their_start() -> None:
-    """The twins of a cell start the second group at other times; the cost of the whole suite is bounded."""
-    cell = whole().cells["fig4/40Mbps-10ms"]
-    plain, *twins = list(cell.variants())
+    """The twins of a setup start the second group at other times; the cost of the whole suite is bounded."""
+    setup = whole().setups["fig4/40Mbps-10ms"]
+    plain, *twins = list(setup.variants())
     assert not any("start" in setting for setting in plain)
     assert [t[-1] for t in twins] == [f'flow.1.start="{ms} ms"' for ms in TWIN_STARTS_MS]
-    packets = sum(c.packets * (1 + len(c.twins)) for c in whole().cells.values())
+    packets = sum(c.packets * (1 + len(c.twins)) for c in whole().setups.values())
     assert packets < 1.65e9
-    quick = sum(c.packets * (1 + len(c.twins)) for c in aimd.suite(quick=True).cells.values())
+    quick = sum(c.packets * (1 + len(c.twins)) for c in aimd.suite(quick=True).setups.values())
     assert quick < 2.6e8
 
 
@@ -245,53 +245,53 @@ def test_names_of_groups() -> None:
 # --- From made-up runs to rows and pictures --------------------------------------------------------------------------
 
 
-def made_up(suite: Suite, value: Callable[[Cell, Measurement, int], float]) -> Results:
+def made_up(suite: Suite, value: Callable[[Setup, Measurement, int], float]) -> Results:
     """Outcomes of every run of the suite, without a run."""
     outcomes = [
-        JobResult(cell.name, k, tuple(value(cell, m, k) for m in cell.measurements), {}, 0.0, 0, "")
-        for cell in suite.cells.values()
-        for k in range(1 + len(cell.twins))
+        JobResult(setup.name, k, tuple(value(setup, m, k) for m in setup.measurements), {}, 0.0, 0, "")
+        for setup in suite.setups.values()
+        for k in range(1 + len(setup.twins))
     ]
-    return Results(suite.cells, outcomes)
+    return Results(suite.setups, outcomes)
 
 
-def red_rate(cell: Cell, measurement: Measurement) -> float:
+def red_rate(setup: Setup, measurement: Measurement) -> float:
     """Reno's law with n = 1001; with windows in whole packets AIMD gets less, and less than half with b = 0.9."""
     reno = math.sqrt(1.5 * 1001) * models.MSS * 8e-6 / 0.05
-    whole = not any("per-ack" in setting for setting in cell.settings) and "doubled" not in cell.name
-    short = 0.45 if "-0.9-" in cell.name else 0.8
+    whole = not any("per-ack" in setting for setting in setup.settings) and "doubled" not in setup.name
+    short = 0.45 if "-0.9-" in setup.name else 0.8
     return reno * (short if whole and measurement.flow.startswith("0") else 1.0)
 
 
-def footnote_6(cell: Cell) -> float:
+def footnote_6(setup: Setup) -> float:
     """The amplitude with n flows over that of one: 1 with tail drop, 1/sqrt(n) with PIE."""
-    queue, _, n = cell.name.removeprefix("amplitude/").rpartition("-")
+    queue, _, n = setup.name.removeprefix("amplitude/").rpartition("-")
     return 1.0 / math.sqrt(int(n)) if queue == "pie" else 1.0
 
 
-def plausible(cell: Cell, measurement: Measurement, k: int) -> float:
+def plausible(setup: Setup, measurement: Measurement, k: int) -> float:
     """Rates near 1, or 15:1 in figure 3's corner; a little different in each run."""
     name, arguments = call_of(measurement.method)
-    jitter = ((zlib.crc32(f"{cell.name}{measurement.flow}".encode()) + 7 * k) % 11 - 5) / 100
+    jitter = ((zlib.crc32(f"{setup.name}{measurement.flow}".encode()) + 7 * k) % 11 - 5) / 100
     if name == "steady_from":
         return 20.0
     if name == "steady_friendly":
         return math.nan
     if name == "loss_share":
         return 0.05
-    if cell.name.startswith("red/"):
-        return red_rate(cell, measurement)
-    if cell.name.startswith("amplitude/"):
-        return 5.0 * footnote_6(cell)
-    if cell.name.startswith("disturbed/"):
+    if setup.name.startswith("red/"):
+        return red_rate(setup, measurement)
+    if setup.name.startswith("amplitude/"):
+        return 5.0 * footnote_6(setup)
+    if setup.name.startswith("disturbed/"):
         return (0.98 if measurement.flow == "0" else 0.8) + jitter / 100
-    if cell.name.startswith("alone/"):
-        return 1.0 if "plain" in cell.name else (0.7 if "reno" in cell.name else 0.9) + jitter / 100
+    if setup.name.startswith("alone/"):
+        return 1.0 if "plain" in setup.name else (0.7 if "reno" in setup.name else 0.9) + jitter / 100
     if name == "queue_growth":
         return 1.53 + jitter / 100
     if name == "rate_elasticity":
         return (-0.4 if measurement.flow == "0" else 0.2) + jitter
-    bloated = cell.name.startswith("fig3/") and cell.name.endswith("200Mbps-100ms")
+    bloated = setup.name.startswith("fig3/") and setup.name.endswith("200Mbps-100ms")
     mean = {"0": 1.875, "1": 0.125}[measurement.flow] if bloated else 1.0 + jitter
     if name.endswith("quantile"):
         return mean * (0.7 if float(arguments[0]) < 0.5 else 1.4)
@@ -342,8 +342,8 @@ def test_verdicts_follow_the_runs() -> None:
 def test_a_disturbance_counts_beyond_chance(cubic: list[float], reno: list[float], verdict: str) -> None:
     """Undisturbed rates are 1, disturbed ones differ: Reno's share falls if its mean falls by two standard errors."""
 
-    def value(cell: Cell, measurement: Measurement, k: int) -> float:
-        if not cell.name.startswith("disturbed/"):
+    def value(setup: Setup, measurement: Measurement, k: int) -> float:
+        if not setup.name.startswith("disturbed/"):
             return 1.0
         return (cubic if measurement.flow == "0" else reno)[k]
 
@@ -357,28 +357,28 @@ def test_a_disturbance_counts_beyond_chance(cubic: list[float], reno: list[float
     assert rows["K84/40Mbps-5ms/share"].verdict == "info"
 
 
-def starving_over_red(cell: Cell, measurement: Measurement) -> float:
+def starving_over_red(setup: Setup, measurement: Measurement) -> float:
     """Whole packets: 1.9 : 1 over RED at 0.1 % loss and 1 : 1 over the dropper. Bytes: 1.5 : 1 over both."""
     first = 0.0 if measurement.method == "loss_share()" else 1.0
     if not measurement.flow.startswith("0"):
         return 1e-3 if measurement.flow.startswith("queue") else 1.0
-    in_bytes = any("per-ack" in setting for setting in cell.settings)
-    return first + (0.5 if in_bytes else 0.0 if "dropper" in cell.name else 0.9)
+    in_bytes = any("per-ack" in setting for setting in setup.settings)
+    return first + (0.5 if in_bytes else 0.0 if "dropper" in setup.name else 0.9)
 
 
-def starving(cell: Cell, measurement: Measurement, k: int) -> float:
+def starving(setup: Setup, measurement: Measurement, k: int) -> float:
     """Flow 1 gets half of flow 0's rate, and nothing in its worst seconds."""
     name, arguments = call_of(measurement.method)
-    if cell.name.startswith("red/"):
-        return starving_over_red(cell, measurement)
-    if cell.name.startswith("amplitude/"):
+    if setup.name.startswith("red/"):
+        return starving_over_red(setup, measurement)
+    if setup.name.startswith("amplitude/"):
         # The opposite of the expectation: desynchronized flows add up, and synchronized ones cancel out.
-        n = int(cell.name.rpartition("-")[2])
-        return 5.0 * n**0.5 if "pie" in cell.name else 5.0 / n**0.5
-    if cell.name.startswith("disturbed/"):
+        n = int(setup.name.rpartition("-")[2])
+        return 5.0 * n**0.5 if "pie" in setup.name else 5.0 / n**0.5
+    if setup.name.startswith("disturbed/"):
         return 1.4 if measurement.flow == "0" else 0.5
-    if cell.name.startswith("alone/"):
-        return 1.0 if "reno" in cell.name else 0.8
+    if setup.name.startswith("alone/"):
+        return 1.0 if "reno" in setup.name else 0.8
     if name == "rate_elasticity":
         return 0.3 if measurement.flow == "0" else -0.3
     if measurement.flow == "1":
@@ -425,24 +425,24 @@ def test_the_models_are_reproduced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
-    """Every cell, as it is and with its last start offset, passes the core's own checks."""
-    for cell in aimd.suite(quick=quick).cells.values():
-        variants = list(cell.variants())
+    """Every setup, as it is and with its last start offset, passes the core's own checks."""
+    for setup in aimd.suite(quick=quick).setups.values():
+        variants = list(setup.variants())
         for overrides in (variants[0], variants[-1]):
-            _core.check(cell.template.text, f"{cell.template.name}.toml", overrides)
+            _core.check(setup.template.text, f"{setup.template.name}.toml", overrides)
 
 
 def test_a_short_run_has_what_the_measurements_need() -> None:
-    """Every measurement of a cell of each scenario file gives a number after 80 s of simulated time: the sawteeth that
+    """Every measurement of a setup of each scenario file gives a number after 80 s of simulated time: the sawteeth that
     are seen in detail count from 60 s on.
     """
     seen: set[str] = set()
-    for cell in whole().cells.values():
-        if cell.template.name in seen or cell.packets > 2e6:
+    for setup in whole().setups.values():
+        if setup.template.name in seen or setup.packets > 2e6:
             continue
-        seen.add(cell.template.name)
-        job = jobs_of(cell, None)[0]
+        seen.add(setup.template.name)
+        job = jobs_of(setup, None)[0]
         outcome = execute(replace(job, overrides=(*job.overrides, 'duration="80 s"'), pictures=()))
         assert outcome.error == ""
-        assert all(math.isfinite(v) for v in outcome.values), cell.name
-    assert seen == {c.template.name for c in whole().cells.values()}
+        assert all(math.isfinite(v) for v in outcome.values), setup.name
+    assert seen == {c.template.name for c in whole().setups.values()}

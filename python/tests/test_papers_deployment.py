@@ -17,12 +17,12 @@ from windtunnel.experiment.expectation import Expected, Limits
 from windtunnel.experiment.measures.language import call_of
 from windtunnel.papers import deployment, reproduce, select
 from windtunnel.papers.arms import add_seeds, expanded, overrides
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.deployment.checklists import together
 from windtunnel.papers.deployment.data_files import ROOT, template, toml
 from windtunnel.papers.experiment_figure import PanelSpec, Point, draw, filled
 from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate
 from windtunnel.papers.features.captures import extents
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Results, Suite
 from windtunnel.scenario import Scenario
 
@@ -46,7 +46,7 @@ def test_seeds_fill_one_round_trip() -> None:
     assert 5_000_000 < starts[1] < 5_020_000
     assert [s.partition("=")[0] for s in first[1:]] == [f"flow.{i}.start" for i in range(3)]
     assert first[3] == zero[3]
-    runs = [*add_seeds(Cell("x", path), 8).variants()]
+    runs = [*add_seeds(Setup("x", path), 8).variants()]
     # Later overrides win: the last four are the seed and the three starts.
     assert len({run[-4] for run in runs}) == len({run[-3] for run in runs}) == 8
     # A Kronecker sequence leaves no large part of the round trip without a start.
@@ -195,17 +195,17 @@ def test_no_panel_is_empty() -> None:
 
 def test_every_run_of_the_suite_is_a_valid_scenario() -> None:
     """All arms, as their first seed changes them, are accepted; the quick suite's are a part of them."""
-    for cell in whole().cells.values():
-        Scenario.from_toml(cell.template.text, file=cell.name, overrides=next(cell.variants())).check()
-    assert set(deployment.suite(quick=True).cells) <= set(whole().cells)
+    for setup in whole().setups.values():
+        Scenario.from_toml(setup.template.text, file=setup.name, overrides=next(setup.variants())).check()
+    assert set(deployment.suite(quick=True).setups) <= set(whole().setups)
 
 
 def test_every_method_exists() -> None:
     """A measurement's method is registered, and its window is one of the scenario's."""
-    for cell in whole().cells.values():
-        windows = cell.template.data["window"]
+    for setup in whole().setups.values():
+        windows = setup.template.data["window"]
         assert isinstance(windows, list)
-        for measurement in cell.measurements:
+        for measurement in setup.measurements:
             name, arguments = call_of(measurement.method)
             assert name in METHODS, measurement.method
             if name in ("window_value", "window_rate"):
@@ -214,12 +214,12 @@ def test_every_method_exists() -> None:
 
 def test_no_scenario_file_and_no_arm_lies_idle() -> None:
     """Every scenario file is some arm's, and every arm is in some check."""
-    used = {cell.template.name for cell in whole().cells.values()}
+    used = {setup.template.name for setup in whole().setups.values()}
     assert used == {path.stem for path in (ROOT / "scenarios").glob("*.toml")}
     for topic in deployment.TOPICS:
         for arm in toml(f"experiments/{topic}.toml")["arm"]:
             names = {each["name"] for each in expanded([arm])}
-            assert names & set(whole().cells), (topic, arm["name"])
+            assert names & set(whole().setups), (topic, arm["name"])
 
 
 def test_every_expectation_says_why_or_is_exact() -> None:
@@ -267,7 +267,7 @@ def test_a_list_has_every_judged_check_on_its_subject() -> None:
     subjects = {line["about"] for line in lines if "about" in line}
     found = deployment.experiments({}, quick=False)
     assert subjects == {subject for e in found for check in e.checks for subject in check.about}
-    rows = {row.id: row for row in suite.groups[0].rows(Results(suite.cells, []))}
+    rows = {row.id: row for row in suite.groups[0].rows(Results(suite.setups, []))}
     for line in (line for line in lines if "about" in line):
         about = [c for e in found for c in e.checks if line["about"] in c.about and c.expected and not c.not_judged]
         out = [c for c in about if any(fnmatchcase(c.id, p) for p in line.get("left_out", ()))]
@@ -277,7 +277,7 @@ def test_a_list_has_every_judged_check_on_its_subject() -> None:
 def test_a_requirement_is_shown_and_not_judged() -> None:
     """The list of requirements counts what is kept, and has no verdict."""
     suite = whole()
-    assert {row.verdict for row in suite.groups[1].rows(Results(suite.cells, []))} == {"info"}
+    assert {row.verdict for row in suite.groups[1].rows(Results(suite.setups, []))} == {"info"}
 
 
 def test_an_experiment_from_end_to_end(tmp_path: Path) -> None:

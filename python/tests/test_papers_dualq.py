@@ -26,7 +26,7 @@ def whole() -> Suite:
 
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
-    """Every cell, as it is and with its last start offset, passes the core's own checks."""
+    """Every setup, as it is and with its last start offset, passes the core's own checks."""
     assert_valid(dualq.suite(quick=quick))
 
 
@@ -38,7 +38,7 @@ def test_the_slides_four_runs() -> None:
         ("ect0", False),
         ("ect0", True),
     ]
-    assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} == {c.template.name for c in whole().cells.values()}
+    assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} == {c.template.name for c in whole().setups.values()}
     for meaning in MEANINGS:
         assert len({round(o % meaning.base_ms, 6) for o in (0.0, *TWIN_STARTS_MS)}) == len(TWIN_STARTS_MS) + 1
 
@@ -57,8 +57,8 @@ def test_each_claim_is_checked_with_each_meaning() -> None:
     assert len(listed) == len(MEANINGS) * len(claims)
     assert select(whole(), ["K58"]) == ["K58a", "K58a-40ms", "K58a-typical"]
     by_id = {group.id: group for group in whole().groups}
-    assert by_id["K60a-typical"].cells == ["dualpi2-typical-ect1-unresponsive", "pi2-typical-ect1-unresponsive"]
-    assert not [name for name in whole().cells if "{" in name]
+    assert by_id["K60a-typical"].setups == ["dualpi2-typical-ect1-unresponsive", "pi2-typical-ect1-unresponsive"]
+    assert not [name for name in whole().setups if "{" in name]
 
 
 def test_without_runs_nothing_is_confirmed() -> None:

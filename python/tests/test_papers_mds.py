@@ -13,12 +13,12 @@ from windtunnel import _core
 from windtunnel.models import losses
 from windtunnel.models.sawteeth import RENO
 from windtunnel.papers import mds
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.mds import mixes
 from windtunnel.papers.mds.draws import SOURCE, draws_row, other_draws
 from windtunnel.papers.mds.fairness import larger_share, read_lines
 from windtunnel.papers.rows import Row
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Results, Suite
 
 PRESET = Path(__file__).parents[2] / "scenarios" / "mds-2025.toml"
@@ -29,14 +29,14 @@ def whole() -> Suite:
     return mds.suite(quick=False)
 
 
-def made_up(value: Callable[[Cell, int], float], runs: int = 5) -> Results:
-    """Runs of every cell whose measurements are a function of the cell and of the measurement's index."""
+def made_up(value: Callable[[Setup, int], float], runs: int = 5) -> Results:
+    """Runs of every setup whose measurements are a function of the setup and of the measurement's index."""
     outcomes = [
-        JobResult(cell.name, k, tuple(value(cell, i) for i in range(len(cell.measurements))), {}, 0.1, 1, "")
-        for cell in whole().cells.values()
-        for k in range(max(runs, 1 + len(cell.twins)))
+        JobResult(setup.name, k, tuple(value(setup, i) for i in range(len(setup.measurements))), {}, 0.1, 1, "")
+        for setup in whole().setups.values()
+        for k in range(max(runs, 1 + len(setup.twins)))
     ]
-    return Results(whole().cells, outcomes)
+    return Results(whole().setups, outcomes)
 
 
 def rows_of(group: str, results: Results) -> dict[str, Row]:
@@ -97,12 +97,12 @@ def test_figures_and_tables_have_the_presets_settings() -> None:
     """Every run of a figure or table has them, but for what the document changes there and says so."""
     preset = common(json.loads(_core.resolve(PRESET.read_text(), str(PRESET))))
     different: dict[str, set[tuple[str, str]]] = {}
-    for cell in whole().cells.values():
-        if cell.name.startswith(("fig", "table")) and not cell.name.startswith("table1/"):
-            scenario = json.loads(_core.resolve(cell.template.text, "x.toml", next(cell.variants())))
+    for setup in whole().setups.values():
+        if setup.name.startswith(("fig", "table")) and not setup.name.startswith("table1/"):
+            scenario = json.loads(_core.resolve(setup.template.text, "x.toml", next(setup.variants())))
             more = common(scenario) - preset
             if more:
-                different.setdefault(cell.name.partition("/")[0], set()).update(more)
+                different.setdefault(setup.name.partition("/")[0], set()).update(more)
     wall = {("queue.kind", '"brickwall"')}
     assert different == {"fig13b": {("scalable.lwnd", '"0 B"')}, "table4": wall, "table5": wall, "table6": wall}
 
@@ -129,8 +129,8 @@ def test_what_the_relationship_leaves_is_derived() -> None:
 def test_equal_windows_are_equal_within_a_tenth(mds_window: float, verdict: str) -> None:
     """The bar of the word "equal"; the made-up runs are one draw."""
 
-    def value(cell: Cell, index: int) -> float:
-        return mds_window if cell.name.startswith("p05") and cell.measurements[index].flow == "1" else 1.0
+    def value(setup: Setup, index: int) -> float:
+        return mds_window if setup.name.startswith("p05") and setup.measurements[index].flow == "1" else 1.0
 
     assert rows_of("P05b", made_up(value))["P05b"].verdict == verdict
 
@@ -168,8 +168,8 @@ def test_printed_numbers_and_the_bar() -> None:
 def test_fairness_of_each_cell(first: float, word: str, count: float) -> None:
     """A cell's verdict against the bar is in its note; their number is compared with the printed table's."""
 
-    def value(cell: Cell, index: int) -> float:
-        return first if cell.measurements[index].flow == "0" else 10.0 - first
+    def value(setup: Setup, index: int) -> float:
+        return first if setup.measurements[index].flow == "0" else 10.0 - first
 
     rows = rows_of("table4", made_up(value))
     assert rows["table4/100Mbps-5ms-12ms/fairness"].note.startswith(word)
@@ -216,11 +216,11 @@ def test_mixes_are_random_and_repeatable() -> None:
 def test_mixes_can_fail(early: float, late: float, verdicts: list[str]) -> None:
     """Windows of Reno-MDS that are twice Reno's, first or at last."""
 
-    def value(cell: Cell, index: int) -> float:
-        if not cell.name.startswith("K09/"):
+    def value(setup: Setup, index: int) -> float:
+        if not setup.name.startswith("K09/"):
             return 1.0
-        mix = mixes.draw_mix(int(cell.name.rpartition("-")[2]))
-        measurement = cell.measurements[index]
+        mix = mixes.draw_mix(int(setup.name.rpartition("-")[2]))
+        measurement = setup.measurements[index]
         return (early if "early" in measurement.method else late) if mix.mds[int(measurement.flow)] else 1.0
 
     rows = rows_of("K09", made_up(value))
@@ -231,8 +231,8 @@ def test_mixes_can_fail(early: float, late: float, verdicts: list[str]) -> None:
 def test_lwnd_decides(share: float, verdicts: tuple[str, str]) -> None:
     """An equal share is what 250 kB should give, and a small one what lwnd 0 should give."""
 
-    def value(cell: Cell, index: int) -> float:
-        return share if cell.measurements[index].flow == "1" else 1.0 - share
+    def value(setup: Setup, index: int) -> float:
+        return share if setup.measurements[index].flow == "1" else 1.0 - share
 
     rows = rows_of("K25", made_up(value))
     assert (rows["K25/share-250-100-1"].verdict, rows["K25/share-0-100-1"].verdict) == verdicts

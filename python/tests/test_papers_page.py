@@ -180,7 +180,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("suite")
     suite = _suites()["mds"](True)
     results = made_up(suite, {})
-    outcomes = [JobResult(name, 0, (), {}, 0.1, 1, "") for name in suite.cells]
+    outcomes = [JobResult(name, 0, (), {}, 0.1, 1, "") for name in suite.setups]
     _write(out, suite, suite.groups, rows_of(suite.groups, results), results, outcomes, (), (), part=True)
     return out
 

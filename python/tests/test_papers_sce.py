@@ -24,9 +24,9 @@ def whole() -> Suite:
 
 
 def runs(suite: Suite, *, map_only: bool = False) -> Results:
-    """Made-up runs of every cell, or of the map's alone."""
+    """Made-up runs of every setup, or of the map's alone."""
     columns = {"throughput_mbps": 20.0, "srtt_ms": 83.0, "rtt_mean_ms": 82.0}
-    return made_up(suite, flat(70.0, columns, 3), lambda cell: not map_only or cell.name.startswith("map/"))
+    return made_up(suite, flat(70.0, columns, 3), lambda setup: not map_only or setup.name.startswith("map/"))
 
 
 # --- The data ---------------------------------------------------------------------------------------------------------
@@ -34,18 +34,18 @@ def runs(suite: Suite, *, map_only: bool = False) -> Results:
 
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
-    """Every cell, as it is and with its last start offset, passes the core's own checks."""
+    """Every setup, as it is and with its last start offset, passes the core's own checks."""
     assert_valid(sce.suite(quick=quick))
 
 
 def test_no_scenario_file_lies_idle() -> None:
     """Every scenario file of the suite is run by it."""
-    used = {cell.template.name for cell in whole().cells.values()}
+    used = {setup.template.name for setup in whole().setups.values()}
     assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} == used
 
 
 def test_start_offsets_differ_by_no_round_trip() -> None:
-    """No two runs of a cell have the same phase: offsets differ by no multiple of the path's RTT."""
+    """No two runs of a setup have the same phase: offsets differ by no multiple of the path's RTT."""
     offsets = (0.0, *TWIN_STARTS_MS)
     assert len({round(o % RTT_MS, 6) for o in offsets}) == len(offsets)
 
@@ -74,7 +74,7 @@ def test_claims_are_complete() -> None:
     assert {c["id"][:3] for c in claims} == {f"K{n}" for n in (*range(46, 54), 54)}
     assert_complete(claims)
     for quantity in (quantity for claim in claims for quantity in claim["quantities"].values()):
-        assert quantity["run"].replace("{sender}", "") in whole().cells
+        assert quantity["run"].replace("{sender}", "") in whole().setups
 
 
 def test_names_of_parts() -> None:
@@ -123,13 +123,13 @@ def test_the_maps_rows() -> None:
 def test_the_fair_part_of_the_map_has_the_bar_of_all_suites(reno: float, part: float) -> None:
     """Fair is 38.5 to 61.5 % (experiment/words.toml), for the map as for the claims."""
     outcomes = []
-    for cell in (cell for name, cell in whole().cells.items() if name.startswith("map/")):
-        values = [1.0] * len(cell.measurements)
+    for setup in (setup for name, setup in whole().setups.items() if name.startswith("map/")):
+        values = [1.0] * len(setup.measurements)
         for each, rate in zip(SHARE.of, (reno, 1.0 - reno), strict=True):
-            values[cell.index(measured(*each))] = rate
-        outcomes.append(JobResult(cell.name, 0, tuple(values), {}, 0.1, 1, ""))
+            values[setup.index(measured(*each))] = rate
+        outcomes.append(JobResult(setup.name, 0, tuple(values), {}, 0.1, 1, ""))
     (group,) = (group for group in whole().groups if group.id == "map")
-    rows = {row.id: row for row in group.rows(Results(whole().cells, outcomes))}
+    rows = {row.id: row for row in group.rows(Results(whole().setups, outcomes))}
     assert rows["map/reno-sce/fair"].measured == part
     assert "38.5 to 61.5 %" in rows["map/reno-sce/fair"].what
 

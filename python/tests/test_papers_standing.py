@@ -184,8 +184,8 @@ def test_an_axis_repeats_the_peak_that_it_ends_at():
     """The top of figure 2's window panel is the peak of its only flow, which has a row of its own."""
     chosen = suite("mds")
     (group,) = (group for group in chosen.groups if group.id == "fig2")
-    cell = chosen.cells["fig2"]
-    index = {m.method: k for k, m in enumerate(cell.measurements) if m.panel == "cwnd"}
-    assert cell.identity(index["peak()"]) == cell.identity(index["axis_y_max()"])
+    setup = chosen.setups["fig2"]
+    index = {m.method: k for k, m in enumerate(setup.measurements) if m.panel == "cwnd"}
+    assert setup.identity(index["peak()"]) == setup.identity(index["axis_y_max()"])
     rows = {row.id: row for row in group.rows(perturbed(chosen, 1))}
     assert list(rows).index("fig2/cwnd/0/peak") < list(rows).index("fig2/cwnd/all/axis_y_max")

@@ -14,11 +14,11 @@ from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.measures.language import call_of
 from windtunnel.flowgrind import Line, read_script
 from windtunnel.papers import reproduce, select, talk
-from windtunnel.papers.cells import Excerpt
 from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate
 from windtunnel.papers.features.probes import find_probes
 from windtunnel.papers.features.settling import moving_average
 from windtunnel.papers.jobs import JobResult
+from windtunnel.papers.setups import Excerpt
 from windtunnel.papers.suite import Results, Suite
 from windtunnel.papers.talk import bbr, bbr_figure, claims, numbers, responses
 from windtunnel.papers.talk.controllers import available, catalogue, missing, registered
@@ -43,14 +43,16 @@ def flat_series(flows: int) -> Excerpt:
 
 @cache
 def made_up() -> Results:
-    """Three runs of every cell whose values are 1 to 3, with flat time series."""
+    """Three runs of every setup whose values are 1 to 3, with flat time series."""
     series = flat_series(5)
     outcomes = [
-        JobResult(cell.name, k, (1.0 + k,) * len(cell.measurements), {}, 0.1, 1, "", excerpt=series if k == 0 else None)
-        for cell in whole().cells.values()
+        JobResult(
+            setup.name, k, (1.0 + k,) * len(setup.measurements), {}, 0.1, 1, "", excerpt=series if k == 0 else None
+        )
+        for setup in whole().setups.values()
         for k in range(3)
     ]
-    return Results(whole().cells, outcomes)
+    return Results(whole().setups, outcomes)
 
 
 # --- The data ---------------------------------------------------------------------------------------------------------
@@ -58,16 +60,16 @@ def made_up() -> Results:
 
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
-    """Every cell, as it is and with its last seed, passes the core's own checks."""
-    for cell in talk.suite(quick=quick).cells.values():
-        variants = list(cell.variants())
+    """Every setup, as it is and with its last seed, passes the core's own checks."""
+    for setup in talk.suite(quick=quick).setups.values():
+        variants = list(setup.variants())
         for overrides in {variants[0], variants[-1]}:
-            _core.check(cell.template.text, f"{cell.template.name}.toml", overrides)
+            _core.check(setup.template.text, f"{setup.template.name}.toml", overrides)
 
 
 def test_no_scenario_file_lies_idle() -> None:
     """Every scenario file of the suite is run by it or by a claim about a controller that another build has."""
-    used = {cell.template.name for cell in whole().cells.values()} | {arm["scenario"] for arm in claims.arms()}
+    used = {setup.template.name for setup in whole().setups.values()} | {arm["scenario"] for arm in claims.arms()}
     assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} <= used
 
 
@@ -135,7 +137,7 @@ def test_names_of_parts() -> None:
 # --- The talk's commands ----------------------------------------------------------------------------------------------
 
 
-def test_cells_are_what_the_talks_commands_say() -> None:
+def test_setups_are_what_the_talks_commands_say() -> None:
     """One stream of 60 s; two of 90 s; five of 90 s; five that start ten seconds apart and end ten seconds apart."""
     one, friendly, five, displaced, loss = (command(kind.script, "scalable") for kind in KINDS)
     assert [(f.cc, f.delay_s, f.duration_s) for f in one.flows] == [("scalable", 0, 60)] and loss == one
@@ -246,7 +248,7 @@ def test_moving_average_ignores_what_is_missing() -> None:
 
 def test_without_runs_nothing_is_confirmed() -> None:
     """Every group has its rows for any results, under unique ids, and no figure needs a run that failed."""
-    empty = Results(whole().cells, [])
+    empty = Results(whole().setups, [])
     rows = [row for g in whole().groups for row in g.rows(empty)]
     assert len({row.id for row in rows}) == len(rows)
     assert not {row.word.text for row in rows} & {"confirmed", "refuted"}
@@ -257,9 +259,9 @@ def test_without_runs_nothing_is_confirmed() -> None:
 def test_figures_from_made_up_runs() -> None:
     """Every group that has runs to draw has a figure for them."""
     groups = {group.id: group for group in whole().groups}
-    shapes = {cell: JobResult(cell, 0, (1.0,), {}, 0.1, 1, "", excerpt={"flights": 2.0 ** np.arange(7)})
-              for cell in groups["shapes"].cells}  # fmt: skip
-    assert len(groups["shapes"].png(Results(whole().cells, list(shapes.values()))) or b"") > 10_000
+    shapes = {setup: JobResult(setup, 0, (1.0,), {}, 0.1, 1, "", excerpt={"flights": 2.0 ** np.arange(7)})
+              for setup in groups["shapes"].setups}  # fmt: skip
+    assert len(groups["shapes"].png(Results(whole().setups, list(shapes.values()))) or b"") > 10_000
     for id in ("gallery-reno", "collateral", "buffer", "tahoe", "knee", "alternating", "constant", "phases", "charts",
                "rtts", "pairs", "startup", "cheating"):  # fmt: skip
         png = groups[id].png(made_up())

@@ -8,11 +8,11 @@ import pytest
 
 from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.verdict import judge, mean_interval
-from windtunnel.papers.cells import Cell, Template
 from windtunnel.papers.claims import claims_groups
 from windtunnel.papers.features import Axis, RunData, View, evaluate
 from windtunnel.papers.jobs import JobResult, execute, jobs_of
 from windtunnel.papers.rows import trial_row
+from windtunnel.papers.setups import Setup, Template
 from windtunnel.papers.suite import Results
 from windtunnel.papers.suite_page import write_suite_page
 from windtunnel.papers.time_series import flow_series
@@ -97,7 +97,7 @@ TEMPLATE = Template("t", 'duration = "30 s"\n[bottleneck]\nrate = "1 Mbps"\n[[fl
     ],
 )
 def test_claims_over_an_interval(expected: dict[str, float], verdict: str, published: float | str) -> None:
-    """A claim's expectation becomes limits of the mean over all runs of its cells, pair by pair."""
+    """A claim's expectation becomes limits of the mean over all runs of its setups, pair by pair."""
     method = 'window_value("w", "x")'
     claim = {
         "id": "C1",
@@ -109,12 +109,12 @@ def test_claims_over_an_interval(expected: dict[str, float], verdict: str, publi
         "quantities": {n: {"run": n, "panel": "summary", "flow": 0, "method": method} for n in "ab"},
         "expected": {**expected, "why": "why"},
     }
-    cells: dict[str, Cell] = {}
-    (group,) = claims_groups([claim], cells, lambda name: Cell(name, TEMPLATE), quick=False)
-    cells.update({name: Cell(name, TEMPLATE) for name in "ab"})
+    setups: dict[str, Setup] = {}
+    (group,) = claims_groups([claim], setups, lambda name: Setup(name, TEMPLATE), quick=False)
+    setups.update({name: Setup(name, TEMPLATE) for name in "ab"})
     values = {"a": (6.0, 6.5, 7.0), "b": (1.0, 1.51, 2.0)}
     outcomes = [JobResult(n, k, (v,), {}, 0, 0, "") for n, seen in values.items() for k, v in enumerate(seen)]
-    (row,) = group.rows(Results(cells, outcomes))
+    (row,) = group.rows(Results(setups, outcomes))
     assert (row.word.text, row.published) == (verdict, published)
     assert row.measured == pytest.approx(4.9967, abs=1e-4)
 
@@ -207,12 +207,12 @@ def test_counts_of_the_state() -> None:
 
 def test_time_series_leave_the_process_that_ran() -> None:
     """The excerpt of the first run has every flow's columns, and nothing where the flow does not exist."""
-    cell = Cell("c", SCENARIO, excerpt=flow_series, perturbed=1)
-    jobs = jobs_of(cell, None)
+    setup = Setup("c", SCENARIO, excerpt=flow_series, perturbed=1)
+    jobs = jobs_of(setup, None)
     assert [job.excerpt for job in jobs] == [flow_series, None]
     outcome = execute(jobs[0])
     assert not outcome.error
-    excerpt = Results({"c": cell}, [outcome]).excerpt("c")
+    excerpt = Results({"c": setup}, [outcome]).excerpt("c")
     assert excerpt is not None
     assert {"time_s", "throughput_mbps/0", "delivery_rate_mbps/0", "srtt_ms/0", "rtt_mean_ms/1"} <= set(excerpt)
     assert len(excerpt["time_s"]) == 20

@@ -10,8 +10,8 @@ from conftest import SCENARIO
 
 from windtunnel.engine.cache import Store
 from windtunnel.papers import jobs
-from windtunnel.papers.cells import Measurement
 from windtunnel.papers.jobs import Job, JobResult, run_all
+from windtunnel.papers.setups import Measurement
 
 MEAN = Measurement("summary", "0", 'window_value("late", "throughput_mbps")')
 JOB = Job("cell", 1, "late", SCENARIO, ("seed=3",), 1.0, (MEAN,))

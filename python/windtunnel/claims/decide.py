@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from windtunnel.claims.model import Claim, condition_of, default_name
 from windtunnel.experiment.measures import MetricError
 from windtunnel.experiment.scales import PLAIN, Scale
-from windtunnel.experiment.verdict import Verdict, of_interval, together, verdict_of, word
+from windtunnel.experiment.verdict import Verdict, of_interval, together, word, word_of
 
 if TYPE_CHECKING:
     from windtunnel.result import RunResult
@@ -140,7 +140,11 @@ def decided_run(result: RunResult) -> list[Decided]:
     return [
         Decided(
             of_scenario(place, each),
-            (Decision(verdict_of(each["verdict"]), int(each["value"] is not None), each["value"], why=each["why"]),),
+            (
+                Decision(
+                    word_of(each["verdict"]).verdict, int(each["value"] is not None), each["value"], why=each["why"]
+                ),
+            ),
         )
         for place, each in enumerate(result.claims)
     ]

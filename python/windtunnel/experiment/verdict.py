@@ -43,7 +43,7 @@ class Word:
     @property
     def kind(self) -> Kind:
         """The kind of the verdict."""
-        return kind_of(self.verdict)
+        return self.verdict if self.verdict in ("agrees", "differs") else "info"
 
 
 _ALL: tuple[Of, ...] = get_args(Of)
@@ -63,11 +63,6 @@ WORDS: tuple[Word, ...] = (
 OF_SUITES: dict[str, Word] = {word.text: word for word in WORDS if word.of != ("requirement",)}
 
 
-def kind_of(verdict: Verdict) -> Kind:
-    """The kind of a verdict."""
-    return verdict if verdict in ("agrees", "differs") else "info"
-
-
 def word(verdict: Verdict, of: Of) -> Word:
     """How the verdict is read. Raises ValueError for what is no verdict."""
     for each in WORDS:
@@ -76,11 +71,11 @@ def word(verdict: Verdict, of: Of) -> Word:
     raise ValueError(f"{verdict!r} is no verdict on a {of}: {', '.join(get_args(Verdict))}")
 
 
-def verdict_of(text: str) -> Verdict:
-    """The verdict that is read as ``text``. Raises ValueError for what is no word of any."""
+def word_of(text: str) -> Word:
+    """The word that is written so. Raises ValueError for what is none."""
     for each in WORDS:
         if each.text == text:
-            return each.verdict
+            return each
     raise ValueError(f"{text!r} is none of {', '.join(each.text for each in WORDS)}")
 
 

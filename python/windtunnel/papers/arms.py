@@ -16,7 +16,7 @@ from string import Template as Placeholders
 from typing import Any
 
 from windtunnel._core import quantity
-from windtunnel.papers.cells import Cell, Template
+from windtunnel.papers.setups import Setup, Template
 from windtunnel.start_offsets import moved
 
 
@@ -40,11 +40,11 @@ def _replaced(value: Any, names: Mapping[str, str]) -> Any:
     return value
 
 
-def add_seeds(cell: Cell, seeds: int) -> Cell:
-    """``cell`` with a run for each seed."""
-    first, *others = (overrides(cell.template, cell.settings, seed) for seed in range(1, seeds + 1))
-    cell.settings, cell.twins = (*cell.settings, *first), tuple(others)
-    return cell
+def add_seeds(setup: Setup, seeds: int) -> Setup:
+    """``setup`` with a run for each seed."""
+    first, *others = (overrides(setup.template, setup.settings, seed) for seed in range(1, seeds + 1))
+    setup.settings, setup.twins = (*setup.settings, *first), tuple(others)
+    return setup
 
 
 def overrides(template: Template, settings: Sequence[str], seed: int) -> tuple[str, ...]:

@@ -12,9 +12,9 @@ from windtunnel.experiment.expectation import Expected
 from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.scales import Scale
 from windtunnel.experiment.verdict import Verdict, judge
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.features import Axis
 from windtunnel.papers.rows import Row, compare, spread, trial_row
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
 
 #: Axes for claims that are not read off a figure: bins of a tenth of a second.
@@ -23,14 +23,14 @@ AXIS = Axis(0.0, 56.0, 0.0, 1.0)
 
 def claims_groups(
     claims: Sequence[Mapping[str, Any]],
-    cells: dict[str, Cell],
-    make: Callable[[str], Cell],
+    setups: dict[str, Setup],
+    make: Callable[[str], Setup],
     *,
     quick: bool,
 ) -> list[Group]:
-    """One group for each claim; ``make`` builds the cell for a name that is not yet in ``cells``.
+    """One group for each claim; ``make`` builds the setup for a name that is not yet in ``setups``.
 
-    The quick suite leaves out a claim whose runs are not in ``cells``.
+    The quick suite leaves out a claim whose runs are not in ``setups``.
     """
     groups = []
     for claim in claims:
@@ -41,12 +41,12 @@ def claims_groups(
             continue
         quantities: dict[str, dict[str, Any]] = claim["quantities"]
         needed = [q["run"] for q in quantities.values() if "run" in q]
-        if quick and any(name not in cells for name in needed):
+        if quick and any(name not in setups for name in needed):
             continue
         for name in needed:
-            if name not in cells:
-                cells[name] = make(name)
-        groups.append(_claim(id, claim, quantities, cells))
+            if name not in setups:
+                setups[name] = make(name)
+        groups.append(_claim(id, claim, quantities, setups))
     return groups
 
 
@@ -56,7 +56,7 @@ def _later(id: str, claim: Mapping[str, Any]) -> Group:
 
 
 def _claim(
-    id: str, claim: Mapping[str, Any], quantities: Mapping[str, dict[str, Any]], cells: dict[str, Cell]
+    id: str, claim: Mapping[str, Any], quantities: Mapping[str, dict[str, Any]], setups: dict[str, Setup]
 ) -> Group:
     given = {key: value for key, value in claim["expected"].items() if key != "why"}
     expected = Expected.of(given)
@@ -68,11 +68,11 @@ def _claim(
             constants[name] = float(getattr(models, q["model"])(*q["arguments"]))
         else:
             measurement = Measurement(q["panel"], str(q["flow"]), q["method"], AXIS)
-            places[name] = (q["run"], cells[q["run"]].index(measurement))
+            places[name] = (q["run"], setups[q["run"]].index(measurement))
 
     # Arithmetic on several numbers is a measurement of its own.
     place = places.get(claim["value"])
-    measured = cells[place[0]].identity(place[1]) if place is not None else ""
+    measured = setups[place[0]].identity(place[1]) if place is not None else ""
 
     note = f"{claim['measure']}. {why}"
     what, unit, limits = claim["text"], claim["unit"], expected.limits

@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from windtunnel.experiment.verdict import Kind, kind_of
+from windtunnel.experiment.verdict import Kind
 from windtunnel.papers.rows import Row
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
         expected, measured = row.expected, row.measured
         assert isinstance(expected, float)
         assert measured is not None
-        colour, precision = colours[kind_of(row.verdict)], (row.tolerance or 0.0) / expected
+        colour, precision = colours[row.word.kind], (row.tolerance or 0.0) / expected
         axes.plot([1 - precision, 1 + precision], [place, place], color=SOFT, lw=6, alpha=0.35, solid_capstyle="butt")
         if row.interval is not None:
             axes.plot([end / expected for end in row.interval], [place, place], color=colour, lw=1.2)

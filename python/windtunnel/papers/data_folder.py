@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from windtunnel.papers.cells import Template
+from windtunnel.papers.setups import Template
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.experiment.verdict import Of, Verdict, is_one_draw, judge
 from windtunnel.papers.arms import add_seeds, expanded
-from windtunnel.papers.cells import Cell, Measurement, Template
 from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.setups import Measurement, Setup, Template
 from windtunnel.papers.suite import Results
 
 #: An arm's table, and where its scenario is found.
@@ -30,12 +30,12 @@ SEEDS, QUICK_SEEDS = 6, 3
 class Quantity:
     """A number of an arm, one value per seed."""
 
-    cell: str
+    setup: str
     index: int
 
     def values(self, results: Results) -> list[float]:
         """By seed; empty if a run failed."""
-        return results.values(self.cell, self.index)
+        return results.values(self.setup, self.index)
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class Experiment:
     figure: Mapping[str, Any] | None = None
 
     @property
-    def cells(self) -> list[str]:
+    def setups(self) -> list[str]:
         """The arms that it needs."""
-        return sorted({q.cell for check in self.checks for q in check.quantities.values()})
+        return sorted({q.setup for check in self.checks for q in check.quantities.values()})
 
     def rows(self, results: Results) -> list[Row]:
         """One row for each check."""
@@ -108,21 +108,21 @@ class Experiment:
 
 
 def read(
-    data: Mapping[str, Any], template: Callable[[str], Template], cells: dict[str, Cell], *, quick: bool
+    data: Mapping[str, Any], template: Callable[[str], Template], setups: dict[str, Setup], *, quick: bool
 ) -> list[Experiment]:
-    """The experiments of a file; their arms are added to ``cells``. The quick suite has those that say so.
+    """The experiments of a file; their arms are added to ``setups``. The quick suite has those that say so.
 
-    ``template`` is the suite's scenario file of a name. A quantity may also be of a cell that is there already.
+    ``template`` is the suite's scenario file of a name. A quantity may also be of a setup that is there already.
     """
     arms = {arm["name"]: (arm, template) for arm in expanded(data.get("arm", ()))}
     chosen = [e for e in data["experiment"] if e.get("quick") or not quick]
-    return [_experiment(e, arms, cells, quick=quick) for e in chosen]
+    return [_experiment(e, arms, setups, quick=quick) for e in chosen]
 
 
-def _experiment(data: Mapping[str, Any], arms: Arms, cells: dict[str, Cell], *, quick: bool) -> Experiment:
+def _experiment(data: Mapping[str, Any], arms: Arms, setups: dict[str, Setup], *, quick: bool) -> Experiment:
     listed = [c for c in expanded(data["check"], quick=quick) if c.get("quick", True) or not quick]
     about = data.get("about", ())
-    checks = tuple(_check(data["id"], {"about": about, **c}, arms, cells, quick=quick) for c in listed)
+    checks = tuple(_check(data["id"], {"about": about, **c}, arms, setups, quick=quick) for c in listed)
     return Experiment(data["id"], data["title"], data["claim"], data["place"], checks, data.get("figure"))
 
 
@@ -130,12 +130,14 @@ def _check(
     experiment: str,
     data: Mapping[str, Any],
     arms: Arms,
-    cells: dict[str, Cell],
+    setups: dict[str, Setup],
     *,
     quick: bool,
 ) -> Check:
-    used = {name: _cell(of[0], arms, cells, quick=quick) for name, of in data["of"].items()}
-    quantities = {name: Quantity(cell.name, cell.index(_measurement(data["of"][name]))) for name, cell in used.items()}
+    used = {name: _setup(of[0], arms, setups, quick=quick) for name, of in data["of"].items()}
+    quantities = {
+        name: Quantity(setup.name, setup.index(_measurement(data["of"][name]))) for name, setup in used.items()
+    }
     value = Expression.of_names(data["value"])
     missing = value.names ^ set(quantities)
     if missing:
@@ -148,7 +150,7 @@ def _check(
         quantities,
         Expected.of(data["expect"]) if "expect" in data else None,
         data.get("why", ""),
-        min(1 + len(cell.twins) for cell in used.values()),
+        min(1 + len(setup.twins) for setup in used.values()),
         Scale.of(data.get("kind") or value.kind),
         frozenset(data["about"]),
         data.get("not_judged", ""),
@@ -161,9 +163,9 @@ def _measurement(of: Sequence[str]) -> Measurement:
     return Measurement(panel[0] if panel else "summary", where, method)
 
 
-def _cell(name: str, arms: Arms, cells: dict[str, Cell], *, quick: bool) -> Cell:
-    if name not in cells:
+def _setup(name: str, arms: Arms, setups: dict[str, Setup], *, quick: bool) -> Setup:
+    if name not in setups:
         arm, template = arms[name]
         seeds = QUICK_SEEDS if quick else int(arm.get("seeds", SEEDS))
-        cells[name] = add_seeds(Cell(name, template(arm["scenario"]), tuple(arm.get("set", ()))), seeds)
-    return cells[name]
+        setups[name] = add_seeds(Setup(name, template(arm["scenario"]), tuple(arm.get("set", ()))), seeds)
+    return setups[name]

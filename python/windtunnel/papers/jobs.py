@@ -21,8 +21,8 @@ from windtunnel.engine.processes import Processes
 from windtunnel.engine.work import GoOn
 from windtunnel.errors import failed_in_words
 from windtunnel.experiment.runs import key_of_run
-from windtunnel.papers.cells import Cell, Excerpt, Measurement, Picture
 from windtunnel.papers.features import RunData, View, evaluate
+from windtunnel.papers.setups import Excerpt, Measurement, Picture, Setup
 from windtunnel.result import RunResult
 from windtunnel.scenario import Scenario
 
@@ -34,7 +34,7 @@ PNG_DPI = 100
 class Job:
     """One run: a scenario with overrides, what to measure, what to draw, and the folder of the interactive reports."""
 
-    cell: str
+    setup: str
     variant: int
     scenario: str
     text: str
@@ -55,7 +55,7 @@ class JobResult:
     ``seconds`` are CPU time.
     """
 
-    cell: str
+    setup: str
     variant: int
     values: tuple[float, ...]
     pictures: Mapping[str, bytes]
@@ -69,20 +69,20 @@ class JobResult:
 
 
 def jobs_of(
-    cell: Cell, reports: Path | None, settings: Sequence[str] = (), allow_read: Sequence[Path] = ()
+    setup: Setup, reports: Path | None, settings: Sequence[str] = (), allow_read: Sequence[Path] = ()
 ) -> list[Job]:
-    """The unperturbed run of a cell, which also draws, and its perturbed twins; all with ``settings`` as well."""
-    measurements, jobs = tuple(cell.measurements), []
-    page = cell.page or (cell.pictures[0].title if cell.pictures else "")
-    for variant, overrides in enumerate(cell.variants()):
-        name, text = cell.template.name, cell.template.text
+    """The unperturbed run of a setup, which also draws, and its perturbed twins; all with ``settings`` as well."""
+    measurements, jobs = tuple(setup.measurements), []
+    page = setup.page or (setup.pictures[0].title if setup.pictures else "")
+    for variant, overrides in enumerate(setup.variants()):
+        name, text = setup.template.name, setup.template.text
         job = Job(
-            cell.name, variant, name, text, (*overrides, *settings), cell.packets, measurements,
+            setup.name, variant, name, text, (*overrides, *settings), setup.packets, measurements,
             allow_read=tuple(allow_read),
         )  # fmt: skip
         if variant == 0:
             where = reports if page else None
-            job = replace(job, pictures=tuple(cell.pictures), reports=where, excerpt=cell.excerpt, page=page)
+            job = replace(job, pictures=tuple(setup.pictures), reports=where, excerpt=setup.excerpt, page=page)
         jobs.append(job)
     return jobs
 
@@ -100,14 +100,14 @@ def execute(job: Job) -> JobResult:
         if job.reports is not None:
             from windtunnel.report import write_report
 
-            write_report(run, job.reports / f"{job.cell}.html", title=job.page)
+            write_report(run, job.reports / f"{job.setup}.html", title=job.page)
         excerpt = job.excerpt(run) if job.excerpt is not None else None
     except Exception as error:  # any error concerns this run only, and is shown
         took = time.process_time() - start
-        return JobResult(job.cell, job.variant, (), {}, took, 0, "", failed_in_words(error))
+        return JobResult(job.setup, job.variant, (), {}, took, 0, "", failed_in_words(error))
     took = time.process_time() - start
     packets, digest, foreign = int(run.summary["packets"]), str(run.summary["digest"]), tuple(run.meta["foreign"])
-    return JobResult(job.cell, job.variant, values, pictures, took, packets, digest, foreign=foreign, excerpt=excerpt)
+    return JobResult(job.setup, job.variant, values, pictures, took, packets, digest, foreign=foreign, excerpt=excerpt)
 
 
 def draw(run: RunResult, picture: Picture) -> bytes:
@@ -131,7 +131,7 @@ class Measure:
 
     def lost(self, task: Job, why: str) -> JobResult:
         """The outcome of a job that ended its process."""
-        return JobResult(task.cell, task.variant, (), {}, 0.0, 0, "", why)
+        return JobResult(task.setup, task.variant, (), {}, 0.0, 0, "", why)
 
 
 def run_all(
@@ -151,12 +151,12 @@ def run_all(
             continue
         left.append(job)
         if key is not None:
-            keys[job.cell, job.variant] = key
+            keys[job.setup, job.variant] = key
     workers = max(1, min(workers or os.cpu_count() or 1, len(left)))
     place = Processes(workers, ("windtunnel.papers.jobs", "windtunnel._core"))
     with closing(outcomes(Measure(), lambda: left.pop() if left else None, place)) as computed:
         for job, outcome in computed:
-            key = keys.get((job.cell, job.variant))
+            key = keys.get((job.setup, job.variant))
             # What foreign code imports may change without a trace.
             if kept is not None and key is not None and not outcome.error and not outcome.foreign:
                 kept.put(key, _encoded(outcome))
@@ -188,4 +188,4 @@ def _encoded(outcome: JobResult) -> bytes:
 
 def _decoded(job: Job, data: bytes) -> JobResult:
     values, seconds, packets, digest = json.loads(data)
-    return JobResult(job.cell, job.variant, tuple(values), {}, seconds, packets, digest)
+    return JobResult(job.setup, job.variant, tuple(values), {}, seconds, packets, digest)

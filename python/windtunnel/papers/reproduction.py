@@ -1,4 +1,4 @@
-"""Turns a suite into its folder: runs the cells, forms the rows, writes the tables, the page and the pictures."""
+"""Turns a suite into its folder: runs the setups, forms the rows, writes the tables, the page and the pictures."""
 
 from __future__ import annotations
 
@@ -73,21 +73,21 @@ def run_suite(
     suite, also from those of one that was interrupted.
     """
     groups = [g for g in suite.groups if g.id in ids]
-    names = sorted({name for group in groups for name in group.cells})
+    names = sorted({name for group in groups for name in group.setups})
     with staged(out, force=force, ours=lambda folder: (folder / "rows.json").is_file()) as folder:
         reports = folder / "runs"
         reports.mkdir()
         work: list[Job] = []
         for name in names:
-            cell = suite.cells[name]
-            cell.pictures[:] = [p for p in cell.pictures if p.id in ids]
+            setup = suite.setups[name]
+            setup.pictures[:] = [p for p in setup.pictures if p.id in ids]
             if settings:
                 # A wrong change concerns every run: it is refused before any of them.
-                changes = (*next(cell.variants()), *settings)
-                Scenario.from_toml(cell.template.text, overrides=changes, allow_read=allow_read).check()
-            work.extend(jobs_of(cell, reports, settings, allow_read))
+                changes = (*next(setup.variants()), *settings)
+                Scenario.from_toml(setup.template.text, overrides=changes, allow_read=allow_read).check()
+            work.extend(jobs_of(setup, reports, settings, allow_read))
         outcomes = _run(work, jobs, console, use_cache=use_cache)
-        results = Results(suite.cells, outcomes)
+        results = Results(suite.setups, outcomes)
         rows = rows_of(groups, results)
         foreign = sorted({what for outcome in outcomes for what in outcome.foreign})
         _write(folder, suite, groups, rows, results, outcomes, settings, foreign, part=part)
@@ -106,13 +106,13 @@ def run_suite(
 def _run(work: Sequence[Job], jobs: int | None, console: Console, *, use_cache: bool) -> list[JobResult]:
     """Run everything, with a progress bar in proportion to what the runs cost."""
     kept = cache.shared() if use_cache else None
-    cost = {(job.cell, job.variant): job.packets + OVERHEAD for job in work}
+    cost = {(job.setup, job.variant): job.packets + OVERHEAD for job in work}
     total, spent = sum(cost.values()), 0.0
     with progress_bar(f"{len(work)} runs", console) as update:
 
         def done(outcome: JobResult) -> None:
             nonlocal spent
-            spent += cost[outcome.cell, outcome.variant]
+            spent += cost[outcome.setup, outcome.variant]
             if update is not None:
                 update(spent / total)
 
@@ -174,9 +174,9 @@ def _figure(
 
 def _seen_in(group: Group, groups: Sequence[Group]) -> str:
     """The figure or table that shows the runs of a statement: the one with fewest others."""
-    mine = set(group.cells)
-    showing = [g for g in groups if not g.statement and mine & set(g.cells)]
-    return min(showing, key=lambda g: (len(g.cells), len(mine - set(g.cells)))).id if showing else ""
+    mine = set(group.setups)
+    showing = [g for g in groups if not g.statement and mine & set(g.setups)]
+    return min(showing, key=lambda g: (len(g.setups), len(mine - set(g.setups)))).id if showing else ""
 
 
 def _facts(settings: Sequence[str], foreign: Sequence[str]) -> list[str]:
@@ -221,7 +221,7 @@ def _write_json(
         ],
         "runs": [
             {
-                "cell": o.cell,
+                "cell": o.setup,
                 "variant": o.variant,
                 "packets": o.packets,
                 "digest": o.digest,
@@ -229,7 +229,7 @@ def _write_json(
                 "foreign": list(o.foreign),
                 "error": o.error,
             }
-            for o in sorted(outcomes, key=lambda o: (o.cell, o.variant))
+            for o in sorted(outcomes, key=lambda o: (o.setup, o.variant))
         ],
     }
     path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")

@@ -1,10 +1,10 @@
-"""The parts of every paper suite: cells to run, groups of rows that read them, and what a row's verdict is worth.
+"""The parts of every paper suite: setups to run, groups of rows that read them, and what a row's verdict is worth.
 
 A verdict counts only where a run could have turned it. Three kinds of rows are no such evidence:
 
 - *Given*: the value follows from the scenario (an axis ends where the run ends), or from a formula alone (a point of a
   printed curve). Its note says what it follows from, and whether the document's number agrees with that.
-- *Without a run*: a group that needs no cell has nothing but given rows.
+- *Without a run*: a group that needs no setup has nothing but given rows.
 - *Repeats*: a row of the same measurement, with the same published value, as a row before it.
 
 A number agrees *weakly* where the interval of the runs is wider than a fifth of the measured value.
@@ -15,52 +15,52 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from windtunnel.papers.cells import Cell, Excerpt
 from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.rows import Row
+from windtunnel.papers.setups import Excerpt, Setup
 
 
 class Results:
-    """The measured values of every cell that was run."""
+    """The measured values of every setup that was run."""
 
-    def __init__(self, cells: Mapping[str, Cell], outcomes: Sequence[JobResult]) -> None:
-        self._cells = cells
-        self._by_cell: dict[str, list[JobResult]] = {}
-        for outcome in sorted(outcomes, key=lambda o: (o.cell, o.variant)):
+    def __init__(self, setups: Mapping[str, Setup], outcomes: Sequence[JobResult]) -> None:
+        self._setups = setups
+        self._by_setup: dict[str, list[JobResult]] = {}
+        for outcome in sorted(outcomes, key=lambda o: (o.setup, o.variant)):
             if not outcome.error:
-                self._by_cell.setdefault(outcome.cell, []).append(outcome)
+                self._by_setup.setdefault(outcome.setup, []).append(outcome)
 
-    def values(self, cell: str, index: int) -> list[float]:
-        """A measurement of a cell: the unperturbed run first, then the perturbed ones; empty if it did not run."""
-        runs = self._by_cell.get(cell, [])
+    def values(self, setup: str, index: int) -> list[float]:
+        """A measurement of a setup: the unperturbed run first, then the perturbed ones; empty if it did not run."""
+        runs = self._by_setup.get(setup, [])
         if not runs or runs[0].variant != 0:
             return []
         return [run.values[index] for run in runs]
 
-    def picture(self, cell: str, picture: str) -> bytes | None:
+    def picture(self, setup: str, picture: str) -> bytes | None:
         """A PNG drawn from the unperturbed run."""
-        for outcome in self._by_cell.get(cell, []):
+        for outcome in self._by_setup.get(setup, []):
             if picture in outcome.pictures:
                 return outcome.pictures[picture]
         return None
 
-    def excerpt(self, cell: str) -> Excerpt | None:
-        """What the cell's function took from the unperturbed run."""
-        return next((o.excerpt for o in self._by_cell.get(cell, []) if o.excerpt is not None), None)
+    def excerpt(self, setup: str) -> Excerpt | None:
+        """What the setup's function took from the unperturbed run."""
+        return next((o.excerpt for o in self._by_setup.get(setup, []) if o.excerpt is not None), None)
 
 
 @dataclass
 class Group:
-    """A figure, a table or the claims: the cells it needs, and how their results become its rows."""
+    """A figure, a table or the claims: the setups it needs, and how their results become its rows."""
 
     id: str
     title: str
     caption: str
-    cells: list[str]
+    setups: list[str]
     rows: Callable[[Results], list[Row]]
     png: Callable[[Results], bytes | None] = lambda _: None
     report: str | None = None
-    """Name of the cell whose interactive report belongs to the group."""
+    """Name of the setup whose interactive report belongs to the group."""
     statement: bool = False
     """Whether it is something that the document states, rather than a figure or a table."""
     remark: str = ""
@@ -73,7 +73,7 @@ class Suite:
 
     name: str
     title: str
-    cells: dict[str, Cell]
+    setups: dict[str, Setup]
     groups: list[Group]
     notes: str
     aliases: dict[str, list[str]] = field(default_factory=dict)
@@ -91,7 +91,7 @@ def rows_of(groups: Sequence[Group], results: Results) -> dict[str, list[Row]]:
     seen: dict[tuple[str, str], list[Row]] = {}
     for group in groups:
         rows = group.rows(results)
-        if not group.cells:
+        if not group.setups:
             rows = [given(row, FORMULA) for row in rows]
         found[group.id] = [_weighed(_repeating(row, seen)) for row in rows]
     return found

@@ -90,7 +90,7 @@ def show_totals(console: Console, groups: Sequence[Group], rows: Mapping[str, Se
 def show_failures(console: Console, failed: Sequence[JobResult]) -> None:
     """The runs that ended with an error."""
     for outcome in failed:
-        what = f" {outcome.cell} (run {outcome.variant}): {printable(outcome.error)}"
+        what = f" {outcome.setup} (run {outcome.variant}): {printable(outcome.error)}"
         console.print(Text.assemble(("failed", "red"), what), soft_wrap=True)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from windtunnel.metrics import Array, by_flow
 from windtunnel.panels.gaps import while_alive
-from windtunnel.papers.cells import Excerpt
+from windtunnel.papers.setups import Excerpt
 from windtunnel.result import RunResult
 
 #: The columns of the table ``flows`` that figures draw.

@@ -16,7 +16,7 @@ from windtunnel.campaign.page.cells import baseline_name as name_of
 from windtunnel.campaign.page.distributions import panel
 from windtunnel.campaign.page.grid import AxisValues, Grid, Places
 from windtunnel.campaign.page.runs import FOLDER, Address
-from windtunnel.experiment.verdict import kind_of, verdict_of
+from windtunnel.experiment.verdict import word_of
 from windtunnel.report.columns import Columns
 from windtunnel.report.page import render, script_json
 from windtunnel.report.page import write_page as write_html
@@ -222,10 +222,9 @@ def _claims(folder: Path) -> Iterator[dict[str, str]]:
     file = folder / "claims.json"
     for claim in json.loads(file.read_text(encoding="utf-8")) if file.is_file() else ():
         counts = Counter(cell["verdict"] for cell in claim["cells"])
-        kind = kind_of(verdict_of(claim["verdict"]))
         yield {
             **claim,
-            "kind": kind,
+            "kind": word_of(claim["verdict"]).kind,
             "cells": ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()),
         }
 

@@ -13,7 +13,7 @@ from windtunnel.papers.aimd.matrix import matrix_groups
 from windtunnel.papers.aimd.numbers import number_groups
 from windtunnel.papers.aimd.paths import grid_groups
 from windtunnel.papers.aimd.red import red_groups
-from windtunnel.papers.cells import Cell
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Suite
 
 
@@ -21,16 +21,16 @@ def suite(*, quick: bool) -> Suite:
     """The whole suite, or its quick part: the models, nine paths of figures 4 and 6, C-Reno, Linux at 40 Mbit/s,
     two factors over RED, sawteeth in detail, one and four flows, two disturbed paths.
     """
-    cells: dict[str, Cell] = {}
-    figures = [*geometry_groups(), *grid_groups(cells, quick=quick)]
+    setups: dict[str, Setup] = {}
+    figures = [*geometry_groups(), *grid_groups(setups, quick=quick)]
     if not quick:
-        figures += matrix_groups(cells)
+        figures += matrix_groups(setups)
     figures.sort(key=lambda group: group.id)
-    models = [*number_groups(), markov_group(cells, quick=quick)]
-    groups = [*models[:1], *figures, *models[1:], linux_group(cells, quick=quick), *claims_groups(cells, quick=quick)]
-    groups += red_groups(cells, quick=quick)
-    groups += [amplitude_group(cells, quick=quick), disturbance_group(cells, quick=quick)]
-    return Suite("aimd", "Friendliness between AIMD Algorithms", cells, groups, text("notes.md"), _aliases(groups))
+    models = [*number_groups(), markov_group(setups, quick=quick)]
+    groups = [*models[:1], *figures, *models[1:], linux_group(setups, quick=quick), *claims_groups(setups, quick=quick)]
+    groups += red_groups(setups, quick=quick)
+    groups += [amplitude_group(setups, quick=quick), disturbance_group(setups, quick=quick)]
+    return Suite("aimd", "Friendliness between AIMD Algorithms", setups, groups, text("notes.md"), _aliases(groups))
 
 
 def _aliases(groups: list[Group]) -> dict[str, list[str]]:
@@ -38,7 +38,7 @@ def _aliases(groups: list[Group]) -> dict[str, list[str]]:
     aliases = {
         "figures": [g.id for g in groups if g.id.startswith("fig")],
         "claims": [g.id for g in groups if g.title.startswith("Claim")],
-        "models": [g.id for g in groups if not g.cells],
+        "models": [g.id for g in groups if not g.setups],
     }
     for group in groups:
         stem = group.id.rstrip("abcdef")

@@ -22,8 +22,8 @@ from windtunnel.experiment.verdict import Verdict
 from windtunnel.experiment.words import word
 from windtunnel.figures.style import RC, flow_look
 from windtunnel.papers.aimd.data_files import template
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, compare, spread
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
 
 #: Numbers of flows.
@@ -53,25 +53,25 @@ DEVIATION = Measurement("rates", "0", f"delay_deviation({START_S}, {STOP_S})")
 HIT = Measurement("rates", "0", f"flows_hit({START_S}, {STOP_S}, 0.15)")
 
 
-def amplitude_group(cells: dict[str, Cell], *, quick: bool) -> Group:
+def amplitude_group(setups: dict[str, Setup], *, quick: bool) -> Group:
     """Both queues with each number of flows."""
     counts = QUICK_COUNTS if quick else COUNTS
-    used = {(queue, n): _add_cell(cells, queue, n, quick=quick) for queue in QUEUES for n in counts}
+    used = {(queue, n): _add_setup(setups, queue, n, quick=quick) for queue in QUEUES for n in counts}
 
     def rows(results: Results) -> list[Row]:
-        seen = {key: results.values(cell.name, cell.index(DEVIATION)) for key, cell in used.items()}
+        seen = {key: results.values(setup.name, setup.index(DEVIATION)) for key, setup in used.items()}
         out = []
-        for (queue, n), cell in used.items():
+        for (queue, n), setup in used.items():
             if n == 1:
                 out.append(_alone(queue, seen[queue, n]))
                 continue
             out.append(_ratio_row(queue, n, seen))
             if queue == "tail-drop":
-                out.append(_hit_row(n, results.values(cell.name, cell.index(HIT))))
+                out.append(_hit_row(n, results.values(setup.name, setup.index(HIT))))
         return [*out, *(_less_row(n, seen) for n in counts if n > 1)]
 
     def png(results: Results) -> bytes | None:
-        seen = {key: results.values(cell.name, cell.index(DEVIATION)) for key, cell in used.items()}
+        seen = {key: results.values(setup.name, setup.index(DEVIATION)) for key, setup in used.items()}
         found = {key: ratios(*key, seen) for key in used}
         return _draw(found) if any(found.values()) else None
 
@@ -79,15 +79,15 @@ def amplitude_group(cells: dict[str, Cell], *, quick: bool) -> Group:
     return Group("J27", "Claim J27", caption, [c.name for c in used.values()], rows, png, statement=True)
 
 
-def _add_cell(cells: dict[str, Cell], queue: str, n: int, *, quick: bool) -> Cell:
+def _add_setup(setups: dict[str, Setup], queue: str, n: int, *, quick: bool) -> Setup:
     settings = (f'bottleneck.rate="{SHARE_MBPS * n} Mbps"', f"flow.0.count={n}", *QUEUES[queue])
-    cell = Cell(f"amplitude/{queue}-{n}", template("reno-many"), settings)
+    setup = Setup(f"amplitude/{queue}-{n}", template("reno-many"), settings)
     staggers = TWIN_STAGGERS_MS[: QUICK_TWINS if quick else None]
-    cell.twins = tuple((f'flow.0.stagger="{ms} ms"', f"seed={k}") for k, ms in enumerate(staggers, 2))
+    setup.twins = tuple((f'flow.0.stagger="{ms} ms"', f"seed={k}") for k, ms in enumerate(staggers, 2))
     for measurement in (DEVIATION, HIT):
-        cell.index(measurement)
-    cells[cell.name] = cell
-    return cell
+        setup.index(measurement)
+    setups[setup.name] = setup
+    return setup
 
 
 def ratios(queue: str, n: int, seen: Mapping[tuple[str, int], Sequence[float]]) -> list[float]:

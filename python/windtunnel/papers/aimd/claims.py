@@ -5,12 +5,12 @@ from __future__ import annotations
 from windtunnel.experiment.verdict import Verdict
 from windtunnel.papers import claims
 from windtunnel.papers.aimd.data_files import template, toml
-from windtunnel.papers.aimd.markov import QUEUES, add_cell, cell_name
+from windtunnel.papers.aimd.markov import QUEUES, add_setup, setup_name
 from windtunnel.papers.aimd.paths import GRIDS, RATES, RENO, RTTS, ratios
 from windtunnel.papers.aimd.plan import LOW, fair_mbps, starts, steady
-from windtunnel.papers.cells import Cell, Picture
 from windtunnel.papers.features import Axis
 from windtunnel.papers.rows import Row, compare, spread
+from windtunnel.papers.setups import Picture, Setup
 from windtunnel.papers.suite import Group, Results
 
 #: The run of ``claims.toml`` that the quick suite also has.
@@ -23,46 +23,46 @@ SHOWN, SHOWN_S = "P53a", (100.0, 120.0)
 LARGEST_RATIO, PRECISION = 15.0, 0.5
 
 
-def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
-    """One group for each claim; ``cells`` must contain the grid's cells."""
+def claims_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
+    """One group for each claim; ``setups`` must contain the grid's setups."""
     data = toml("claims.toml")
 
-    def make(name: str) -> Cell:
+    def make(name: str) -> Setup:
         for queue in QUEUES:
-            if name == cell_name(queue, 0.7):
-                return add_cell(cells, queue, 0.7)
+            if name == setup_name(queue, 0.7):
+                return add_setup(setups, queue, 0.7)
         run = data["run"][name]
-        cell = Cell(name, template(run["scenario"]), tuple(run.get("set", ())))
-        cell.twins = starts(cell, quick=quick)
-        return cell
+        setup = Setup(name, template(run["scenario"]), tuple(run.get("set", ())))
+        setup.twins = starts(setup, quick=quick)
+        return setup
 
     if quick:
-        cells[QUICK_RUN] = make(QUICK_RUN)
-    listed = claims.claims_groups(data["claim"], cells, make, quick=quick)
+        setups[QUICK_RUN] = make(QUICK_RUN)
+    listed = claims.claims_groups(data["claim"], setups, make, quick=quick)
     for group in listed:
         if group.id == SHOWN:
-            _show(group, cells[group.cells[0]])
-    return listed if quick else [*_bloated(cells), *listed]
+            _show(group, setups[group.setups[0]])
+    return listed if quick else [*_bloated(setups), *listed]
 
 
-def _show(group: Group, cell: Cell) -> None:
+def _show(group: Group, setup: Setup) -> None:
     """The run of a claim, as a picture and as a report."""
     begin, end = SHOWN_S
     tops = {"throughput": 50.0, "sojourn": 50.0, "cwnd": 300e3, "mark": 50.0}
     zoom = tuple((panel, Axis(begin, end, 0.0, top)) for panel, top in tops.items())
-    cell.pictures.append(Picture(group.id, f"{group.title}: {group.caption}", zoom))
-    group.png = lambda results: results.picture(cell.name, group.id)
-    group.report = cell.name
+    setup.pictures.append(Picture(group.id, f"{group.title}: {group.caption}", zoom))
+    group.png = lambda results: results.picture(setup.name, group.id)
+    group.report = setup.name
 
 
-def _bloated(cells: dict[str, Cell]) -> list[Group]:
+def _bloated(setups: dict[str, Setup]) -> list[Group]:
     """P49: over the grid of figure 3."""
     grid = GRIDS[0]
-    used = {(rate, rtt): cells[grid.cell(rate, rtt)] for rate in RATES for rtt in RTTS}
-    slow = {path: cell for path, cell in used.items() if path[0] == RATES[0]}
+    used = {(rate, rtt): setups[grid.setup(rate, rtt)] for rate in RATES for rtt in RTTS}
+    slow = {path: setup for path, setup in used.items() if path[0] == RATES[0]}
 
     def largest(results: Results) -> list[Row]:
-        by_path = {path: ratios(results, cell, path[0]) for path, cell in used.items()}
+        by_path = {path: ratios(results, setup, path[0]) for path, setup in used.items()}
         count = min(map(len, by_path.values()))
         values = [max(v[k] for v in by_path.values()) for k in range(count)]
         where = max(by_path, key=lambda p: by_path[p][0]) if count else None
@@ -71,8 +71,8 @@ def _bloated(cells: dict[str, Cell]) -> list[Group]:
 
     def starved(results: Results) -> list[Row]:
         lows = [
-            results.values(cell.name, cell.index(steady("quantile", RENO, LOW, fair_mbps(rate, 2))))
-            for (rate, _), cell in slow.items()
+            results.values(setup.name, setup.index(steady("quantile", RENO, LOW, fair_mbps(rate, 2))))
+            for (rate, _), setup in slow.items()
         ]
         values = [min(each) for each in zip(*lows, strict=False)]
         measured = values[0] if values else None

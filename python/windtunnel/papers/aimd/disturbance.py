@@ -20,10 +20,10 @@ import numpy as np
 
 from windtunnel.experiment.verdict import Verdict
 from windtunnel.papers.aimd.data_files import template
-from windtunnel.papers.aimd.paths import CUBIC, GRIDS, RENO, add_cell, means
+from windtunnel.papers.aimd.paths import CUBIC, GRIDS, RENO, add_setup, means
 from windtunnel.papers.aimd.plan import fair_mbps, starts, steady
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, spread
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
 
 #: Mbit/s and ms: all RTTs at the rate where CUBIC goes through all its modes, and one larger window in its own mode.
@@ -52,8 +52,8 @@ class Pair:
 
     rate: int
     rtt: int
-    plain: Cell
-    disturbed: Cell
+    plain: Setup
+    disturbed: Setup
 
     @property
     def path(self) -> tuple[int, int]:
@@ -69,18 +69,18 @@ class Pair:
         cubic, reno = self._both(results, CUBIC), self._both(results, RENO)
         return [_share(c[1], r[1]) - _share(c[0], r[0]) for c, r in zip(cubic, reno, strict=True)]
 
-    def share(self, results: Results, cell: Cell) -> float:
+    def share(self, results: Results, setup: Setup) -> float:
         """Reno's share of both flows' rate, the mean over the runs."""
-        both = zip(*(means(results, cell, self.rate, flow) for flow in (CUBIC, RENO)), strict=True)
+        both = zip(*(means(results, setup, self.rate, flow) for flow in (CUBIC, RENO)), strict=True)
         return float(np.mean([_share(*each) for each in both]))
 
-    def friendly(self, results: Results, cell: Cell) -> float:
+    def friendly(self, results: Results, setup: Setup) -> float:
         """Share of the time in which CUBIC is Reno-friendly: the mean over the runs in which this can be decided."""
-        known = [v for v in results.values(cell.name, cell.index(steady("friendly", CUBIC))) if math.isfinite(v)]
+        known = [v for v in results.values(setup.name, setup.index(steady("friendly", CUBIC))) if math.isfinite(v)]
         return float(np.mean(known)) if known else math.nan
 
     def _both(self, results: Results, flow: str) -> list[tuple[float, float]]:
-        pair = (means(results, cell, self.rate, flow) for cell in (self.plain, self.disturbed))
+        pair = (means(results, setup, self.rate, flow) for setup in (self.plain, self.disturbed))
         return list(zip(*pair, strict=False))
 
 
@@ -93,8 +93,8 @@ class Alone:
     """One flow alone on a path, without and with the short transfers."""
 
     rate: int
-    plain: Cell
-    disturbed: Cell
+    plain: Setup
+    disturbed: Setup
 
     def kept(self, results: Results) -> list[float]:
         """The rate of each disturbed run over that of the undisturbed one."""
@@ -104,10 +104,10 @@ class Alone:
         return [value / plain[0] if plain[0] > 0 else math.inf for value in disturbed] if plain else []
 
 
-def disturbance_group(cells: dict[str, Cell], *, quick: bool) -> Group:
+def disturbance_group(setups: dict[str, Setup], *, quick: bool) -> Group:
     """The rows of each path, with both flows and with each alone."""
-    pairs = [_pair(cells, *path, quick=quick) for path in (QUICK_PATHS if quick else PATHS)]
-    alone = {path: [_alone(cells, cc, *path) for cc in ("cubic", "reno")] for path in (() if quick else ALONE_PATHS)}
+    pairs = [_pair(setups, *path, quick=quick) for path in (QUICK_PATHS if quick else PATHS)]
+    alone = {path: [_alone(setups, cc, *path) for cc in ("cubic", "reno")] for path in (() if quick else ALONE_PATHS)}
 
     def rows(results: Results) -> list[Row]:
         together = [row for pair in pairs for row in (_kept_row(pair, results), _share_row(pair, results))]
@@ -115,37 +115,37 @@ def disturbance_group(cells: dict[str, Cell], *, quick: bool) -> Group:
 
     caption = "CUBIC against Reno over tail drop as in figure 4, and each alone, disturbed by short transfers"
     measured: list[Pair | Alone] = [*pairs, *(each for both in alone.values() for each in both)]
-    used = [cell.name for each in measured for cell in (each.plain, each.disturbed)]
+    used = [setup.name for each in measured for setup in (each.plain, each.disturbed)]
     return Group("K84", "Claim K84", caption, used, rows, statement=True)
 
 
-def _pair(cells: dict[str, Cell], rate: int, rtt: int, *, quick: bool) -> Pair:
-    plain = add_cell(cells, GRID, rate, rtt, quick=quick)
+def _pair(setups: dict[str, Setup], rate: int, rtt: int, *, quick: bool) -> Pair:
+    plain = add_setup(setups, GRID, rate, rtt, quick=quick)
     load = f'flow.2.app.load="{LOAD * rate:g} Mbps"'
     name, rtts = f"disturbed/{rate}Mbps-{rtt}ms", (float(rtt),) * 3
-    cell = Cell(name, template("disturbed"), (*GRID.settings, load), float(rate), rtts)
-    cell.twins = tuple((*twin, f"seed={seed}") for seed, twin in enumerate(starts(cell, quick=quick), 2))
+    setup = Setup(name, template("disturbed"), (*GRID.settings, load), float(rate), rtts)
+    setup.twins = tuple((*twin, f"seed={seed}") for seed, twin in enumerate(starts(setup, quick=quick), 2))
     for flow in (CUBIC, RENO):
-        cell.index(steady("mean", flow, fair_mbps(rate, 2)))
-    cell.index(steady("friendly", CUBIC))
-    cells[name] = cell
-    return Pair(rate, rtt, plain, cell)
+        setup.index(steady("mean", flow, fair_mbps(rate, 2)))
+    setup.index(steady("friendly", CUBIC))
+    setups[name] = setup
+    return Pair(rate, rtt, plain, setup)
 
 
 def _alone_mean(rate: int) -> Measurement:
     return steady("mean", "0", fair_mbps(rate, 1))
 
 
-def _alone(cells: dict[str, Cell], cc: str, rate: int, rtt: int) -> Alone:
-    """Both cells; nothing differs from one undisturbed run to the next."""
+def _alone(setups: dict[str, Setup], cc: str, rate: int, rtt: int) -> Alone:
+    """Both setups; nothing differs from one undisturbed run to the next."""
     name, rtts = f"alone/{cc}-{rate}Mbps-{rtt}ms", (float(rtt),) * 2
     settings = (f'flow.0.cc="{cc}"', f'flow.1.app.load="{LOAD * rate:g} Mbps"')
-    disturbed = Cell(name, template("alone"), settings, float(rate), rtts)
+    disturbed = Setup(name, template("alone"), settings, float(rate), rtts)
     disturbed.twins = tuple((f"seed={seed}",) for seed in ALONE_SEEDS[1:])
-    plain = Cell(f"{name}-plain", template("alone"), (settings[0], f"flow.1.app={NOTHING}"), float(rate), rtts)
-    for cell in (plain, disturbed):
-        cell.index(_alone_mean(rate))
-        cells[cell.name] = cell
+    plain = Setup(f"{name}-plain", template("alone"), (settings[0], f"flow.1.app={NOTHING}"), float(rate), rtts)
+    for setup in (plain, disturbed):
+        setup.index(_alone_mean(rate))
+        setups[setup.name] = setup
     return Alone(rate, plain, disturbed)
 
 
@@ -191,7 +191,7 @@ def _share_row(pair: Pair, results: Results) -> Row:
     values, note = pair.gained(results), ""
     if values:
         plain, disturbed = pair.share(results, pair.plain), pair.share(results, pair.disturbed)
-        before, after = (100 * pair.friendly(results, cell) for cell in (pair.plain, pair.disturbed))
+        before, after = (100 * pair.friendly(results, setup) for setup in (pair.plain, pair.disturbed))
         note = f"{disturbed:.3f} - {plain:.3f}; CUBIC is Reno-friendly {after:.0f} and {before:.0f} % of the time"
     return _row(pair.path, "share", "Reno's share of both rates: with short transfers minus without", 0.0, values, note)
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 
 from windtunnel.papers.aimd.data_files import table, template
 from windtunnel.papers.aimd.plan import FRAME, HIGH, LOW, fair_mbps
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, compare, printed_precision, refer, spread
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
 
 #: When the first flow starts, and how much later the second one was started in the reference. Address resolution held
@@ -27,7 +27,7 @@ from windtunnel.papers.suite import Group, Results
 BEGIN_S, OFFSET_MS = 1, 37.0
 #: Seconds that the reference leaves out at the start.
 WARM_UP_S = 10
-#: Twins of a cell, with other offsets. The reference's number is one draw: the range of 40 others holds it with a
+#: Twins of a setup, with other offsets. The reference's number is one draw: the range of 40 others holds it with a
 #: probability of 39/41, so that one row in 20 is outside where nothing differs.
 TWINS, LONGEST_MS = 39, 500.0
 #: The fractional parts of its multiples are spread evenly, and no two are equal.
@@ -86,32 +86,32 @@ def read_lines() -> list[Line]:
     ]
 
 
-def _cell(line: Line) -> Cell:
+def _setup(line: Line) -> Setup:
     """The runs of a row."""
     scenario, settings, _ = QUEUES[line.queue]
     packet_ms = FRAME * 8e-3 / line.rate_mbps
     rtt_ms = line.rtt_ms - (packet_ms if line.queue == "td" else 0.0)
     settings = (f'duration="{BEGIN_S + line.duration_s:g} s"', f'flow.0.start="{BEGIN_S:g} s"', *settings)
     settings = (*settings, _second(max(0.0, OFFSET_MS - line.rtt_ms)))
-    cell = Cell(line.id, template(scenario), settings, line.rate_mbps, (rtt_ms, rtt_ms))
-    cell.twins = tuple((_second(LONGEST_MS * math.modf(k * GOLDEN)[0]),) for k in range(1, TWINS + 1))
+    setup = Setup(line.id, template(scenario), settings, line.rate_mbps, (rtt_ms, rtt_ms))
+    setup.twins = tuple((_second(LONGEST_MS * math.modf(k * GOLDEN)[0]),) for k in range(1, TWINS + 1))
     for _, flow in FLOWS:
         for measurement in line.measurements(flow):
-            cell.index(measurement)
-    return cell
+            setup.index(measurement)
+    return setup
 
 
 def _second(offset_ms: float) -> str:
     return f'flow.1.start="{1e3 * BEGIN_S + offset_ms:.1f} ms"'
 
 
-def _rank_rows(lines: list[Line], used: list[Cell], results: Results) -> list[Row]:
-    """Mean rank of the reference among the runs, over all cells of a queue: 0.5 if only chance makes a difference."""
+def _rank_rows(lines: list[Line], used: list[Setup], results: Results) -> list[Row]:
+    """Mean rank of the reference among the runs, over all setups of a queue: 0.5 if only chance makes a difference."""
     out = []
     for queue, (_, _, name) in QUEUES.items():
         ranks = []
-        for line, cell in zip(lines, used, strict=True):
-            values = results.values(cell.name, cell.index(line.measurements("0")[1]))
+        for line, setup in zip(lines, used, strict=True):
+            values = results.values(setup.name, setup.index(line.measurements("0")[1]))
             if line.queue == queue and values:
                 reference = float(line.printed["f1_norm_mean"])
                 below = sum(v < reference for v in values) + sum(v == reference for v in values) / 2
@@ -125,20 +125,20 @@ def _rank_rows(lines: list[Line], used: list[Cell], results: Results) -> list[Ro
     return out
 
 
-def linux_group(cells: dict[str, Cell], *, quick: bool) -> Group:
+def linux_group(setups: dict[str, Setup], *, quick: bool) -> Group:
     """Normalised rates, next to those of the reference."""
     lines = [line for line in read_lines() if not quick or line.rate_mbps == QUICK_RATE]
-    used = [_cell(line) for line in lines]
-    cells.update({cell.name: cell for cell in used})
+    used = [_setup(line) for line in lines]
+    setups.update({setup.name: setup for setup in used})
 
     def rows(results: Results) -> list[Row]:
         out = []
-        for line, cell in zip(lines, used, strict=True):
+        for line, setup in zip(lines, used, strict=True):
             for prefix, flow in FLOWS:
                 name = NAMES[line.printed[f"{prefix}_cc"]]
                 for column, measurement in zip(COLUMNS, line.measurements(flow), strict=True):
                     printed = line.printed[f"{prefix}_norm_{column}"]
-                    values = results.values(cell.name, cell.index(measurement))
+                    values = results.values(setup.name, setup.index(measurement))
                     where = f"{QUEUES[line.queue][2]}, {line.rate_mbps:g} Mbit/s, {line.rtt_ms:g} ms"
                     column_name = column if column == "mean" else column.upper()
                     row = compare(

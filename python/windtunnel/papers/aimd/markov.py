@@ -18,8 +18,8 @@ from windtunnel.figures.style import INK, RC, flow_look
 from windtunnel.papers.aimd.data_files import template
 from windtunnel.papers.aimd.numbers import FACTORS, independent_ratio, predicted_ratio
 from windtunnel.papers.aimd.plan import fair_mbps, starts, steady
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row, compare, refer
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 
 #: The path of the scenario files, on which CUBIC would be Reno-friendly, too.
@@ -31,46 +31,46 @@ CHAIN = "Markov chain"
 QUEUES = {"tail-drop": "tail drop", "pie": "PIE"}
 
 
-def cell_name(queue: str, b: float) -> str:
-    """The name of the cell of AIMD(., ``b``)."""
+def setup_name(queue: str, b: float) -> str:
+    """The name of the setup of AIMD(., ``b``)."""
     return f"markov/{queue}-{b:g}"
 
 
-def add_cell(cells: dict[str, Cell], queue: str, b: float) -> Cell:
-    """The cell of AIMD(., ``b``) over a queue; it is added to ``cells`` if it is new."""
-    name = cell_name(queue, b)
-    if name not in cells:
+def add_setup(setups: dict[str, Setup], queue: str, b: float) -> Setup:
+    """The setup of AIMD(., ``b``) over a queue; it is added to ``setups`` if it is new."""
+    name = setup_name(queue, b)
+    if name not in setups:
         settings = (f"flow.0.cc.a={float(models.friendly_increase(b)):.6f}", f"flow.0.cc.b={b:g}")
-        cell = Cell(name, template(f"aimd-{queue}"), settings)
-        cell.twins = starts(cell, quick=False)
+        setup = Setup(name, template(f"aimd-{queue}"), settings)
+        setup.twins = starts(setup, quick=False)
         for flow in ("0", "1"):
-            cell.index(steady("mean", flow, fair_mbps(RATE_MBPS, 2)))
-        cells[name] = cell
-    return cells[name]
+            setup.index(steady("mean", flow, fair_mbps(RATE_MBPS, 2)))
+        setups[name] = setup
+    return setups[name]
 
 
-def markov_group(cells: dict[str, Cell], *, quick: bool) -> Group:
+def markov_group(setups: dict[str, Setup], *, quick: bool) -> Group:
     """The prediction compared with the simulation, for both kinds of queue."""
-    used = {(q, b): add_cell(cells, q, b) for q in QUEUES for b in ((0.7,) if quick else FACTORS)}
+    used = {(q, b): add_setup(setups, q, b) for q in QUEUES for b in ((0.7,) if quick else FACTORS)}
 
-    def ratios(results: Results, cell: Cell) -> list[float]:
+    def ratios(results: Results, setup: Setup) -> list[float]:
         fair = fair_mbps(RATE_MBPS, 2)
-        both = (results.values(cell.name, cell.index(steady("mean", f, fair))) for f in ("0", "1"))
+        both = (results.values(setup.name, setup.index(steady("mean", f, fair))) for f in ("0", "1"))
         return [x / y if y > 0 else math.inf for x, y in zip(*both, strict=True)]
 
     def rows(results: Results) -> list[Row]:
         out = []
-        for (queue, b), cell in used.items():
-            values = ratios(results, cell)
+        for (queue, b), setup in used.items():
+            values = ratios(results, setup)
             predicted = predicted_ratio(b, aqm=queue == "pie")
             what = f"{QUEUES[queue]}: rate of AIMD(., {b:g}) over Reno's"
             note = f"mean over {len(values)} start offsets; with independent losses {independent_ratio(b):.3f}"
-            row = refer(compare(cell.name, "markov", what, predicted, 0.0, values, "", note), CHAIN)
+            row = refer(compare(setup.name, "markov", what, predicted, 0.0, values, "", note), CHAIN)
             out.append(replace(row, measured=sum(values) / len(values)) if values else row)
         return out
 
     def png(results: Results) -> bytes | None:
-        seen = {key: ratios(results, cell) for key, cell in used.items()}
+        seen = {key: ratios(results, setup) for key, setup in used.items()}
         return _draw(seen) if any(seen.values()) else None
 
     caption = "Rates of AIMD(a, b) over Reno's: the Markov chain of congestion events, and simulation"

@@ -7,8 +7,8 @@ import math
 from windtunnel.papers.aimd import whiskers
 from windtunnel.papers.aimd.data_files import template, toml
 from windtunnel.papers.aimd.plan import HIGH, LOW, fair_mbps, starts, steady, whisker
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row, spread
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 
 #: Numbers of flows (A, B): one of each, and all splits of ten. The published axis is not legible: see the notes.
@@ -24,9 +24,9 @@ TOP = 1.9
 ORDER = 0.1
 
 
-def matrix_groups(cells: dict[str, Cell]) -> list[Group]:
+def matrix_groups(setups: dict[str, Setup]) -> list[Group]:
     """A group for each of the two plots."""
-    return [_group(cells, figure) for figure in PLOTS]
+    return [_group(setups, figure) for figure in PLOTS]
 
 
 def groups_of(a: int, b: int) -> tuple[str, str]:
@@ -38,34 +38,36 @@ def _range(first: int, count: int) -> str:
     return f"{first}" if count == 1 else f"{first}-{first + count - 1}"
 
 
-def _group(cells: dict[str, Cell], figure: str) -> Group:
+def _group(setups: dict[str, Setup], figure: str) -> Group:
     other, kind = PLOTS[figure]
     caption = toml("captions.toml")["figure"][figure]
     used = []
     for a, b in SPLITS:
         name = f"fig{figure}/A{a}-B{b}"
         settings = (f"flow.0.count={a}", f"flow.1.count={b}", f'flow.1.cc="{kind}"')
-        cell = Cell(name, template("pie-many"), settings)
-        cell.twins = starts(cell, quick=False)
+        setup = Setup(name, template("pie-many"), settings)
+        setup.twins = starts(setup, quick=False)
         for flows in groups_of(a, b):
             for measurement in whisker(flows, fair_mbps(RATE_MBPS, a + b)):
-                cell.index(measurement)
+                setup.index(measurement)
         for quantile in (LOW, HIGH):
-            cell.index(steady("ratio_quantile", "/".join(groups_of(a, b)), quantile))
-        cells[name] = cell
-        used.append(cell)
+            setup.index(steady("ratio_quantile", "/".join(groups_of(a, b)), quantile))
+        setups[name] = setup
+        used.append(setup)
 
     def rows(results: Results) -> list[Row]:
         return [
-            row for split, cell in zip(SPLITS, used, strict=True) for row in _rows(figure, other, split, cell, results)
+            row
+            for split, setup in zip(SPLITS, used, strict=True)
+            for row in _rows(figure, other, split, setup, results)
         ]
 
     def png(results: Results) -> bytes | None:
         categories = []
-        for (a, b), cell in zip(SPLITS, used, strict=True):
+        for (a, b), setup in zip(SPLITS, used, strict=True):
             drawn = tuple(
                 whiskers.whisker(
-                    *(results.values(cell.name, cell.index(m)) for m in whisker(f, fair_mbps(RATE_MBPS, a + b)))
+                    *(results.values(setup.name, setup.index(m)) for m in whisker(f, fair_mbps(RATE_MBPS, a + b)))
                 )
                 for f in groups_of(a, b)
             )
@@ -86,17 +88,17 @@ def _group(cells: dict[str, Cell], figure: str) -> Group:
     return Group(f"fig{figure}", f"Figure {figure}", caption, [c.name for c in used], rows, png)
 
 
-def _rows(figure: str, other: str, split: tuple[int, int], cell: Cell, results: Results) -> list[Row]:
+def _rows(figure: str, other: str, split: tuple[int, int], setup: Setup, results: Results) -> list[Row]:
     """The ratio of the groups' means, and its distance from 1 relative to the range of its one-second values."""
     a, b = split
     flows = groups_of(a, b)
     fair = fair_mbps(RATE_MBPS, a + b)
-    top, bottom = (results.values(cell.name, cell.index(steady("mean", f, fair))) for f in flows)
+    top, bottom = (results.values(setup.name, setup.index(steady("mean", f, fair))) for f in flows)
     low, high = (
-        results.values(cell.name, cell.index(steady("ratio_quantile", "/".join(flows), q))) for q in (LOW, HIGH)
+        results.values(setup.name, setup.index(steady("ratio_quantile", "/".join(flows), q))) for q in (LOW, HIGH)
     )
     ratios = [x / y if y > 0 else math.inf for x, y in zip(top, bottom, strict=True)]
-    id, group, where = cell.name, f"fig{figure}", f"A{a}-B{b}"
+    id, group, where = setup.name, f"fig{figure}", f"A{a}-B{b}"
     ratio = sum(ratios) / len(ratios) if ratios else None
     width = sum(h - w for h, w in zip(high, low, strict=True)) / len(high) if high else math.nan
     off = abs(ratio - 1.0) / width if ratio is not None and width > 0 else None

@@ -28,7 +28,7 @@ Mode = Literal["Reno-friendly", "mixed", "CUBIC"]
 #: Frames per second and Mbit/s.
 FRAME_BITS = 1514 * 8
 #: Where PIE holds the delay (RFC 8033; Linux's default), which is about where the sawteeth peak. The report finds that
-#: no other feasible estimate changes the mode of a cell.
+#: no other feasible estimate changes the mode of a setup.
 PIE_TARGET_S = 0.015
 
 

@@ -11,8 +11,8 @@ from windtunnel.papers.aimd.data_files import template, toml
 from windtunnel.papers.aimd.linux import read_lines
 from windtunnel.papers.aimd.modes import PIE_TARGET_S, Mode, mode, mode_by_equation, mode_of_share
 from windtunnel.papers.aimd.plan import LIMIT_S, fair_mbps, starts, steady, whisker
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, compare, spread
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results, given
 
 #: Rates in Mbit/s and base RTTs in ms. The axes of the published images are not legible: see the notes.
@@ -49,8 +49,8 @@ class Grid:
         """The same by the equation of the switch-over RTT."""
         return mode_by_equation(rate, rtt * 1e-3, self.peak_s)
 
-    def cell(self, rate: int, rtt: int) -> str:
-        """The cell of a path."""
+    def setup(self, rate: int, rtt: int) -> str:
+        """The setup of a path."""
         return f"{self.id}/{rate}Mbps-{rtt}ms"
 
 
@@ -65,24 +65,24 @@ CUBIC, RENO = "0", "1"
 NAMES = {CUBIC: "CUBIC", RENO: "Reno"}
 
 
-def grid_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def grid_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """A group for each of the figures; the quick suite leaves out figure 3."""
-    return [_group(cells, grid, quick=quick) for grid in GRIDS if not (quick and grid.figure == "3")]
+    return [_group(setups, grid, quick=quick) for grid in GRIDS if not (quick and grid.figure == "3")]
 
 
-def add_cell(cells: dict[str, Cell], grid: Grid, rate: int, rtt: int, *, quick: bool) -> Cell:
-    """The cell of a path; it is added to ``cells`` if it is new."""
-    name = grid.cell(rate, rtt)
-    if name not in cells:
-        cell = Cell(name, template(grid.scenario), grid.settings, float(rate), (float(rtt), float(rtt)))
-        cell.twins = starts(cell, quick=quick)
+def add_setup(setups: dict[str, Setup], grid: Grid, rate: int, rtt: int, *, quick: bool) -> Setup:
+    """The setup of a path; it is added to ``setups`` if it is new."""
+    name = grid.setup(rate, rtt)
+    if name not in setups:
+        setup = Setup(name, template(grid.scenario), grid.settings, float(rate), (float(rtt), float(rtt)))
+        setup.twins = starts(setup, quick=quick)
         for flow in (CUBIC, RENO):
             for measurement in whisker(flow, fair_mbps(rate, 2)):
-                cell.index(measurement)
-        cell.index(steady("friendly", CUBIC))
-        cell.index(converged())
-        cells[name] = cell
-    return cells[name]
+                setup.index(measurement)
+        setup.index(steady("friendly", CUBIC))
+        setup.index(converged())
+        setups[name] = setup
+    return setups[name]
 
 
 def converged() -> Measurement:
@@ -90,15 +90,15 @@ def converged() -> Measurement:
     return Measurement("rates", CUBIC, f"steady_from({LIMIT_S})")
 
 
-def _group(cells: dict[str, Cell], grid: Grid, *, quick: bool) -> Group:
+def _group(setups: dict[str, Setup], grid: Grid, *, quick: bool) -> Group:
     caption = toml("captions.toml")["figure"][grid.figure]
     paths = [(rate, rtt) for rate in (QUICK_RATES if quick else RATES) for rtt in (QUICK_RTTS if quick else RTTS)]
-    used = [add_cell(cells, grid, *path, quick=quick) for path in paths]
+    used = [add_setup(setups, grid, *path, quick=quick) for path in paths]
 
     def rows(results: Results) -> list[Row]:
         out = []
-        for path, cell in zip(paths, used, strict=True):
-            out += _cell_rows(grid, path, cell, results)
+        for path, setup in zip(paths, used, strict=True):
+            out += _setup_rows(grid, path, setup, results)
         return [*out, *_grid_rows(grid, paths, used, results)]
 
     def png(results: Results) -> bytes | None:
@@ -108,14 +108,14 @@ def _group(cells: dict[str, Cell], grid: Grid, *, quick: bool) -> Group:
                 f"{rate} Mbit/s",
                 tuple(
                     whiskers.whisker(
-                        *(results.values(cell.name, cell.index(m)) for m in whisker(f, fair_mbps(rate, 2)))
+                        *(results.values(setup.name, setup.index(m)) for m in whisker(f, fair_mbps(rate, 2)))
                     )
                     for f in (CUBIC, RENO)
                 ),
-                _shown_mode(grid, (rate, rtt), cell, results),
+                _shown_mode(grid, (rate, rtt), setup, results),
                 grid.mode_by_equation(rate, rtt),
             )
-            for (rate, rtt), cell in zip(paths, used, strict=True)
+            for (rate, rtt), setup in zip(paths, used, strict=True)
         ]
         if all(w is None for c in categories for w in c.whiskers):
             return None
@@ -129,42 +129,42 @@ def _group(cells: dict[str, Cell], grid: Grid, *, quick: bool) -> Group:
     return Group(grid.id, f"Figure {grid.figure}", caption, [c.name for c in used], rows, png)
 
 
-def _shown_mode(grid: Grid, path: tuple[int, int], cell: Cell, results: Results) -> Mode:
-    """The mode that the runs of a cell show, or the formula's if nothing was run."""
-    seen = _recorded(cell, results)
+def _shown_mode(grid: Grid, path: tuple[int, int], setup: Setup, results: Results) -> Mode:
+    """The mode that the runs of a setup show, or the formula's if nothing was run."""
+    seen = _recorded(setup, results)
     return grid.mode(*path) if seen is None else seen
 
 
-def _recorded(cell: Cell, results: Results) -> Mode | None:
-    shares = [v for v in results.values(cell.name, cell.index(steady("friendly", CUBIC))) if math.isfinite(v)]
+def _recorded(setup: Setup, results: Results) -> Mode | None:
+    shares = [v for v in results.values(setup.name, setup.index(steady("friendly", CUBIC))) if math.isfinite(v)]
     return mode_of_share(sum(shares) / len(shares)) if shares else None
 
 
-def means(results: Results, cell: Cell, rate: float, flow: str) -> list[float]:
+def means(results: Results, setup: Setup, rate: float, flow: str) -> list[float]:
     """Mean normalised rate of a flow in each run."""
-    return results.values(cell.name, cell.index(steady("mean", flow, fair_mbps(rate, 2))))
+    return results.values(setup.name, setup.index(steady("mean", flow, fair_mbps(rate, 2))))
 
 
-def ratios(results: Results, cell: Cell, rate: float) -> list[float]:
+def ratios(results: Results, setup: Setup, rate: float) -> list[float]:
     """CUBIC's mean rate over Reno's in each run."""
-    both = zip(means(results, cell, rate, CUBIC), means(results, cell, rate, RENO), strict=True)
+    both = zip(means(results, setup, rate, CUBIC), means(results, setup, rate, RENO), strict=True)
     return [c / r if r > 0 else float("inf") for c, r in both]
 
 
-def _cell_rows(grid: Grid, path: tuple[int, int], cell: Cell, results: Results) -> list[Row]:
+def _setup_rows(grid: Grid, path: tuple[int, int], setup: Setup, results: Results) -> list[Row]:
     """Each flow's mean normalised rate; judged where the report says that it is close to 1."""
     rate, rtt = path
     mode_here = grid.mode(rate, rtt)
     out = []
     for flow, name in NAMES.items():
-        values = means(results, cell, rate, flow)
-        low, high = (results.values(cell.name, cell.index(m)) for m in whisker(flow, fair_mbps(rate, 2))[::2])
+        values = means(results, setup, rate, flow)
+        low, high = (results.values(setup.name, setup.index(m)) for m in whisker(flow, fair_mbps(rate, 2))[::2])
         note = f"CUBIC's mode: {mode_here}"
         if values:
             note += f"; P1 {sum(low) / len(low):.3f}, P99 {sum(high) / len(high):.3f}, over {len(values)} start offsets"
         note += _reference(grid, path, name)
         what = f"{rate} Mbit/s, {rtt} ms: mean normalised rate of {name}"
-        id = f"{cell.name}/{name.lower()}"
+        id = f"{setup.name}/{name.lower()}"
         mean = [sum(values) / len(values)] if values else []
         if mode_here in grid.equal_in:
             row = compare(id, grid.id, what, 1.0, CLOSE, mean, "", note)
@@ -182,7 +182,7 @@ def _reference(grid: Grid, path: tuple[int, int], name: str) -> str:
     return ""
 
 
-def _grid_rows(grid: Grid, paths: list[tuple[int, int]], used: list[Cell], results: Results) -> list[Row]:
+def _grid_rows(grid: Grid, paths: list[tuple[int, int]], used: list[Setup], results: Results) -> list[Row]:
     """What holds for the figure as a whole: modes, and the slowest convergence."""
     out = []
     formula = [grid.mode(*path) for path in paths]

@@ -22,8 +22,8 @@ from windtunnel.papers.aimd.data_files import template
 from windtunnel.papers.aimd.numbers import friendly
 from windtunnel.papers.aimd.plan import TWIN_STARTS_MS
 from windtunnel.papers.aimd.red_figure import Line, Panel, draw
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, compare, spread
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
 
 #: Factors kept; flows of each kind over a queue; n of the dropper. Both lose about 1 to 5 % of the packets.
@@ -89,11 +89,11 @@ class Point:
     arm: Arm
     b: float
     load: int
-    cell: Cell
+    setup: Setup
 
     def ratios(self, results: Results) -> list[float]:
         """The rate of AIMD(a, b) over Reno's, run by run."""
-        both = (results.values(self.cell.name, self.cell.index(_mean(f))) for f in self.groups)
+        both = (results.values(self.setup.name, self.setup.index(_mean(f))) for f in self.groups)
         return [x / y if y > 0 else math.inf for x, y in zip(*both, strict=True)]
 
     def ratio(self, results: Results) -> float:
@@ -104,7 +104,7 @@ class Point:
         """The loss probability, of all packets."""
         if self.arm.queue == "dropper":
             return 1.0 / self.load
-        return _average(results.values(self.cell.name, self.cell.index(_LOSS)))
+        return _average(results.values(self.setup.name, self.setup.index(_LOSS)))
 
     @property
     def groups(self) -> tuple[str, str]:
@@ -130,7 +130,7 @@ def _average(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else math.nan
 
 
-def _point(cells: dict[str, Cell], arm: Arm, b: float, load: int, *, quick: bool = False) -> Point:
+def _point(setups: dict[str, Setup], arm: Arm, b: float, load: int, *, quick: bool = False) -> Point:
     settings = [f"flow.0.cc.a={arm.factor * friendly(b).a:.6f}", f"flow.0.cc.b={b:g}"]
     if arm.queue == "dropper":
         settings.append(f"bottleneck.impair.every={load}")
@@ -139,27 +139,27 @@ def _point(cells: dict[str, Cell], arm: Arm, b: float, load: int, *, quick: bool
     if arm.queue == "tail-drop":
         settings.append('bottleneck.queue={ kind = "fifo", limit = "50 packets" }')
     settings += BYTES if arm.in_bytes else ()
-    cell = Cell(f"red/{arm.id}-{b:g}-{load}", template(arm.scenario), tuple(settings))
+    setup = Setup(f"red/{arm.id}-{b:g}-{load}", template(arm.scenario), tuple(settings))
     # Over the dropper the flows do not affect each other: their start offset changes nothing.
     if arm.queue != "dropper":
-        cell.twins = tuple((f'flow.1.start="{ms} ms"',) for ms in TWIN_STARTS_MS[: 1 if quick else TWINS])
-    point = Point(arm, b, load, cells.setdefault(cell.name, cell))
+        setup.twins = tuple((f'flow.1.start="{ms} ms"',) for ms in TWIN_STARTS_MS[: 1 if quick else TWINS])
+    point = Point(arm, b, load, setups.setdefault(setup.name, setup))
     for measurement in (*map(_mean, point.groups), _LOSS):
-        point.cell.index(measurement)
+        point.setup.index(measurement)
     return point
 
 
-def red_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def red_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """The group ``red``: all ratios and the figure."""
     points = [
-        _point(cells, arm, b, load, quick=quick)
+        _point(setups, arm, b, load, quick=quick)
         for arm in ARMS
         for b in arm.factors(quick=quick)
         for load in arm.loads(quick=quick)
         if not (quick and arm in (TAIL_DROP, DOUBLE))
     ]
     caption = "AIMD(a, b), a from the formula, against Reno over RED, a deterministic dropper and tail drop"
-    names = [p.cell.name for p in points]
+    names = [p.setup.name for p in points]
 
     def rows(results: Results) -> list[Row]:
         return [_arm_row(arm, b, chosen, results) for (arm, b), chosen in _by_arm(points).items()]
@@ -167,7 +167,7 @@ def red_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
     def png(results: Results) -> bytes | None:
         return draw(_panels(points, results)) if any(p.ratios(results) for p in points) else None
 
-    return [Group("red", "RED", caption, names, rows, png), *_claims(cells, points, quick=quick)]
+    return [Group("red", "RED", caption, names, rows, png), *_claims(setups, points, quick=quick)]
 
 
 def _by_arm(points: Sequence[Point]) -> dict[tuple[Arm, float], list[Point]]:
@@ -207,7 +207,7 @@ def _panels(points: Sequence[Point], results: Results) -> list[Panel]:
 # --- The claims -------------------------------------------------------------------------------------------------------
 
 
-def _claims(cells: dict[str, Cell], points: Sequence[Point], *, quick: bool) -> list[Group]:
+def _claims(setups: dict[str, Setup], points: Sequence[Point], *, quick: bool) -> list[Group]:
     over_red, in_bytes, dropped, dropped_bytes = (
         [p for p in points if p.arm is arm] for arm in (RED, RED_BYTES, DROPPER, DROPPER_BYTES)
     )
@@ -243,12 +243,12 @@ def _claims(cells: dict[str, Cell], points: Sequence[Point], *, quick: bool) -> 
             lambda results: _bound(_predicted(_largest(over_red, results)), above=_half(_largest(over_red, results))),
         ),
     ]
-    return groups if quick else [*groups, _law_claim(_point(cells, DROPPER_BYTES, 0.5, LAW_EVERY))]
+    return groups if quick else [*groups, _law_claim(_point(setups, DROPPER_BYTES, 0.5, LAW_EVERY))]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The factor by which rates differ in a cell and in each of its runs, and the share of its packets that is lost."""
+    """The factor by which rates differ in a setup and in each of its runs; the share of its packets that is lost."""
 
     factor: float
     runs: Sequence[float]
@@ -267,13 +267,13 @@ def _difference(point: Point, results: Results) -> Difference | None:
 
 
 def _largest(points: Sequence[Point], results: Results) -> Difference | None:
-    """The largest factor of all cells that were run."""
+    """The largest factor of all setups that were run."""
     seen = [d for p in points if (d := _difference(p, results)) is not None]
     return max(seen, key=lambda d: d.factor, default=None)
 
 
 def _same(other: Difference | None, points: Sequence[Point], results: Results) -> Difference | None:
-    """The factor in the cell among ``points`` with as many flows and the same factor kept as ``other``."""
+    """The factor in the setup among ``points`` with as many flows and the same factor kept as ``other``."""
     if other is None:
         return None
     (point,) = (p for p in points if (p.b, p.load) == (other.point.b, other.point.load))
@@ -281,7 +281,7 @@ def _same(other: Difference | None, points: Sequence[Point], results: Results) -
 
 
 def _predicted(measured: Difference | None) -> Difference | None:
-    """The model's prediction for that cell."""
+    """The model's prediction for that setup."""
     if measured is None:
         return None
     return replace(measured, factor=_apart(predicted_ratio(measured.point.b, measured.loss)), runs=())
@@ -312,20 +312,20 @@ def _group(id: str, text: str, points: Sequence[Point], row: Callable[[Results],
     def rows(results: Results) -> list[Row]:
         return [replace(row(results), id=id, what=text)]
 
-    return Group(id, f"Claim {id}", text, [p.cell.name for p in points], rows, statement=True)
+    return Group(id, f"Claim {id}", text, [p.setup.name for p in points], rows, statement=True)
 
 
 def _law_claim(point: Point) -> Group:
     """Packets per round trip times sqrt(p)."""
     text = "Reno's rate law, 1.22/sqrt(p) packets per round trip, holds where every n-th packet is lost"
-    rtt_s = point.cell.template.rtts_ms()[1] * 1e-3
+    rtt_s = point.setup.template.rtts_ms()[1] * 1e-3
     constant = periodic_window(RENO)
 
     def rows(results: Results) -> list[Row]:
-        rates = results.values(point.cell.name, point.cell.index(_mean(point.groups[1])))
+        rates = results.values(point.setup.name, point.setup.index(_mean(point.groups[1])))
         values = [r * 1e6 / 8 / models.MSS * rtt_s / math.sqrt(LAW_EVERY) for r in rates]
         rounds = constant * math.sqrt(LAW_EVERY) * 2 / 3
         note = f"n = {LAW_EVERY}; a sawtooth takes {rounds:.0f} round trips and one of recovery, which the law ignores"
         return [compare("P54f", "claims", text, constant, CLOSE * constant, values, "packets", note)]
 
-    return Group("P54f", "Claim P54f", text, [point.cell.name], rows, statement=True)
+    return Group("P54f", "Claim P54f", text, [point.setup.name], rows, statement=True)

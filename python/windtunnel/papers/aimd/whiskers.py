@@ -22,7 +22,7 @@ DPI = 120
 SHADES = {"Reno-friendly": "white", "mixed": "#ededed", "CUBIC": "#d2d2d2"}
 #: Height of the strip that shows another rule's modes, relative to the axes.
 STRIP = 0.03
-#: Half the distance between the whiskers of a cell, and the distance from them to the dots of single runs.
+#: Half the distance between the whiskers of a setup, and the distance from them to the dots of single runs.
 APART, ASIDE = 0.19, 0.11
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.deployment import sparse
 from windtunnel.papers.deployment.checklists import checklist_group
 from windtunnel.papers.deployment.data_files import template, text, toml
 from windtunnel.papers.experiment_figure import figure_of
 from windtunnel.papers.experiments import Experiment, read
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Suite
 
 #: The files of experiments, in the order of the report.
@@ -20,22 +20,22 @@ TOPICS = (
 
 
 def experiments(
-    cells: dict[str, Cell], *, quick: bool, topics: Sequence[str] = TOPICS, only: Collection[str] | None = None
+    setups: dict[str, Setup], *, quick: bool, topics: Sequence[str] = TOPICS, only: Collection[str] | None = None
 ) -> list[Experiment]:
-    """The experiments of some topics, of these ``only`` the named ones; their arms are added to ``cells``."""
+    """The experiments of some topics, of these ``only`` the named ones; their arms are added to ``setups``."""
     found: list[Experiment] = []
     for topic in topics:
         data = toml(f"experiments/{topic}.toml")
         if only is not None:
             data["experiment"] = [e for e in data["experiment"] if e["id"] in only]
-        found += read(data, template, cells, quick=quick)
+        found += read(data, template, setups, quick=quick)
     return found
 
 
 def suite(*, quick: bool) -> Suite:
     """The whole suite, or its quick part: the experiments that are marked so, with fewer seeds."""
-    cells: dict[str, Cell] = {}
-    by_topic = {topic: experiments(cells, quick=quick, topics=[topic]) for topic in TOPICS}
+    setups: dict[str, Setup] = {}
+    by_topic = {topic: experiments(setups, quick=quick, topics=[topic]) for topic in TOPICS}
     aliases = {topic: [experiment.id for experiment in mine] for topic, mine in by_topic.items()}
     found = [experiment for mine in by_topic.values() for experiment in mine]
     lists = [checklist_group(data, found, quick=quick) for data in toml("checklists.toml")["list"]]
@@ -43,14 +43,14 @@ def suite(*, quick: bool) -> Suite:
     groups = [*lists, *map(_group, found)]
     for group in groups:
         if group.id == sparse.EXPERIMENT:
-            sparse.add_figure(group, cells)
+            sparse.add_figure(group, setups)
     title = "Multiplicative Decrease Scaling beyond one box"
-    return Suite("mds-deployment", title, cells, groups, text("notes.md"), aliases)
+    return Suite("mds-deployment", title, setups, groups, text("notes.md"), aliases)
 
 
 def _group(experiment: Experiment) -> Group:
     title, caption = f"{experiment.id}: {experiment.title}", f"{experiment.claim} ({experiment.place})"
-    group = Group(experiment.id, title, caption, experiment.cells, experiment.rows, statement=True)
+    group = Group(experiment.id, title, caption, experiment.setups, experiment.rows, statement=True)
     if experiment.figure is not None:
         group.png = figure_of(experiment, experiment.figure)
     return group

@@ -64,12 +64,12 @@ def checklist_group(data: Mapping[str, Any], experiments: Sequence[Experiment], 
     requirements = data.get("requirements", False)
     lines = [_line(line, checks, requirements=requirements, quick=quick) for line in data["line"]]
     ids = {check.id for line in lines for check in line.checks}
-    cells = sorted({q.cell for check in checks if check.id in ids for q in check.quantities.values()})
+    setups = sorted({q.setup for check in checks if check.id in ids for q in check.quantities.values()})
     return Group(
         data["id"],
         data["title"],
         data["caption"],
-        cells,
+        setups,
         lambda results: [line.row(data["id"], results) for line in lines],
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from windtunnel.figures.style import RC, flow_look
 from windtunnel.metrics import by_flow
-from windtunnel.papers.cells import Cell, Excerpt
+from windtunnel.papers.setups import Excerpt, Setup
 from windtunnel.papers.suite import Group, Results
 from windtunnel.result import RunResult
 
@@ -41,11 +41,11 @@ def sparse_series(run: RunResult) -> Excerpt:
     return {"time_s": time[known], "delay_ms": delay[known]}
 
 
-def add_figure(group: Group, cells: Mapping[str, Cell]) -> None:
+def add_figure(group: Group, setups: Mapping[str, Setup]) -> None:
     """Lets the experiment's group draw its arms."""
     for arm in ARMS:
-        if arm in cells:
-            cells[arm].excerpt = sparse_series
+        if arm in setups:
+            setups[arm].excerpt = sparse_series
     group.png = _draw
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.dualq.claims import claims_groups
 from windtunnel.papers.dualq.data_files import text
 from windtunnel.papers.dualq.slides import slide_groups
 from windtunnel.papers.dualq.tables import table_groups
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Suite
 
 TITLE = "Disproof of the 'Throughput Bonus' Objection"
 
 
 def suite(*, quick: bool) -> Suite:
-    """The whole suite, or its quick part: five runs of each cell, DualPI2 with both base RTTs, PI2 with one."""
-    cells: dict[str, Cell] = {}
-    tables = table_groups(cells, quick=quick)
-    groups = [*slide_groups(cells), *tables, *claims_groups(cells, quick=quick)]
-    return Suite("dualq", TITLE, cells, groups, text("notes.md"), _aliases(groups))
+    """The whole suite, or its quick part: five runs of each setup, DualPI2 with both base RTTs, PI2 with one."""
+    setups: dict[str, Setup] = {}
+    tables = table_groups(setups, quick=quick)
+    groups = [*slide_groups(setups), *tables, *claims_groups(setups, quick=quick)]
+    return Suite("dualq", TITLE, setups, groups, text("notes.md"), _aliases(groups))
 
 
 def _aliases(groups: list[Group]) -> dict[str, list[str]]:

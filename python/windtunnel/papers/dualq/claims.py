@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from windtunnel.papers import claims
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.dualq.data_files import toml
-from windtunnel.papers.dualq.plan import MEANINGS, QUEUES, Meaning, add_cell, runs
+from windtunnel.papers.dualq.plan import MEANINGS, QUEUES, Meaning, add_setup, runs
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group
 
 
-def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
-    """One group for each claim and meaning; the quick suite leaves out those whose runs are not in ``cells``."""
+def claims_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
+    """One group for each claim and meaning; the quick suite leaves out those whose runs are not in ``setups``."""
     listed = [_with_meaning(claim, meaning) for meaning in MEANINGS for claim in toml("claims.toml")["claim"]]
-    return claims.claims_groups(listed, cells, lambda name: _make(cells, name, quick=quick), quick=quick)
+    return claims.claims_groups(listed, setups, lambda name: _make(setups, name, quick=quick), quick=quick)
 
 
 def _with_meaning(claim: Mapping[str, Any], meaning: Meaning) -> dict[str, Any]:
@@ -31,10 +31,10 @@ def _with_meaning(claim: Mapping[str, Any], meaning: Meaning) -> dict[str, Any]:
     }
 
 
-def _make(cells: dict[str, Cell], name: str, *, quick: bool) -> Cell:
+def _make(setups: dict[str, Setup], name: str, *, quick: bool) -> Setup:
     for queue in QUEUES:
         for meaning in MEANINGS:
             for run in runs():
                 if name == f"{queue.id}-{meaning.id}-{run['id']}":
-                    return add_cell(cells, queue, meaning, run, quick=quick)
+                    return add_setup(setups, queue, meaning, run, quick=quick)
     raise ValueError(f"a claim names a run that does not exist: {name}")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from windtunnel.figures.files import png
 from windtunnel.figures.style import RED, Dash, flow_look
 from windtunnel.figures.two_axes import TCP_RTT, Curve, Labels, Panel, two_axes
-from windtunnel.papers.cells import Excerpt
 from windtunnel.papers.dualq.plan import RATE_MBPS, Meaning, Queue
 from windtunnel.papers.dualq.probabilities import CURVES, NAMES
+from windtunnel.papers.setups import Excerpt
 
 DPI = 110
 #: The slides' colours: the native probability is green and dashed, the coupled one blue, that of C red.

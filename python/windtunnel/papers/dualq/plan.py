@@ -1,4 +1,4 @@
-"""How the suite's cells are made: the slides' four runs over three queues, with each meaning of "rtt:20ms"."""
+"""How the suite's setups are made: the slides' four runs over three queues, with each meaning of "rtt:20ms"."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.dualq.data_files import template, toml
+from windtunnel.papers.setups import Measurement, Setup
 
 RATE_MBPS, CAP_MBPS = 50.0, 40.0
 
-#: Second at which the second flow joins; in the other runs of a cell it is these milliseconds later.
+#: Second at which the second flow joins; in the other runs of a setup it is these milliseconds later.
 JOINS_S = 10.0
 TWIN_STARTS_MS = (3.1, 7.9, 11.3, 16.7, 23.9, 33.3, 37.7)
 QUICK_TWINS = 4
@@ -68,15 +68,15 @@ def runs() -> Sequence[dict[str, Any]]:
     return found
 
 
-def cell_name(queue: Queue, meaning: Meaning, run: str) -> str:
-    """The cell of a run."""
+def setup_name(queue: Queue, meaning: Meaning, run: str) -> str:
+    """The setup of a run."""
     return f"{queue.id}-{meaning.id}-{run}"
 
 
-def add_cell(cells: dict[str, Cell], queue: Queue, meaning: Meaning, run: dict[str, Any], *, quick: bool) -> Cell:
-    """The cell of a run over a queue; it is added to ``cells`` if it is new."""
-    name = cell_name(queue, meaning, run["id"])
-    if name not in cells:
+def add_setup(setups: dict[str, Setup], queue: Queue, meaning: Meaning, run: dict[str, Any], *, quick: bool) -> Setup:
+    """The setup of a run over a queue; it is added to ``setups`` if it is new."""
+    name = setup_name(queue, meaning, run["id"])
+    if name not in setups:
         keys = ", ".join(filter(None, [f'kind="{queue.id}"', queue.keys, meaning.keys.get(queue.id)]))
         settings = (
             f"bottleneck.queue={{ {keys} }}",
@@ -84,13 +84,13 @@ def add_cell(cells: dict[str, Cell], queue: Queue, meaning: Meaning, run: dict[s
             f'flow.1.ect="{run["ect"]}"',
             *(() if run["responsive"] else ('flow.1.unresponsive="all"',)),
         )
-        cell = Cell(name, template("tweaked"), settings, rtts_ms=(meaning.base_ms,) * 2)
-        cell.twins = tuple(
+        setup = Setup(name, template("tweaked"), settings, rtts_ms=(meaning.base_ms,) * 2)
+        setup.twins = tuple(
             (f'flow.1.start="{1000 * JOINS_S + ms:g} ms"', f"seed={seed}")
             for seed, ms in enumerate(TWIN_STARTS_MS[: QUICK_TWINS if quick else None], 2)
         )
-        cells[name] = cell
-    return cells[name]
+        setups[name] = setup
+    return setups[name]
 
 
 def measured(field: str, of: str) -> Measurement:

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel.metrics import Array
-from windtunnel.papers.cells import Excerpt, Measurement
 from windtunnel.papers.dualq.plan import FROM_S, TO_S
+from windtunnel.papers.setups import Excerpt, Measurement
 from windtunnel.papers.time_series import flow_series
 from windtunnel.result import RunResult
 from windtunnel.table import Table

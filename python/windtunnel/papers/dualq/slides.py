@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from windtunnel.papers.cells import Cell
-from windtunnel.papers.dualq.plan import MEANINGS, QUEUES, cell_name, runs
+from windtunnel.papers.dualq.plan import MEANINGS, QUEUES, runs, setup_name
 from windtunnel.papers.dualq.tables import title
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 
 
-def slide_groups(cells: dict[str, Cell]) -> list[Group]:
-    """A group for each of the four runs; ``cells`` must contain them."""
-    return [_group(cells, run) for run in runs()]
+def slide_groups(setups: dict[str, Setup]) -> list[Group]:
+    """A group for each of the four runs; ``setups`` must contain them."""
+    return [_group(setups, run) for run in runs()]
 
 
-def _group(cells: dict[str, Cell], run: dict[str, Any]) -> Group:
+def _group(setups: dict[str, Setup], run: dict[str, Any]) -> Group:
     queue, meaning = QUEUES[0], MEANINGS[0]
-    cell = cells[cell_name(queue, meaning, run["id"])]
+    setup = setups[setup_name(queue, meaning, run["id"])]
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.dualq.figure import draw
 
-        excerpt = results.excerpt(cell.name)
+        excerpt = results.excerpt(setup.name)
         return draw(queue, meaning, [(title(queue, meaning, run), excerpt)]) if excerpt is not None else None
 
     name = run["slide"].replace(" ", "")
-    return Group(name, run["slide"].capitalize(), run["caption"], [cell.name], lambda _: [], png, cell.name)
+    return Group(name, run["slide"].capitalize(), run["caption"], [setup.name], lambda _: [], png, setup.name)

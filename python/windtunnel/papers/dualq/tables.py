@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.dualq.plan import (
     MEANINGS,
     PLAIN,
@@ -15,12 +14,13 @@ from windtunnel.papers.dualq.plan import (
     TWEAKED,
     Meaning,
     Queue,
-    add_cell,
+    add_setup,
     measured,
     runs,
 )
 from windtunnel.papers.dualq.probabilities import CURVES, NAMES, mean_percent, series
 from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
 
 #: The quick suite has both meanings of the base RTT over DualPI2 only.
@@ -56,12 +56,12 @@ VALUES = (
 )
 
 
-def table_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def table_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """A group for each queue and meaning."""
     chosen = [(q, m) for q in QUEUES for m in MEANINGS if not m.keys or q.id in m.keys]
     if quick:
         chosen = [(q, m) for q, m in chosen if (q.id, m.id) in QUICK]
-    return [_group(cells, queue, meaning, quick=quick) for queue, meaning in chosen]
+    return [_group(setups, queue, meaning, quick=quick) for queue, meaning in chosen]
 
 
 def _values(queue: Queue) -> list[Value]:
@@ -71,27 +71,27 @@ def _values(queue: Queue) -> list[Value]:
     return [*VALUES, *marks]
 
 
-def _group(cells: dict[str, Cell], queue: Queue, meaning: Meaning, *, quick: bool) -> Group:
+def _group(setups: dict[str, Setup], queue: Queue, meaning: Meaning, *, quick: bool) -> Group:
     listed = runs()
-    used = [add_cell(cells, queue, meaning, run, quick=quick) for run in listed]
-    for run, cell in zip(listed, used, strict=True):
-        cell.excerpt, cell.page = series, title(queue, meaning, run)
+    used = [add_setup(setups, queue, meaning, run, quick=quick) for run in listed]
+    for run, setup in zip(listed, used, strict=True):
+        setup.excerpt, setup.page = series, title(queue, meaning, run)
         for value in _values(queue):
             for measurement in value.of:
-                cell.index(measurement)
+                setup.index(measurement)
     id = f"{queue.id}-{meaning.id}"
 
     def rows(results: Results) -> list[Row]:
         return [
-            _row(id, run, cell, value, results)
-            for run, cell in zip(listed, used, strict=True)
+            _row(id, run, setup, value, results)
+            for run, setup in zip(listed, used, strict=True)
             for value in _values(queue)
         ]
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.dualq.figure import draw
 
-        found = [(run, results.excerpt(cell.name)) for run, cell in zip(listed, used, strict=True)]
+        found = [(run, results.excerpt(setup.name)) for run, setup in zip(listed, used, strict=True)]
         drawn = [(kind(run), excerpt) for run, excerpt in found if excerpt is not None]
         return draw(queue, meaning, drawn) if drawn else None
 
@@ -109,7 +109,7 @@ def title(queue: Queue, meaning: Meaning, run: dict[str, Any]) -> str:
     return f"CUBIC vs CUBIC(40Mbps/{kind(run)}): {queue.id}, bandwidth:50Mbit, {meaning.text}"
 
 
-def _row(id: str, run: dict[str, Any], cell: Cell, value: Value, results: Results) -> Row:
-    columns = [results.values(cell.name, cell.index(m)) for m in value.of]
+def _row(id: str, run: dict[str, Any], setup: Setup, value: Value, results: Results) -> Row:
+    columns = [results.values(setup.name, setup.index(m)) for m in value.of]
     seen = [value.formula(*each) for each in zip(*columns, strict=True)]
     return trial_row(f"{id}/{run['id']}/{value.id}", id, f"{run['id']}: {value.what}", None, None, seen, value.unit)

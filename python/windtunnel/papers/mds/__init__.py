@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.experiment_figure import figure_of
 from windtunnel.papers.experiments import Experiment, read
 from windtunnel.papers.mds.claims import claims_groups
@@ -14,6 +13,7 @@ from windtunnel.papers.mds.frequency import frequency_group
 from windtunnel.papers.mds.mixes import mixes_group
 from windtunnel.papers.mds.ratedrop import ratedrop_group
 from windtunnel.papers.mds.tau import tau_group
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Suite
 
 #: Kinds of groups, by the prefix of their IDs.
@@ -25,36 +25,36 @@ QUICK_FIGURES = ("fig2", "fig3a", "fig5")
 
 def suite(*, quick: bool) -> Suite:
     """The whole suite, or its quick part: figures 2, 3a, 5, six cells of tables 2 to 6, and the claims they show."""
-    cells: dict[str, Cell] = {}
-    figures = figure_groups(cells, quick=quick)
+    setups: dict[str, Setup] = {}
+    figures = figure_groups(setups, quick=quick)
     if quick:
         figures = [g for g in figures if g.id in QUICK_FIGURES]
-        kept = {name for g in figures for name in g.cells}
-        for name in [n for n in cells if n not in kept]:
-            del cells[name]
-        for cell in cells.values():
-            cell.pictures[:] = [p for p in cell.pictures if p.id in QUICK_FIGURES]
-        fairness = fairness_groups(cells, quick=True)
+        kept = {name for g in figures for name in g.setups}
+        for name in [n for n in setups if n not in kept]:
+            del setups[name]
+        for setup in setups.values():
+            setup.pictures[:] = [p for p in setup.pictures if p.id in QUICK_FIGURES]
+        fairness = fairness_groups(setups, quick=True)
         tables = fairness
     else:
         tables = [
-            tau_group(cells),
-            *fairness_groups(cells, quick=False),
-            ratedrop_group(cells),
-            frequency_group(cells),
-            effects_group(cells),
+            tau_group(setups),
+            *fairness_groups(setups, quick=False),
+            ratedrop_group(setups),
+            frequency_group(setups),
+            effects_group(setups),
         ]
-    groups = [*figures, *tables, *claims_groups(cells, quick=quick)]
+    groups = [*figures, *tables, *claims_groups(setups, quick=quick)]
     if not quick:
-        found = read(toml("experiments/low-rtt.toml"), template, cells, quick=False)
-        groups += [mixes_group(cells), *map(_experiment_group, found)]
-    return Suite("mds", "Multiplicative Decrease Scaling", cells, groups, text("notes.md"), _aliases(groups))
+        found = read(toml("experiments/low-rtt.toml"), template, setups, quick=False)
+        groups += [mixes_group(setups), *map(_experiment_group, found)]
+    return Suite("mds", "Multiplicative Decrease Scaling", setups, groups, text("notes.md"), _aliases(groups))
 
 
 def _experiment_group(experiment: Experiment) -> Group:
     title, caption = f"{experiment.id}: {experiment.title}", f"{experiment.claim} ({experiment.place})"
     draw = figure_of(experiment, experiment.figure) if experiment.figure is not None else lambda _: None
-    return Group(experiment.id, title, caption, experiment.cells, experiment.rows, draw)
+    return Group(experiment.id, title, caption, experiment.setups, experiment.rows, draw)
 
 
 def _aliases(groups: list[Group]) -> dict[str, list[str]]:

@@ -12,42 +12,42 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from windtunnel.papers import claims, deployment
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.deployment.checklists import Line
 from windtunnel.papers.experiments import Check, Experiment
 from windtunnel.papers.mds import fairness
 from windtunnel.papers.mds.data_files import template, toml
 from windtunnel.papers.rows import Row
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 
-#: Perturbed runs of a claim's own cells, unless the data say how many; they are small.
+#: Perturbed runs of a claim's own setups, unless the data say how many; they are small.
 PERTURBED = 4
 
 
-def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
-    """One group for each claim; the quick suite leaves out a claim whose runs are not in ``cells``."""
+def claims_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
+    """One group for each claim; the quick suite leaves out a claim whose runs are not in ``setups``."""
     data = toml("claims.toml")
 
-    def make(name: str) -> Cell:
+    def make(name: str) -> Setup:
         if name in data["run"]:
             run = data["run"][name]
             perturbed = int(run.get("perturbed", PERTURBED))
-            return Cell(name, template(run["scenario"]), tuple(run.get("set", ())), perturbed=perturbed)
-        return _table_cell(name, cells)
+            return Setup(name, template(run["scenario"]), tuple(run.get("set", ())), perturbed=perturbed)
+        return _table_setup(name, setups)
 
     tried = [claim for claim in data["claim"] if "checks" in claim]
     measured = [claim for claim in data["claim"] if "checks" not in claim]
-    groups = claims.claims_groups(measured, cells, make, quick=quick)
+    groups = claims.claims_groups(measured, setups, make, quick=quick)
     if not quick:
-        groups += _tried_groups(tried, cells)
+        groups += _tried_groups(tried, setups)
     order = [claim["id"] for claim in data["claim"]]
     return sorted(groups, key=lambda group: order.index(group.id))
 
 
-def _tried_groups(tried: Sequence[Mapping[str, Any]], cells: dict[str, Cell]) -> list[Group]:
+def _tried_groups(tried: Sequence[Mapping[str, Any]], setups: dict[str, Setup]) -> list[Group]:
     """The claims that experiments of the suite of deployment try."""
     wanted = {pattern.partition("/")[0] for claim in tried for pattern in claim["checks"]}
-    found = deployment.experiments(cells, quick=False, only=wanted)
+    found = deployment.experiments(setups, quick=False, only=wanted)
     return [_tried(claim, found) for claim in tried]
 
 
@@ -62,7 +62,7 @@ def _tried(claim: Mapping[str, Any], found: Sequence[Experiment]) -> Group:
         own = replace(together.row("claims", results), id=claim["id"])
         return [own, *(replace(row, group="claims") for experiment in mine for row in experiment.rows(results))]
 
-    names = sorted({name for experiment in mine for name in experiment.cells})
+    names = sorted({name for experiment in mine for name in experiment.setups})
     return Group(claim["id"], f"Claim {claim['id']}", claim["text"], names, rows)
 
 
@@ -72,9 +72,9 @@ def _chosen(experiment: Experiment, patterns: Sequence[str]) -> list[Check]:
     return [check for check in judged if any(fnmatchcase(check.id, pattern) for pattern in patterns)]
 
 
-def _table_cell(name: str, cells: dict[str, Cell]) -> Cell:
+def _table_setup(name: str, setups: dict[str, Setup]) -> Setup:
     for number in (2, 3, 4, 5, 6):
         for line in fairness.read_lines(number):
             if line.id == name:
-                return fairness.add_cell(cells, line, quick=False)
+                return fairness.add_setup(setups, line, quick=False)
     raise ValueError(f"a claim names a run that does not exist: {name}")

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.mds.data_files import table, template
 from windtunnel.papers.mds.figures import axes_of, read_features, run_of
 from windtunnel.papers.rows import Row, spread
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
 
 #: Perturbed runs per figure, to tell an effect from chaos.
 PERTURBED = 4
 
 
-def effects_group(cells: dict[str, Cell]) -> Group:
-    """The group of all effects; ``cells`` must contain the figures' own runs."""
+def effects_group(setups: dict[str, Setup]) -> Group:
+    """The group of all effects; ``setups`` must contain the figures' own runs."""
     features = {f.id: f for f in read_features()}
     axes = axes_of(list(features.values()))
     lines = table("effects.csv")
     places = []
     for line in lines:
         feature = features[line["row"]]
-        base = cells[run_of(feature.figure)]
+        base = setups[run_of(feature.figure)]
         name = f"effect/{base.name}/{line['settings']}"
-        if name not in cells:
-            cells[name] = Cell(
+        if name not in setups:
+            setups[name] = Setup(
                 name, template(base.template.name), tuple(line["settings"].split(";")), perturbed=PERTURBED
             )
         measurement = Measurement(feature.panel, feature.flow, feature.method, axes[feature.figure, feature.panel])
-        places.append(((base.name, base.index(measurement)), (name, cells[name].index(measurement))))
+        places.append(((base.name, base.index(measurement)), (name, setups[name].index(measurement))))
 
     def rows(results: Results) -> list[Row]:
         out = []

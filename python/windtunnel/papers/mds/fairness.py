@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from windtunnel import models
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.mds.draws import draws_row
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.rows import Row, compare, printed_precision, spread
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results, given
 
-#: Cells of the quick suite: two of each kind of table, none above 100 Mbit/s.
+#: Setups of the quick suite: two of each kind of table, none above 100 Mbit/s.
 QUICK = (
     "table2/10Mbps-20ms",
     "table2/100Mbps-5ms",
@@ -84,45 +84,49 @@ def mean_mbps(flow: int) -> Measurement:
     return Measurement("summary", str(flow), "mean_mbps()")
 
 
-def add_cell(cells: dict[str, Cell], line: Line, *, quick: bool, suffix: str = "", extra: tuple[str, ...] = ()) -> Cell:
-    """The cell of a line; it is added to ``cells`` if it is new."""
+def add_setup(
+    setups: dict[str, Setup], line: Line, *, quick: bool, suffix: str = "", extra: tuple[str, ...] = ()
+) -> Setup:
+    """The setup of a line; it is added to ``setups`` if it is new."""
     name = line.id + suffix
-    if name not in cells:
+    if name not in setups:
         settings = (
             *extra,
             *((f'bottleneck.queue.ce_threshold="{line.threshold_ms} ms"',) if line.threshold_ms else ()),
         )
-        cell = Cell(name, template(f"table{line.table}"), settings, line.rate_mbps, (line.rtt_ms, line.rtt_ms))
-        cell.perturbed = perturbed_runs(cell, figure=False, quick=quick)
-        cells[name] = cell
-    return cells[name]
+        setup = Setup(name, template(f"table{line.table}"), settings, line.rate_mbps, (line.rtt_ms, line.rtt_ms))
+        setup.perturbed = perturbed_runs(setup, figure=False, quick=quick)
+        setups[name] = setup
+    return setups[name]
 
 
-def fairness_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def fairness_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """A group for each of tables 2 to 6."""
-    return [_group(cells, number, quick=quick) for number in (2, 3, 4, 5, 6)]
+    return [_group(setups, number, quick=quick) for number in (2, 3, 4, 5, 6)]
 
 
-def _group(cells: dict[str, Cell], number: int, *, quick: bool) -> Group:
+def _group(setups: dict[str, Setup], number: int, *, quick: bool) -> Group:
     lines = [line for line in read_lines(number) if not quick or line.id in QUICK]
-    runs: list[tuple[Line, Cell, str, str]] = []
+    runs: list[tuple[Line, Setup, str, str]] = []
     for line in lines:
         both = number in (2, 3) and line.rate_mbps == OTHER_RESPONSE_RATE
-        runs.append((line, add_cell(cells, line, quick=quick), "", "CE response 0.5, as the text says" if both else ""))
+        runs.append(
+            (line, add_setup(setups, line, quick=quick), "", "CE response 0.5, as the text says" if both else "")
+        )
         if both:
-            cell = add_cell(cells, line, quick=quick, suffix="/ce0.7", extra=OTHER_RESPONSE)
-            runs.append((line, cell, "/ce0.7", "CE response 0.7, with which the document's 1 Mbit/s rows were made"))
-    for _, cell, _, _ in runs:
+            setup = add_setup(setups, line, quick=quick, suffix="/ce0.7", extra=OTHER_RESPONSE)
+            runs.append((line, setup, "/ce0.7", "CE response 0.7, with which the document's 1 Mbit/s rows were made"))
+    for _, setup, _, _ in runs:
         for flow in (0, 1):
-            cell.index(mean_mbps(flow))
+            setup.index(mean_mbps(flow))
 
     def rows(results: Results) -> list[Row]:
         out = []
-        for line, cell, suffix, note in runs:
+        for line, setup, suffix, note in runs:
             for flow in (0, 1):
                 printed = line.printed[flow]
-                place = cell.index(mean_mbps(flow))
-                values, measurement = results.values(cell.name, place), cell.identity(place)
+                place = setup.index(mean_mbps(flow))
+                values, measurement = results.values(setup.name, place), setup.identity(place)
                 what = f"{line.what}: {line.controllers[flow]}"
                 id = f"{line.id}/{line.controllers[flow]}{suffix}"
                 precision = printed_precision(printed)
@@ -132,13 +136,13 @@ def _group(cells: dict[str, Cell], number: int, *, quick: bool) -> Group:
                 out.append(row)
                 draws = draws_row(line, flow, values)
                 out += [draws] if draws is not None and not suffix else []
-        shares = [(line, suffix, _shares(cell, results)) for line, cell, suffix, _ in runs]
+        shares = [(line, suffix, _shares(setup, results)) for line, setup, suffix, _ in runs]
         out += [_fairness_row(number, *each) for each in shares]
         out.append(_questionable_row(number, [(line, s) for line, suffix, s in shares if not suffix]))
         return out + (footnote_rows(number, lines) if number in (2, 3) else [])
 
     caption = toml("captions.toml")["table"][str(number)]
-    return Group(f"table{number}", f"Table {number}", caption, [cell.name for _, cell, _, _ in runs], rows)
+    return Group(f"table{number}", f"Table {number}", caption, [setup.name for _, setup, _, _ in runs], rows)
 
 
 def larger_share(first: float, second: float) -> float:
@@ -147,9 +151,9 @@ def larger_share(first: float, second: float) -> float:
     return max(first, second) / both if both > 0 else math.nan
 
 
-def _shares(cell: Cell, results: Results) -> list[float]:
-    """The larger flow's share in each run of the cell."""
-    both = (results.values(cell.name, cell.index(mean_mbps(flow))) for flow in (0, 1))
+def _shares(setup: Setup, results: Results) -> list[float]:
+    """The larger flow's share in each run of the setup."""
+    both = (results.values(setup.name, setup.index(mean_mbps(flow))) for flow in (0, 1))
     return [larger_share(*each) for each in zip(*both, strict=True)]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from windtunnel.experiment.measures.language import call_of
-from windtunnel.papers.cells import Cell, Measurement, Picture
 from windtunnel.papers.features import Axis
 from windtunnel.papers.features.extremes import GIVEN
 from windtunnel.papers.mds import curves
@@ -14,6 +13,7 @@ from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.readings import readings
 from windtunnel.papers.rows import Row, compare
+from windtunnel.papers.setups import Measurement, Picture, Setup
 from windtunnel.papers.suite import Group, Results, given
 
 #: Figures that show another figure's run again, with axes chosen by hand.
@@ -89,8 +89,8 @@ def run_of(figure: str) -> str:
     return f"fig{SAME_RUN.get(figure, figure)}"
 
 
-def figure_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
-    """A group for each figure; the runs that they need are added to ``cells``."""
+def figure_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
+    """A group for each figure; the runs that they need are added to ``setups``."""
     features = read_features()
     axes = axes_of(features)
     captions: Mapping[str, str] = toml("captions.toml")["figure"]
@@ -100,7 +100,7 @@ def figure_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
         if figure in curves.FIGURES:
             groups.append(_curve_group(figure, caption, mine))
         else:
-            groups.append(_run_group(cells, figure, caption, mine, axes, quick=quick))
+            groups.append(_run_group(setups, figure, caption, mine, axes, quick=quick))
     return groups
 
 
@@ -116,7 +116,7 @@ def _curve_group(figure: str, caption: str, features: list[Feature]) -> Group:
 
 
 def _run_group(
-    cells: dict[str, Cell],
+    setups: dict[str, Setup],
     figure: str,
     caption: str,
     features: list[Feature],
@@ -125,14 +125,14 @@ def _run_group(
     quick: bool,
 ) -> Group:
     name, id = run_of(figure), f"fig{figure}"
-    if name not in cells:
-        cells[name] = cell = Cell(name, template(name))
-        cell.perturbed = perturbed_runs(cell, figure=True, quick=quick)
-    cell = cells[name]
+    if name not in setups:
+        setups[name] = setup = Setup(name, template(name))
+        setup.perturbed = perturbed_runs(setup, figure=True, quick=quick)
+    setup = setups[name]
     zoom = tuple((panel, axis) for (f, panel), axis in axes.items() if f == figure) if figure in SAME_RUN else ()
-    cell.pictures.append(Picture(id, f"Figure {figure}: {caption}", zoom, readings(features), raw=True))
+    setup.pictures.append(Picture(id, f"Figure {figure}: {caption}", zoom, readings(features), raw=True))
     places = {
-        f.id: cell.index(Measurement(f.panel, f.flow, f.method, axes[f.figure, f.panel])) for f in features if f.method
+        f.id: setup.index(Measurement(f.panel, f.flow, f.method, axes[f.figure, f.panel])) for f in features if f.method
     }
 
     def rows(results: Results) -> list[Row]:
@@ -142,7 +142,7 @@ def _run_group(
                 out.append(Row(f.id, id, f.what, f.value, None, f.error, f.unit, "info", CHOSEN_AXIS))
                 continue
             values, note = results.values(name, places[f.id]), f"{f.how}: {f.method}"
-            row = compare(f.id, id, f.what, f.value, f.error, values, f.unit, note, cell.identity(places[f.id]))
+            row = compare(f.id, id, f.what, f.value, f.error, values, f.unit, note, setup.identity(places[f.id]))
             by = GIVEN.get(call_of(f.method)[0])
             out.append(given(row, by) if by else row)
         # An axis may end at a reading that has a row of its own, and then repeats it.

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from windtunnel import models
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.rows import Row, compare, printed_precision
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results, given
 
 #: Marks in the measurement window of the scenario, per second.
 RATE = Measurement("summary", "queue 0", 'window_rate("steady", "sce")')
 
 
-def cell_name(rate_mbps: str, rtt_ms: str, flows: int) -> str:
+def setup_name(rate_mbps: str, rtt_ms: str, flows: int) -> str:
     """``table8/100Mbps-5ms-2``."""
     return f"table8/{rate_mbps}Mbps-{rtt_ms}ms-{flows}"
 
 
-def frequency_group(cells: dict[str, Cell]) -> Group:
+def frequency_group(setups: dict[str, Setup]) -> Group:
     """The group of table 8."""
     lines = table("tables/table8.csv")
     names = []
     for line in lines:
         for flows in (1, 2):
-            name = cell_name(line["rate_mbps"], line["rtt_ms"], flows)
-            cell = Cell(
+            name = setup_name(line["rate_mbps"], line["rtt_ms"], flows)
+            setup = Setup(
                 name,
                 template("table8"),
                 (f"flow.0.count={flows}",),
                 float(line["rate_mbps"]),
                 (float(line["rtt_ms"]),),
             )
-            cell.perturbed = perturbed_runs(cell, figure=False, quick=False)
-            cell.index(RATE)
-            cells[name] = cell
+            setup.perturbed = perturbed_runs(setup, figure=False, quick=False)
+            setup.index(RATE)
+            setups[name] = setup
             names.append(name)
 
     def rows(results: Results) -> list[Row]:
@@ -48,10 +48,10 @@ def frequency_group(cells: dict[str, Cell]) -> Group:
             row = compare(f"{base}/bdp", "table8", f"{what}: BDP", printed_bdp, 0.5, [bdp], "bytes")
             out.append(given(row, "rate times RTT"))
             for flows, column in ((1, "one_flow_hz"), (2, "two_flows_hz")):
-                name, printed = cell_name(line["rate_mbps"], line["rtt_ms"], flows), float(line[column])
+                name, printed = setup_name(line["rate_mbps"], line["rtt_ms"], flows), float(line[column])
                 text = f"{what}: {flows} flow{'s'[: flows - 1]}"
-                place = cells[name].index(RATE)
-                values, measurement = results.values(name, place), cells[name].identity(place)
+                place = setups[name].index(RATE)
+                values, measurement = results.values(name, place), setups[name].identity(place)
                 precision = printed_precision(line[column])
                 row = compare(
                     f"{base}/{flows}", "table8", text, printed, precision, values, "Hz", measurement=measurement

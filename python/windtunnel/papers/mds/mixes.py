@@ -14,9 +14,9 @@ from random import Random
 from windtunnel.experiment.expectation import Expected, Limits
 from windtunnel.experiment.scales import RATIO
 from windtunnel.experiment.words import word
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.mds.data_files import template
 from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
 
 #: Mixes, and flows in each.
@@ -49,11 +49,11 @@ class Mix:
         flows = (f"{'MDS' if mds else 'Reno'} {rtt:g}" for mds, rtt in zip(self.mds, self.rtts_ms, strict=True))
         return f"{self.rate_mbps:g} Mbit/s, RTTs in ms: {', '.join(flows)}"
 
-    def cell(self) -> Cell:
+    def setup(self) -> Setup:
         """Its run."""
         responses = (f"flow.{i}.cc={RENO_MDS}" for i, mds in enumerate(self.mds) if mds)
         starts = (f'flow.{i}.start="{1e3 * s:.0f} ms"' for i, s in enumerate(self.starts_s))
-        return Cell(self.name, template("mix"), (*responses, *starts), self.rate_mbps, self.rtts_ms)
+        return Setup(self.name, template("mix"), (*responses, *starts), self.rate_mbps, self.rtts_ms)
 
 
 def draw_mix(number: int) -> Mix:
@@ -71,10 +71,10 @@ def draw_mix(number: int) -> Mix:
     )
 
 
-def windows(mix: Mix, cell: Cell, name: str) -> Callable[[Results], list[float]]:
+def windows(mix: Mix, setup: Setup, name: str) -> Callable[[Results], list[float]]:
     """Mean cwnd of each flow in a window of the scenario; empty if the run failed."""
     method = f'window_value("{name}", "cwnd_bytes.mean")'
-    indices = [cell.index(Measurement("summary", str(flow), method)) for flow in range(FLOWS)]
+    indices = [setup.index(Measurement("summary", str(flow), method)) for flow in range(FLOWS)]
 
     def read(results: Results) -> list[float]:
         return [results.values(mix.name, i)[0] for i in indices if results.values(mix.name, i)]
@@ -96,12 +96,12 @@ def unequal(cwnds: Sequence[float]) -> float:
     return math.sqrt(sum((x - mean) ** 2 for x in logs) / len(logs))
 
 
-def mixes_group(cells: dict[str, Cell]) -> Group:
+def mixes_group(setups: dict[str, Setup]) -> Group:
     """All mixes: what holds in the mean over them, and each for information."""
     mixes = [draw_mix(number) for number in range(MIXES)]
-    cells.update({mix.name: mix.cell() for mix in mixes})
-    steady = [windows(mix, cells[mix.name], "steady") for mix in mixes]
-    early = [windows(mix, cells[mix.name], "early") for mix in mixes]
+    setups.update({mix.name: mix.setup() for mix in mixes})
+    steady = [windows(mix, setups[mix.name], "steady") for mix in mixes]
+    early = [windows(mix, setups[mix.name], "early") for mix in mixes]
 
     def rows(results: Results) -> list[Row]:
         seen = [(mix, s(results), e(results)) for mix, s, e in zip(mixes, steady, early, strict=True)]

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.mds.data_files import table, toml
 from windtunnel.papers.rows import Row, compare
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
 
 CONTROLLERS = {"14": "CUBIC-MDS", "15": "Scalable-MDS"}
 
 
-def ratedrop_group(cells: dict[str, Cell]) -> Group:
-    """The group of table 7; ``cells`` must contain the runs of figures 14 and 15."""
+def ratedrop_group(setups: dict[str, Setup]) -> Group:
+    """The group of table 7; ``setups`` must contain the runs of figures 14 and 15."""
     lines = table("tables/table7.csv")
     places = []
     for line in lines:
-        cell = cells[f"fig{line['figure']}a"]
-        places.append((cell.name, cell.index(Measurement(line["panel"], line["flow"], line["method"]))))
+        setup = setups[f"fig{line['figure']}a"]
+        places.append((setup.name, setup.index(Measurement(line["panel"], line["flow"], line["method"]))))
 
     def rows(results: Results) -> list[Row]:
         return [
@@ -29,7 +29,7 @@ def ratedrop_group(cells: dict[str, Cell]) -> Group:
                 results.values(*place),
                 line["unit"],
                 line["definition"],
-                cells[place[0]].identity(place[1]),
+                setups[place[0]].identity(place[1]),
             )
             for line, place in zip(lines, places, strict=True)
         ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.features import Axis
 from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.rows import Row, spread
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
 
 #: The values of tau.
@@ -37,7 +37,7 @@ def _settings(scenario: str, tau: int) -> tuple[str, ...]:
     return (f"bottleneck.queue.tau={tau}", *(f"flow.{i}.cc.tau={tau}" for i in range(len(flows))))
 
 
-def tau_group(cells: dict[str, Cell]) -> Group:
+def tau_group(setups: dict[str, Setup]) -> Group:
     """The group of table 1."""
     lines = table("tables/table1.csv")
     places: list[list[tuple[str, int]]] = []
@@ -45,9 +45,9 @@ def tau_group(cells: dict[str, Cell]) -> Group:
         row = []
         for tau in TAUS:
             name = f"table1/{line['scenario']}/tau{tau}"
-            if name not in cells:
-                cells[name] = Cell(name, template(line["scenario"]), _settings(line["scenario"], tau), perturbed=2)
-            row.append((name, cells[name].index(Measurement(line["panel"], line["flow"], line["method"], AXIS))))
+            if name not in setups:
+                setups[name] = Setup(name, template(line["scenario"]), _settings(line["scenario"], tau), perturbed=2)
+            row.append((name, setups[name].index(Measurement(line["panel"], line["flow"], line["method"], AXIS))))
         places.append(row)
 
     def rows(results: Results) -> list[Row]:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.sce.claims import claims_groups
 from windtunnel.papers.sce.data_files import text
 from windtunnel.papers.sce.graphs import graph_groups
 from windtunnel.papers.sce.plan import SENDERS
 from windtunnel.papers.sce.ramp_map import map_groups
 from windtunnel.papers.sce.thresholds import thresholds_group
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Suite
 
 
 def suite(*, quick: bool) -> Suite:
     """The whole suite, or its quick part: the graphs and claims with five runs of each, three values of N, no map."""
-    cells: dict[str, Cell] = {}
-    groups = [group for sender in SENDERS for group in graph_groups(cells, sender, quick=quick)]
-    groups += [thresholds_group(cells, sender, quick=quick) for sender in SENDERS]
+    setups: dict[str, Setup] = {}
+    groups = [group for sender in SENDERS for group in graph_groups(setups, sender, quick=quick)]
+    groups += [thresholds_group(setups, sender, quick=quick) for sender in SENDERS]
     if not quick:
-        groups += map_groups(cells)
-    groups += claims_groups(cells, quick=quick)
-    return Suite("sce", "SCE ramps", cells, groups, text("notes.md"), _aliases(groups))
+        groups += map_groups(setups)
+    groups += claims_groups(setups, quick=quick)
+    return Suite("sce", "SCE ramps", setups, groups, text("notes.md"), _aliases(groups))
 
 
 def _aliases(groups: list[Group]) -> dict[str, list[str]]:

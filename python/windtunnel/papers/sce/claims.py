@@ -10,25 +10,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from windtunnel.papers import claims
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.sce.data_files import toml
-from windtunnel.papers.sce.plan import SENDERS, Sender, add_cell, cake, ramp_key, twins
+from windtunnel.papers.sce.plan import SENDERS, Sender, add_setup, cake, ramp_key, twins
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group
 
 
-def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
-    """One group for each claim and sender; ``cells`` must contain the graphs' cells."""
+def claims_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
+    """One group for each claim and sender; ``setups`` must contain the graphs' setups."""
     data = toml("claims.toml")
 
-    def make(name: str) -> Cell:
+    def make(name: str) -> Setup:
         run = data["run"][name]
         queue = cake(run["queue"], ramp_key(run["ramp"]) if "ramp" in run else None)
-        return add_cell(cells, name, queue, run["flows"], twins=twins(quick=quick))
+        return add_setup(setups, name, queue, run["flows"], twins=twins(quick=quick))
 
     for name in data["run"]:
         make(name)
     listed = [_with_sender(claim, sender) for sender in SENDERS for claim in data["claim"]]
-    return claims.claims_groups(listed, cells, make, quick=quick)
+    return claims.claims_groups(listed, setups, make, quick=quick)
 
 
 def _with_sender(claim: Mapping[str, Any], sender: Sender) -> dict[str, Any]:

@@ -10,9 +10,9 @@ import numpy as np
 from windtunnel.figures.files import png
 from windtunnel.figures.style import INK, PURPLE, flow_look
 from windtunnel.figures.two_axes import TCP_RTT, Curve, Panel, two_axes
-from windtunnel.papers.cells import Excerpt
 from windtunnel.papers.sce.graphs import flow_names, title
 from windtunnel.papers.sce.plan import RATE_MBPS, RTT_MS
+from windtunnel.papers.setups import Excerpt
 
 DPI = 110
 #: The right axis, the same in all figures, starts a little below the path's round trip, so that an empty queue's line

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from windtunnel.experiment.scales import PLAIN, Scale
-from windtunnel.papers.cells import Cell, Excerpt
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.sce.data_files import toml
-from windtunnel.papers.sce.plan import RATE_MBPS, RTT_MS, SENDERS, Sender, add_cell, cake, measured, ramp_key, twins
+from windtunnel.papers.sce.plan import RATE_MBPS, RTT_MS, SENDERS, Sender, add_setup, cake, measured, ramp_key, twins
+from windtunnel.papers.setups import Excerpt, Setup
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.time_series import flow_series
 
@@ -25,7 +25,7 @@ QUEUE = "queue 0"
 
 @dataclass(frozen=True)
 class Value:
-    """A number of a cell: what it is, in which unit, and how it follows from measurements (field, of what)."""
+    """A number of a setup: what it is, in which unit, and how it follows from measurements (field, of what)."""
 
     id: str
     what: str
@@ -34,9 +34,9 @@ class Value:
     formula: Callable[..., float]
     scale: Scale = PLAIN
 
-    def values(self, results: Results, cell: Cell) -> list[float]:
+    def values(self, results: Results, setup: Setup) -> list[float]:
         """The number in every run."""
-        columns = [results.values(cell.name, cell.index(measured(*each))) for each in self.of]
+        columns = [results.values(setup.name, setup.index(measured(*each))) for each in self.of]
         return [self.formula(*row) for row in zip(*columns, strict=True)]
 
 
@@ -76,26 +76,26 @@ VALUES = (
 FEW = tuple(value for value in VALUES if value.id in ("used", "share", "delay-p50", "delay-p95", "ce-1", "ce-2"))
 
 
-def graph_groups(cells: dict[str, Cell], sender: Sender, *, quick: bool) -> list[Group]:
+def graph_groups(setups: dict[str, Setup], sender: Sender, *, quick: bool) -> list[Group]:
     """The figure of all graphs, with a few numbers of each; for the first sender also a group for each graph."""
     graphs: list[dict[str, Any]] = toml("graphs.toml")["graph"]
-    used = [_add_graph(cells, graph, sender, quick=quick) for graph in graphs]
+    used = [_add_graph(setups, graph, sender, quick=quick) for graph in graphs]
     first = sender is SENDERS[0]
-    groups = [_group(graph, cell) for graph, cell in zip(graphs, used, strict=True)] if first else []
+    groups = [_group(graph, setup) for graph, setup in zip(graphs, used, strict=True)] if first else []
 
     def rows(results: Results) -> list[Row]:
         if first:
             return []
         found = []
-        for graph, cell in zip(graphs, used, strict=True):
-            for row in number_rows(cell.name, graph["flows"], cell, results, FEW):
+        for graph, setup in zip(graphs, used, strict=True):
+            for row in number_rows(setup.name, graph["flows"], setup, results, FEW):
                 found.append(replace(row, group=f"graphs{sender.suffix}", what=f"{title(graph)}: {row.what}"))
         return found
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.sce.graph_figure import draw_all
 
-        excerpts = [results.excerpt(cell.name) for cell in used]
+        excerpts = [results.excerpt(setup.name) for setup in used]
         return draw_all(list(zip(graphs, excerpts, strict=True))) if any(excerpts) else None
 
     caption = (
@@ -112,12 +112,12 @@ def flow_names(flows: Sequence[str]) -> tuple[str, str]:
     return (first, second) if first != second else (f"{first} 1", f"{second} 2")
 
 
-def number_rows(id: str, flows: Sequence[str], cell: Cell, results: Results, values: Sequence[Value]) -> list[Row]:
+def number_rows(id: str, flows: Sequence[str], setup: Setup, results: Results, values: Sequence[Value]) -> list[Row]:
     """A row for information of each number: the mean over the runs and its interval."""
     first, second = flow_names(flows)
     rows = []
     for value in values:
-        what, seen = value.what.format(first=first, second=second), value.values(results, cell)
+        what, seen = value.what.format(first=first, second=second), value.values(results, setup)
         rows.append(trial_row(f"{id}/{value.id}", id, what, None, None, seen, value.unit, scale=value.scale))
     return rows
 
@@ -134,25 +134,25 @@ def _ramp_text(graph: dict[str, Any]) -> str:
     return str(toml("graphs.toml")["ramp"][graph["ramp"]]["text"])
 
 
-def _add_graph(cells: dict[str, Cell], graph: dict[str, Any], sender: Sender, *, quick: bool) -> Cell:
+def _add_graph(setups: dict[str, Setup], graph: dict[str, Any], sender: Sender, *, quick: bool) -> Setup:
     queue, name = cake(graph["queue"], ramp_key(graph["ramp"])), f"{graph['id']}{sender.suffix}"
-    cell = add_cell(cells, name, queue, graph["flows"], twins=twins(quick=quick), sender=sender)
-    cell.excerpt, cell.page = flow_series, title(graph) if sender is SENDERS[0] else ""
+    setup = add_setup(setups, name, queue, graph["flows"], twins=twins(quick=quick), sender=sender)
+    setup.excerpt, setup.page = flow_series, title(graph) if sender is SENDERS[0] else ""
     for value in VALUES:
         for each in value.of:
-            cell.index(measured(*each))
-    return cell
+            setup.index(measured(*each))
+    return setup
 
 
-def _group(graph: dict[str, Any], cell: Cell) -> Group:
+def _group(graph: dict[str, Any], setup: Setup) -> Group:
     def rows(results: Results) -> list[Row]:
-        return number_rows(graph["id"], graph["flows"], cell, results, VALUES)
+        return number_rows(graph["id"], graph["flows"], setup, results, VALUES)
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.sce.graph_figure import draw_one
 
-        excerpt: Excerpt | None = results.excerpt(cell.name)
+        excerpt: Excerpt | None = results.excerpt(setup.name)
         return draw_one(graph, excerpt) if excerpt is not None else None
 
     number = graph["id"].removeprefix("graph")
-    return Group(graph["id"], f"Graph {number}", graph["caption"], [cell.name], rows, png, cell.name)
+    return Group(graph["id"], f"Graph {number}", graph["caption"], [setup.name], rows, png, setup.name)

@@ -1,4 +1,4 @@
-"""How the suite's cells are made: queues, ramps, controllers, the runs of each cell, and what is measured in them."""
+"""How the suite's setups are made: queues, ramps, controllers, the runs of each setup, and what is measured in them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.sce.data_files import template, toml
+from windtunnel.papers.setups import Measurement, Setup
 
 Queue: TypeAlias = Literal["flows", "single"]
 
 #: The path, in Mbit/s and ms, and the AQM's target.
 RATE_MBPS, RTT_MS, TARGET_MS = 50.0, 80.0, 5.0
 
-#: Second in which the first flow starts. The flows of a pair start together; in the other runs of a cell the second one
+#: Second in which the first flow starts. The flows of a pair start together; in a setup's other runs the second one
 #: starts these milliseconds later. No two differ by a multiple of the path's round trip.
 START_S = 5.0
 TWIN_STARTS_MS = (11.3, 23.9, 31.7, 43.1, 52.7, 61.9, 73.3)
@@ -38,7 +38,7 @@ def ramp_key(name: str) -> str:
 
 @dataclass(frozen=True)
 class Sender:
-    """How Reno-SCE responds to CE, which the mail does not say: what cells are called after it, and its controller."""
+    """How Reno-SCE responds to CE, which the mail does not say: what setups are called after it, and its controller."""
 
     suffix: str
     text: str
@@ -62,25 +62,25 @@ def controllers(flows: Sequence[str]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def add_cell(
-    cells: dict[str, Cell], name: str, queue: str, flows: Sequence[str], *, twins: int, sender: Sender = SENDERS[0]
-) -> Cell:
-    """The cell of two flows (or of one alone); ``queue`` is an override. It is added to ``cells`` if it is new."""
+def add_setup(
+    setups: dict[str, Setup], name: str, queue: str, flows: Sequence[str], *, twins: int, sender: Sender = SENDERS[0]
+) -> Setup:
+    """The setup of two flows (or of one alone); ``queue`` is an override. It is added to ``setups`` if it is new."""
     flows = [sender.cc if flow == "reno-sce" else flow for flow in flows]
-    if name not in cells:
+    if name not in setups:
         scenario = "two-flows" if len(flows) == 2 else "one-flow"
-        cell = Cell(name, template(scenario), (queue, *controllers(flows)))
+        setup = Setup(name, template(scenario), (queue, *controllers(flows)))
         late = len(flows) - 1
-        cell.twins = tuple(
+        setup.twins = tuple(
             (f'flow.{late}.start="{1000 * START_S + ms:g} ms"', f"seed={seed}")
             for seed, ms in enumerate(TWIN_STARTS_MS[:twins], 2)
         )
-        cells[name] = cell
-    return cells[name]
+        setups[name] = setup
+    return setups[name]
 
 
 def twins(*, quick: bool) -> int:
-    """How often a cell is run besides the first time."""
+    """How often a setup is run besides the first time."""
     return QUICK_TWINS if quick else len(TWIN_STARTS_MS)
 
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from windtunnel.experiment.verdict import mean
 from windtunnel.metrics import Array
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.sce.data_files import toml
 from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED, Value
-from windtunnel.papers.sce.plan import SENDERS, TARGET_MS, add_cell, measured
+from windtunnel.papers.sce.plan import SENDERS, TARGET_MS, add_setup, measured
 from windtunnel.papers.sce.thresholds import FAIR, FAIR_TEXT
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 
 #: Where ramps begin, and how far they extend, in ms.
@@ -80,9 +80,9 @@ def mails_places() -> dict[str, Place]:
     return {name: Place(r["lo_ms"], r["hi_ms"] - r["lo_ms"]) for name, r in toml("graphs.toml")["ramp"].items()}
 
 
-def map_groups(cells: dict[str, Cell]) -> list[Group]:
+def map_groups(setups: dict[str, Setup]) -> list[Group]:
     """A figure of all laws, and each law's numbers."""
-    used = {law: {place: _add_cell(cells, law, cc, place) for place in PLACES} for law, _, cc in LAWS}
+    used = {law: {place: _add_setup(setups, law, cc, place) for place in PLACES} for law, _, cc in LAWS}
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.sce.map_figure import Map, draw
@@ -99,27 +99,27 @@ def map_groups(cells: dict[str, Cell]) -> list[Group]:
         f"One queue, each SCE law against Reno: Reno's share and P95 of the queueing delay, means of {TWINS + 1} runs. "
         "Marked are the mail's four ramps"
     )
-    names = [cell.name for each in used.values() for cell in each.values()]
+    names = [setup.name for each in used.values() for setup in each.values()]
     return [Group("map", "The map of ramps", caption, names, rows, png)]
 
 
-def _add_cell(cells: dict[str, Cell], law: str, cc: str, place: Place) -> Cell:
+def _add_setup(setups: dict[str, Setup], law: str, cc: str, place: Place) -> Setup:
     name = f"map/{law}/{place.begin:g}+{place.extent:g}"
-    cell = add_cell(cells, name, place.queue, ("reno", cc), twins=TWINS)
-    cell.settings += ('record.points="0 s"', 'record.state="off"')
+    setup = add_setup(setups, name, place.queue, ("reno", cc), twins=TWINS)
+    setup.settings += ('record.points="0 s"', 'record.state="off"')
     for value in VALUES:
         for each in value.of:
-            cell.index(measured(*each))
-    return cell
+            setup.index(measured(*each))
+    return setup
 
 
-def _values(results: Results, used: dict[Place, Cell], value: Value) -> Array:
+def _values(results: Results, used: dict[Place, Setup], value: Value) -> Array:
     """Means by extent (rows) and beginning (columns); NaN where nothing was run."""
     found = [mean(value.values(results, used[place])) for place in PLACES]
     return np.array([math.nan if v is None else v for v in found]).reshape(len(EXTENTS_MS), len(BEGINS_MS))
 
 
-def _rows(results: Results, law: str, name: str, used: dict[Place, Cell]) -> list[Row]:
+def _rows(results: Results, law: str, name: str, used: dict[Place, Setup]) -> list[Row]:
     """The mail's four ramps, and how large the fair part of the map is."""
     rows = []
     for ramp_name, place in mails_places().items():

@@ -15,10 +15,10 @@ import matplotlib as mpl
 from windtunnel.experiment.verdict import mean, mean_interval
 from windtunnel.experiment.words import word
 from windtunnel.figures.style import INK, PURPLE, RC, SOFT, flow_look
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row
 from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED, number_rows
-from windtunnel.papers.sce.plan import SENDERS, Sender, add_cell, cake, measured, ramp_key, twins
+from windtunnel.papers.sce.plan import SENDERS, Sender, add_setup, cake, measured, ramp_key, twins
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 
 #: Values of N. 20 is that of the mail's graph, 1 its basic ramp's, and infinity that of the ramp from the target on.
@@ -33,20 +33,20 @@ FAIR = word("fair").limits("share")
 FAIR_TEXT = f"{100 * FAIR.low:.3g} to {100 * FAIR.high:.3g} %"
 
 
-def thresholds_group(cells: dict[str, Cell], sender: Sender, *, quick: bool) -> Group:
+def thresholds_group(setups: dict[str, Setup], sender: Sender, *, quick: bool) -> Group:
     """Share, use and delay for each N."""
     id = f"thresholds{sender.suffix}"
-    used = {n: _add_cell(cells, n, sender, quick=quick) for n in (QUICK_COUNTS if quick else COUNTS)}
+    used = {n: _add_setup(setups, n, sender, quick=quick) for n in (QUICK_COUNTS if quick else COUNTS)}
 
     def rows(results: Results) -> list[Row]:
         found = []
-        for n, cell in used.items():
-            for row in number_rows(f"{id}/N{n}", FLOWS, cell, results, VALUES):
+        for n, setup in used.items():
+            for row in number_rows(f"{id}/N{n}", FLOWS, setup, results, VALUES):
                 found.append(replace(row, group=id, what=f"N = {n}: {row.what}"))
         return found
 
     def png(results: Results) -> bytes | None:
-        found = {v.id: {n: v.values(results, cell) for n, cell in used.items()} for v in VALUES}
+        found = {v.id: {n: v.values(results, setup) for n, setup in used.items()} for v in VALUES}
         return _draw(found) if all(found[SHARE.id].values()) else None
 
     caption = (
@@ -57,15 +57,15 @@ def thresholds_group(cells: dict[str, Cell], sender: Sender, *, quick: bool) -> 
     return Group(id, name, caption, [c.name for c in used.values()], rows, png)
 
 
-def _add_cell(cells: dict[str, Cell], n: int, sender: Sender, *, quick: bool) -> Cell:
+def _add_setup(setups: dict[str, Setup], n: int, sender: Sender, *, quick: bool) -> Setup:
     key = f"sce_thresh={n}"
     # With N = 20 this is the mail's graph.
     name = f"{'graph4' if key == ramp_key('straddling') else f'thresholds-{n}'}{sender.suffix}"
-    cell = add_cell(cells, name, cake("single", key), FLOWS, twins=twins(quick=quick), sender=sender)
+    setup = add_setup(setups, name, cake("single", key), FLOWS, twins=twins(quick=quick), sender=sender)
     for value in VALUES:
         for each in value.of:
-            cell.index(measured(*each))
-    return cell
+            setup.index(measured(*each))
+    return setup
 
 
 def _draw(found: Mapping[str, Mapping[int, Sequence[float]]]) -> bytes:

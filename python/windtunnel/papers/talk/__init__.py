@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windtunnel.papers.cells import Cell
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Suite
 from windtunnel.papers.talk.bbr import bbr_groups
 from windtunnel.papers.talk.catalogue import catalogue_group, tables
@@ -22,24 +22,24 @@ from windtunnel.papers.talk.startup import startup_groups
 
 def suite(*, quick: bool) -> Suite:
     """The whole suite, or its quick part."""
-    cells: dict[str, Cell] = {}
+    setups: dict[str, Setup] = {}
     groups = [
         catalogue_group(),
         numbers_group(),
-        *gallery_groups(cells, quick=quick),
-        *collateral_groups(cells, quick=quick),
-        *efficiency_groups(cells, quick=quick),
-        *convergence_groups(cells, quick=quick),
-        *responses_groups(cells, quick=quick),
-        *bbr_groups(cells, quick=quick),
-        shapes_group(cells),
-        *startup_groups(cells, quick=quick),
-        *fairness_groups(cells, quick=quick),
-        *cheating_groups(cells, quick=quick),
-        *claims_groups(cells, quick=quick),
+        *gallery_groups(setups, quick=quick),
+        *collateral_groups(setups, quick=quick),
+        *efficiency_groups(setups, quick=quick),
+        *convergence_groups(setups, quick=quick),
+        *responses_groups(setups, quick=quick),
+        *bbr_groups(setups, quick=quick),
+        shapes_group(setups),
+        *startup_groups(setups, quick=quick),
+        *fairness_groups(setups, quick=quick),
+        *cheating_groups(setups, quick=quick),
+        *claims_groups(setups, quick=quick),
     ]
     notes = f"{text('notes.md')}\n\n{tables()}"
-    return Suite("talk", "How TCP congestion control algorithms work", cells, groups, notes, _aliases(groups))
+    return Suite("talk", "How TCP congestion control algorithms work", setups, groups, notes, _aliases(groups))
 
 
 def _aliases(groups: list[Group]) -> dict[str, list[str]]:

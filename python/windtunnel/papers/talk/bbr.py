@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from windtunnel.experiment.expectation import Limits
-from windtunnel.papers.cells import Cell, Excerpt
 from windtunnel.papers.features.probes import (
     DRAIN,
     STARTUP,
@@ -17,10 +16,11 @@ from windtunnel.papers.features.probes import (
     true_probes,
 )
 from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.setups import Excerpt, Setup
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import registered
-from windtunnel.papers.talk.gallery import add_gallery_cell
-from windtunnel.papers.talk.plan import LOSS, QUICK_SEEDS, SEEDS, Kind, add_cell, lossy, measured, scenario_cell
+from windtunnel.papers.talk.gallery import add_gallery_setup
+from windtunnel.papers.talk.plan import LOSS, QUICK_SEEDS, SEEDS, Kind, add_setup, lossy, measured, scenario_setup
 from windtunnel.papers.talk.series import flow_series
 from windtunnel.papers.talk.values import Value
 from windtunnel.result import RunResult
@@ -65,11 +65,11 @@ class Bound:
     why: str
 
 
-def bbr_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def bbr_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """A group for each path, one for losses; none without BBR."""
     if NAME not in registered():
         return []
-    return [*(_states(cells, path, quick=quick) for path in PATHS), _losses(cells, quick=quick)]
+    return [*(_states(setups, path, quick=quick) for path in PATHS), _losses(setups, quick=quick)]
 
 
 def bbr_series(run: RunResult) -> Excerpt:
@@ -119,44 +119,44 @@ def _checks(path: Path) -> tuple[Bound, ...]:
     )  # fmt: skip
 
 
-def _states(cells: dict[str, Cell], path: Path, *, quick: bool) -> Group:
-    cell = scenario_cell(
-        cells, path.id, "start", 'duration="60 s"', f'bottleneck.rate="{path.rate_mbps:g} Mbps"',
+def _states(setups: dict[str, Setup], path: Path, *, quick: bool) -> Group:
+    setup = scenario_setup(
+        setups, path.id, "start", 'duration="60 s"', f'bottleneck.rate="{path.rate_mbps:g} Mbps"',
         f'flow.0.rtt="{1e3 * path.rtt_s:g} ms"', f'flow.0.cc="{NAME}"', seeds=QUICK_SEEDS if quick else SEEDS,
     )  # fmt: skip
-    cell.excerpt, cell.page = bbr_series, f"BBR, {path.text}"
+    setup.excerpt, setup.page = bbr_series, f"BBR, {path.text}"
     checks = _checks(path)
     for check in checks:
-        check.value.prepare(cell)
+        check.value.prepare(setup)
 
     def rows(results: Results) -> list[Row]:
         return [
             trial_row(f"{path.id}/{c.value.id}", path.id, f"BBR, {path.text}: {c.value.what}", c.text, c.limits,
-                      c.value.values(results, cell), c.value.unit, c.why, scale=c.value.scale)
+                      c.value.values(results, setup), c.value.unit, c.why, scale=c.value.scale)
             for c in checks
         ]  # fmt: skip
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.bbr_figure import draw_states
 
-        excerpt = results.excerpt(cell.name)
+        excerpt = results.excerpt(setup.name)
         return draw_states(path, excerpt) if excerpt is not None else None
 
     caption = f"{path.text}, 1 BDP of buffer: states, start-up, probes as made and as found, operating point"
-    return Group(path.id, f"BBR, {path.text}", caption, [cell.name], rows, png, cell.name)
+    return Group(path.id, f"BBR, {path.text}", caption, [setup.name], rows, png, setup.name)
 
 
-def _losses(cells: dict[str, Cell], *, quick: bool) -> Group:
-    used = {1: add_gallery_cell(cells, LOSS, NAME, quick=quick)}
+def _losses(setups: dict[str, Setup], *, quick: bool) -> Group:
+    used = {1: add_gallery_setup(setups, LOSS, NAME, quick=quick)}
     for percent in LOSSES[1:]:
         kind = Kind(f"loss-{percent}", f"{percent} % random loss", "one", lossy(percent))
-        used[percent] = add_cell(cells, kind, NAME, quick=quick)
+        used[percent] = add_setup(setups, kind, NAME, quick=quick)
         used[percent].excerpt = flow_series
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.bbr_figure import draw_losses
 
-        found = {p: excerpt for p, cell in used.items() if (excerpt := results.excerpt(cell.name)) is not None}
+        found = {p: excerpt for p, setup in used.items() if (excerpt := results.excerpt(setup.name)) is not None}
         return draw_losses(found) if found else None
 
     caption = "40 Mbit/s, 100 ms with 1, 5, 10 and 20 % of random loss; the numbers are at P46"

@@ -12,10 +12,10 @@ from itertools import product
 
 from windtunnel.experiment.expectation import Expected, Limits
 from windtunnel.experiment.scales import PERCENT
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.talk.plan import measured, scenario_cell
+from windtunnel.papers.talk.plan import measured, scenario_setup
 from windtunnel.papers.talk.values import Value
 
 SEEDS, QUICK_SEEDS = 5, 2
@@ -84,23 +84,23 @@ QUICK_SENDERS = ("vulnerable", "linux", "skip", "nonce")
 DEAF = {"losses": _DROPS, "marks": (*_MARKS, *(f'flow.{n}.ecn="rfc3168"' for n in (0, 1)))}
 
 
-def cheating_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def cheating_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """Receivers that lie, and senders that ignore."""
-    return [_receivers(cells, quick=quick), _short(cells), _senders(cells, quick=quick)]
+    return [_receivers(setups, quick=quick), _short(setups), _senders(setups, quick=quick)]
 
 
-def _cell(cells: dict[str, Cell], name: str, *settings: str, quick: bool) -> Cell:
+def _setup(setups: dict[str, Setup], name: str, *settings: str, quick: bool) -> Setup:
     path = ('bottleneck.rate="20 Mbps"', f'duration="{TO_S} s"', 'flow.0.cc="reno"', 'flow.1.cc="reno"')
-    cell = scenario_cell(cells, name, "pair", *path, *settings, seeds=QUICK_SEEDS if quick else SEEDS)
-    _SHARE.prepare(cell)
-    return cell
+    setup = scenario_setup(setups, name, "pair", *path, *settings, seeds=QUICK_SEEDS if quick else SEEDS)
+    _SHARE.prepare(setup)
+    return setup
 
 
-def _receivers(cells: dict[str, Cell], *, quick: bool) -> Group:
+def _receivers(setups: dict[str, Setup], *, quick: bool) -> Group:
     senders = [s for s in SENDERS if not quick or s.id in QUICK_SENDERS]
     used = {
-        (attack, sender): _cell(
-            cells, f"cheat-{attack.id}-{sender.id}", *attack.queue, f"flow.0.ack={{ {attack.ack} }}",
+        (attack, sender): _setup(
+            setups, f"cheat-{attack.id}-{sender.id}", *attack.queue, f"flow.0.ack={{ {attack.ack} }}",
             *([f"flow.{n}.tcp={{ {sender.tcp} }}" for n in (0, 1)] if sender.tcp else []),
             *([f'flow.{n}.ecn="rfc3168"' for n in (0, 1)] if sender.id == "nonce" or attack.queue is _MARKS else []),
             quick=quick,
@@ -109,12 +109,12 @@ def _receivers(cells: dict[str, Cell], *, quick: bool) -> Group:
     }  # fmt: skip
 
     def rows(results: Results) -> list[Row]:
-        return [_row(results, attack, sender, cell) for (attack, sender), cell in used.items()]
+        return [_row(results, attack, sender, setup) for (attack, sender), setup in used.items()]
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.cheating_figure import draw_cheats
 
-        means = {key: mean for key, cell in used.items() if (mean := _SHARE.mean(results, cell)) is not None}
+        means = {key: mean for key, setup in used.items() if (mean := _SHARE.mean(results, setup)) is not None}
         return draw_cheats(senders, means) if means else None
 
     caption = (
@@ -123,59 +123,61 @@ def _receivers(cells: dict[str, Cell], *, quick: bool) -> Group:
     return Group("cheating", "Receivers that lie", caption, [c.name for c in used.values()], rows, png)
 
 
-def _row(results: Results, attack: Attack, sender: Sender, cell: Cell) -> Row:
+def _row(results: Results, attack: Attack, sender: Sender, setup: Setup) -> Row:
     bound, limits = None, None
     if sender.id in attack.stopped_by:
         bound, limits = f"< {DEFENDED:g}", Limits(high=DEFENDED, strict=True)
     elif sender.id in attack.pays:
         bound, limits = f"> {GAINS:g}", Limits(low=GAINS, strict=True)
     return trial_row(f"cheating/{attack.id}-{sender.id}", "cheating", f"{attack.name}, {sender.name}: {_SHARE.what}",
-                     bound, limits, _SHARE.values(results, cell), "%", attack.why,
+                     bound, limits, _SHARE.values(results, setup), "%", attack.why,
                      scale=_SHARE.scale)  # fmt: skip
 
 
-def _short(cells: dict[str, Cell]) -> Group:
+def _short(setups: dict[str, Setup]) -> Group:
     """A transfer that ends within slow start, where the authors of the attacks measured them."""
     path = (
         'bottleneck.rate="20 Mbps"', *_DROPS, f'duration="{SHORT_S} s"', 'flow.0.cc="reno"', 'flow.0.iw="1 packets"',
         'flow.0.app={ kind="transfer", size="300 kB" }', f"flow.0.tcp={{ {SENDERS[0].tcp} }}",
     )  # fmt: skip
     tried = [attack for attack in ATTACKS if attack.id in ("division", "spoofing")]
-    honest = scenario_cell(cells, "short-honest", "alone", *path, seeds=QUICK_SEEDS)
+    honest = scenario_setup(setups, "short-honest", "alone", *path, seeds=QUICK_SEEDS)
     lying = [
-        scenario_cell(cells, f"short-{attack.id}", "alone", *path, f"flow.0.ack={{ {attack.ack} }}", seeds=QUICK_SEEDS)
+        scenario_setup(
+            setups, f"short-{attack.id}", "alone", *path, f"flow.0.ack={{ {attack.ack} }}", seeds=QUICK_SEEDS
+        )
         for attack in tried
     ]
-    for cell in (honest, *lying):
-        _TIME.prepare(cell)
+    for setup in (honest, *lying):
+        _TIME.prepare(setup)
     less = Expected.of({"word": "significantly-less"})
 
-    def row(results: Results, attack: Attack, cell: Cell) -> Row:
-        both = zip(_TIME.values(results, cell), _TIME.values(results, honest), strict=False)
+    def row(results: Results, attack: Attack, setup: Setup) -> Row:
+        both = zip(_TIME.values(results, setup), _TIME.values(results, honest), strict=False)
         what = f"{attack.name}: time of 300 kB over that with an honest receiver"
         ratios = [lie / plain for lie, plain in both]
         return trial_row(f"short/{attack.id}", "short", what, less.text, less.limits, ratios, "", less.why)
 
     def rows(results: Results) -> list[Row]:
-        return [row(results, attack, cell) for attack, cell in zip(tried, lying, strict=True)]
+        return [row(results, attack, setup) for attack, setup in zip(tried, lying, strict=True)]
 
     caption = "300 kB from Reno of 1990, whose initial window is one segment: 20 Mbit/s, 100 ms, alone on the link"
-    used = [cell.name for cell in (honest, *lying)]
+    used = [setup.name for setup in (honest, *lying)]
     return Group("short", "Short transfers by receivers that lie", caption, used, rows)
 
 
-def _senders(cells: dict[str, Cell], *, quick: bool) -> Group:
+def _senders(setups: dict[str, Setup], *, quick: bool) -> Group:
     used = {
-        signal: _cell(cells, f"deaf-{signal}", *settings, f'flow.0.unresponsive="{signal}"', quick=quick)
+        signal: _setup(setups, f"deaf-{signal}", *settings, f'flow.0.unresponsive="{signal}"', quick=quick)
         for signal, settings in DEAF.items()
     }
 
     def rows(results: Results) -> list[Row]:
         return [
             trial_row(f"deaf/{signal}", "deaf", f"a sender that ignores {signal}: its share next to Reno", "> 80",
-                      Limits(low=80.0, strict=True), _SHARE.values(results, cell), "%",
+                      Limits(low=80.0, strict=True), _SHARE.values(results, setup), "%",
                       "the network relies on its senders", scale=_SHARE.scale)
-            for signal, cell in used.items()
+            for signal, setup in used.items()
         ]  # fmt: skip
 
     caption = "A Reno that does not answer a signal, next to one that does, on the same link"

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from windtunnel.papers.arms import expanded
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.experiment_figure import figure_of
 from windtunnel.papers.experiments import Experiment, read
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group
 from windtunnel.papers.talk.controllers import registered
 from windtunnel.papers.talk.data_files import template, toml
@@ -20,18 +20,18 @@ from windtunnel.papers.talk.data_files import template, toml
 THEMES = ("storms", "reno", "high-bdp", "delay", "loss", "bbr")
 
 
-def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def claims_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """A group for each claim."""
-    return [_group(e) for e in experiments(cells, quick=quick)]
+    return [_group(e) for e in experiments(setups, quick=quick)]
 
 
-def experiments(cells: dict[str, Cell], *, quick: bool) -> list[Experiment]:
-    """The claims; their arms are added to ``cells``."""
+def experiments(setups: dict[str, Setup], *, quick: bool) -> list[Experiment]:
+    """The claims; their arms are added to ``setups``."""
     found: list[Experiment] = []
     for theme in THEMES:
         data = toml(f"claims/{theme}.toml")
         usable = [_without_missing(e) for e in data["experiment"] if _possible(e)]
-        found += read({**data, "experiment": usable}, template, cells, quick=quick)
+        found += read({**data, "experiment": usable}, template, setups, quick=quick)
     return found
 
 
@@ -63,7 +63,7 @@ def _group(experiment: Experiment) -> Group:
         experiment.id,
         f"{experiment.id}: {experiment.title}",
         caption,
-        experiment.cells,
+        experiment.setups,
         experiment.rows,
         statement=True,
     )

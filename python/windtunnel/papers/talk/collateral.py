@@ -11,12 +11,12 @@ import math
 from dataclasses import dataclass
 
 from windtunnel.flowgrind import default_path, scenario_of
-from windtunnel.papers.cells import Cell, Template
 from windtunnel.papers.rows import Row, compare, trial_row
+from windtunnel.papers.setups import Setup, Template
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import available, title
 from windtunnel.papers.talk.data_files import table
-from windtunnel.papers.talk.gallery import OVERFLOWS, add_gallery_cell
+from windtunnel.papers.talk.gallery import OVERFLOWS, add_gallery_setup
 from windtunnel.papers.talk.plan import (
     BDP_PACKETS,
     BUFFER_PACKETS,
@@ -62,24 +62,24 @@ def printed() -> list[Printed]:
     ]
 
 
-def collateral_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def collateral_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """The counts; and, in the whole suite, the calibration."""
-    groups = [_counts(cells, quick=quick)]
-    return groups if quick else [*groups, _calibration(cells)]
+    groups = [_counts(setups, quick=quick)]
+    return groups if quick else [*groups, _calibration(setups)]
 
 
-def _counts(cells: dict[str, Cell], *, quick: bool) -> Group:
+def _counts(setups: dict[str, Setup], *, quick: bool) -> Group:
     slides = {p.controller: p for p in printed()}
-    used = {c: add_gallery_cell(cells, ONE, c.name, quick=quick) for c in available(quick=quick)}
-    for cell in used.values():
-        _SENT.prepare(cell)
+    used = {c: add_gallery_setup(setups, ONE, c.name, quick=quick) for c in available(quick=quick)}
+    for setup in used.values():
+        _SENT.prepare(setup)
 
     def rows(results: Results) -> list[Row]:
         out = []
-        for controller, cell in used.items():
+        for controller, setup in used.items():
             said = slides.get(controller.name)
-            id, seen = f"collateral/{controller.slug}", OVERFLOWS.values(results, cell)
-            packets = _SENT.mean(results, cell)
+            id, seen = f"collateral/{controller.slug}", OVERFLOWS.values(results, setup)
+            packets = _SENT.mean(results, setup)
             note = f"of {packets:.0f}k packets of data" if packets is not None else ""
             what = f"{controller.title}: buffer overflows in 60 s"
             if said is not None and said.packets is not None:
@@ -96,8 +96,8 @@ def _counts(cells: dict[str, Cell], *, quick: bool) -> Group:
 
         means = [
             (c.title, m, slides[c.name].overflows if c.name in slides else None)
-            for c, cell in used.items()
-            if (m := OVERFLOWS.mean(results, cell)) is not None
+            for c, setup in used.items()
+            if (m := OVERFLOWS.mean(results, setup)) is not None
         ]
         return draw_counts(means) if means else None
 
@@ -105,12 +105,12 @@ def _counts(cells: dict[str, Cell], *, quick: bool) -> Group:
     return Group("collateral", "Collateral damage", caption, [c.name for c in used.values()], rows, png)
 
 
-def _calibration(cells: dict[str, Cell]) -> Group:
+def _calibration(setups: dict[str, Setup]) -> Group:
     slides = [p for p in printed() if p.is_count]
-    used = {(p.controller, buffer): _add(cells, p.controller, buffer) for p in slides for buffer in BUFFERS}
+    used = {(p.controller, buffer): _add(setups, p.controller, buffer) for p in slides for buffer in BUFFERS}
 
     def counts(results: Results) -> dict[tuple[str, int], float]:
-        found = {key: OVERFLOWS.mean(results, cell) for key, cell in used.items()}
+        found = {key: OVERFLOWS.mean(results, setup) for key, setup in used.items()}
         return {key: value for key, value in found.items() if value is not None}
 
     def rows(results: Results) -> list[Row]:
@@ -138,13 +138,13 @@ def _calibration(cells: dict[str, Cell]) -> Group:
     return Group("buffer", "The buffer", caption, [c.name for c in used.values()], rows, png)
 
 
-def _add(cells: dict[str, Cell], cc: str, buffer: int) -> Cell:
+def _add(setups: dict[str, Setup], cc: str, buffer: int) -> Setup:
     name = f"buffer/{cc}-{buffer}"
     scenario = scenario_of(command(ONE.script, cc), default_path(), title=name, interval_s=INTERVAL_S)
-    cell = Cell(name, Template(name, scenario), (f'bottleneck.queue.limit="{buffer} packets"',))
-    OVERFLOWS.prepare(cell)
-    cells[name] = cell
-    return cell
+    setup = Setup(name, Template(name, scenario), (f'bottleneck.queue.limit="{buffer} packets"',))
+    OVERFLOWS.prepare(setup)
+    setups[name] = setup
+    return setup
 
 
 def _error(slides: list[Printed], seen: dict[tuple[str, int], float], buffer: int) -> float | None:

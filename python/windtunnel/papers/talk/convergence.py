@@ -6,11 +6,11 @@ from itertools import pairwise
 
 from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.scales import PERCENT, Scale
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import RENO, available, registered, title
-from windtunnel.papers.talk.plan import QUICK_SEEDS, SEEDS, measured, scenario_cell
+from windtunnel.papers.talk.plan import QUICK_SEEDS, SEEDS, measured, scenario_setup
 from windtunnel.papers.talk.series import flow_series
 from windtunnel.papers.talk.values import Value
 
@@ -27,29 +27,29 @@ JOINS_S, END_S = 20.0, 140.0
 PHASE_BDP, PHASE_BUFFER = 20e6 * 0.1 / 12_000, 0.75 * 20e6 * 0.1 / 12_000
 
 
-def convergence_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def convergence_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """All of them; Compound's where there is one."""
-    groups = [_alternating(cells), _constant(cells, "constant", RENO, "Reno at 20 Mbit/s", 100.0)]
+    groups = [_alternating(setups), _constant(setups, "constant", RENO, "Reno at 20 Mbit/s", 100.0)]
     if "compound" in registered() and not quick:
-        groups.append(_constant(cells, "compound", "compound", "Compound at 20 Mbit/s, 200 ms", 200.0))
-    return [*groups, _phases(cells, quick=quick)]
+        groups.append(_constant(setups, "compound", "compound", "Compound at 20 Mbit/s, 200 ms", 200.0))
+    return [*groups, _phases(setups, quick=quick)]
 
 
-def _alternating(cells: dict[str, Cell]) -> Group:
-    cell = scenario_cell(cells, "alternating", "step", seeds=SEEDS)
-    cell.excerpt = flow_series
+def _alternating(setups: dict[str, Setup]) -> Group:
+    setup = scenario_setup(setups, "alternating", "step", seeds=SEEDS)
+    setup.excerpt = flow_series
     values = [
         Value(f"settled-{start:g}", f"Reno: time until it uses {rate:g} Mbit/s from {start:g} s on", "s",
               [measured("0", f"settled_after({start}, {stop}, {rate}, {NEAR}, {HELD_S})")])
         for (start, rate), (stop, _) in pairwise(STEPS)
     ]  # fmt: skip
     for value in values:
-        value.prepare(cell)
+        value.prepare(setup)
 
     def rows(results: Results) -> list[Row]:
         out = []
         for value, (start, rate) in zip(values, STEPS, strict=False):
-            seen = value.values(results, cell)
+            seen = value.values(results, setup)
             note = 'the slide "Convergence": its throughput follows both levels'
             limits, text = (Limits(high=20.0, strict=True), "< 20") if start else (None, None)
             out.append(trial_row(f"alternating/{value.id}", "alternating", value.what, text, limits, seen, "s", note))
@@ -59,42 +59,42 @@ def _alternating(cells: dict[str, Cell]) -> Group:
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.convergence_figure import draw_alternating
 
-        excerpt = results.excerpt(cell.name)
+        excerpt = results.excerpt(setup.name)
         return draw_alternating(excerpt) if excerpt is not None else None
 
     caption = "One Reno stream, 100 ms, over a link that alternates between 5 and 2.5 Mbit/s every 30 s"
-    return Group("alternating", "Convergence at alternating rates", caption, [cell.name], rows, png)
+    return Group("alternating", "Convergence at alternating rates", caption, [setup.name], rows, png)
 
 
-def _constant(cells: dict[str, Cell], id: str, cc: str, name: str, rtt_ms: float) -> Group:
-    cell = scenario_cell(cells, id, "steady", f'flow.0.cc="{cc}"', f'flow.0.rtt="{rtt_ms:g} ms"')
-    cell.excerpt, cell.page = flow_series, name
+def _constant(setups: dict[str, Setup], id: str, cc: str, name: str, rtt_ms: float) -> Group:
+    setup = scenario_setup(setups, id, "steady", f'flow.0.cc="{cc}"', f'flow.0.rtt="{rtt_ms:g} ms"')
+    setup.excerpt, setup.page = flow_series, name
     values = [
         Value("use", "use of the link", "%", [measured("queue 0", "utilization_percent()")], scale=PERCENT),
         Value("overflows", "overflows of the buffer in 100 s", "", [measured("queue 0", "overflow_count(0, 100)")]),
         Value("delay", "queueing delay, mean", "ms", [measured("queue 0", 'field("sojourn_ms.mean")')]),
     ]
     for value in values:
-        value.prepare(cell)
+        value.prepare(setup)
 
     def rows(results: Results) -> list[Row]:
-        return [value.row(results, cell, id, id, f"{name}: {value.what}") for value in values]
+        return [value.row(results, setup, id, id, f"{name}: {value.what}") for value in values]
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.convergence_figure import draw_constant
 
-        excerpt = results.excerpt(cell.name)
+        excerpt = results.excerpt(setup.name)
         return draw_constant(name, excerpt) if excerpt is not None else None
 
     caption = f"One {title(cc)} stream at a constant 20 Mbit/s, {rtt_ms:g} ms: the whole run, and two parts of it"
-    return Group(id, name, caption, [cell.name], rows, png, cell.name)
+    return Group(id, name, caption, [setup.name], rows, png, setup.name)
 
 
-def _phases(cells: dict[str, Cell], *, quick: bool) -> Group:
+def _phases(setups: dict[str, Setup], *, quick: bool) -> Group:
     names = [c.name for c in available(quick=quick) if c.name in PHASES]
     used = {
-        cc: scenario_cell(
-            cells, f"phases-{cc}", "phases", f'flow.0.cc="{cc}"', f'flow.1.cc="{cc}"',
+        cc: scenario_setup(
+            setups, f"phases-{cc}", "phases", f'flow.0.cc="{cc}"', f'flow.1.cc="{cc}"',
             seeds=QUICK_SEEDS if quick else SEEDS,
         )
         for cc in sorted(names, key=PHASES.index)
@@ -108,22 +108,22 @@ def _phases(cells: dict[str, Cell], *, quick: bool) -> Group:
     )
     soon = Value("converged", "time until both have their share (Jain's index 0.95 for 3 s; 120 s: never)", "s",
                  [measured("0-1", f"converged_in({JOINS_S}, {END_S}, 0.95, 3)")])  # fmt: skip
-    for cell in used.values():
-        cell.excerpt = flow_series
-        late.prepare(cell)
-        soon.prepare(cell)
+    for setup in used.values():
+        setup.excerpt = flow_series
+        late.prepare(setup)
+        soon.prepare(setup)
 
     def rows(results: Results) -> list[Row]:
         return [
-            value.row(results, cell, f"phases/{cc}", "phases", f"{title(cc)}: {value.what}")
-            for cc, cell in used.items()
+            value.row(results, setup, f"phases/{cc}", "phases", f"{title(cc)}: {value.what}")
+            for cc, setup in used.items()
             for value in (soon, late)
         ]
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.convergence_figure import draw_phases
 
-        found = {cc: excerpt for cc, cell in used.items() if (excerpt := results.excerpt(cell.name)) is not None}
+        found = {cc: excerpt for cc, setup in used.items() if (excerpt := results.excerpt(setup.name)) is not None}
         return draw_phases(found) if found else None
 
     caption = "Two flows of one kind at 20 Mbit/s, 100 ms; the second joins at 20 s: efficiency, fairness, convergence"

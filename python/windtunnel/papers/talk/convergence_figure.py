@@ -10,8 +10,8 @@ import numpy as np
 
 from windtunnel.figures.files import png
 from windtunnel.figures.style import INK, RC, RED, SOFT, flow_look
-from windtunnel.papers.cells import Excerpt
 from windtunnel.papers.features.settling import moving_average
+from windtunnel.papers.setups import Excerpt
 from windtunnel.papers.talk.controllers import title
 from windtunnel.papers.talk.convergence import JOINS_S, PHASE_BDP, PHASE_BUFFER, STEPS, ZOOMS
 from windtunnel.papers.talk.gallery_figure import window

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.scales import PERCENT
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import RENO
-from windtunnel.papers.talk.gallery import add_gallery_cell
-from windtunnel.papers.talk.plan import ONE, measured, scenario_cell
+from windtunnel.papers.talk.gallery import add_gallery_setup
+from windtunnel.papers.talk.plan import ONE, measured, scenario_setup
 from windtunnel.papers.talk.values import Value
 
 TAHOE = "tahoe"
@@ -26,15 +26,15 @@ _GOODPUT = Value("goodput", "goodput", "kbit/s", [measured("0", "rate_mean(1, 60
 _DELAY = Value("rtt", "queueing delay, mean", "ms", [measured("queue 0", 'field("sojourn_ms.mean")')])
 
 
-def efficiency_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def efficiency_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """Both groups."""
-    return [_tahoe(cells, quick=quick), _knee(cells, quick=quick)]
+    return [_tahoe(setups, quick=quick), _knee(setups, quick=quick)]
 
 
-def _tahoe(cells: dict[str, Cell], *, quick: bool) -> Group:
-    used = {cc: add_gallery_cell(cells, ONE, cc, quick=quick) for cc in (TAHOE, RENO)}
-    for cell in used.values():
-        _USE.prepare(cell)
+def _tahoe(setups: dict[str, Setup], *, quick: bool) -> Group:
+    used = {cc: add_gallery_setup(setups, ONE, cc, quick=quick) for cc in (TAHOE, RENO)}
+    for setup in used.values():
+        _USE.prepare(setup)
 
     def rows(results: Results) -> list[Row]:
         tahoe, reno = (_USE.values(results, used[cc]) for cc in (TAHOE, RENO))
@@ -58,17 +58,17 @@ def _tahoe(cells: dict[str, Cell], *, quick: bool) -> Group:
     return Group("tahoe", "Tahoe and Reno", caption, [c.name for c in used.values()], rows, png)
 
 
-def _knee(cells: dict[str, Cell], *, quick: bool) -> Group:
+def _knee(setups: dict[str, Setup], *, quick: bool) -> Group:
     used = {
-        window: scenario_cell(
-            cells, f"knee-{window}", "storm", 'duration="300 s"', f'bottleneck.queue.limit="{LINE_BUFFER} packets"',
+        window: scenario_setup(
+            setups, f"knee-{window}", "storm", 'duration="300 s"', f'bottleneck.queue.limit="{LINE_BUFFER} packets"',
             f'flow.0.cc={{ kind="bsd42", window={window} }}',
         )
         for window in (QUICK_WINDOWS if quick else WINDOWS)
     }  # fmt: skip
-    for cell in used.values():
-        _GOODPUT.prepare(cell)
-        _DELAY.prepare(cell)
+    for setup in used.values():
+        _GOODPUT.prepare(setup)
+        _DELAY.prepare(setup)
 
     def points(results: Results) -> list[tuple[int, float, float]]:
         found = [(w, _GOODPUT.mean(results, c), _DELAY.mean(results, c)) for w, c in used.items()]

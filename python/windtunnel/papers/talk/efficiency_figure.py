@@ -9,7 +9,7 @@ import numpy as np
 
 from windtunnel.figures.files import png
 from windtunnel.figures.style import INK, RC, RED, SOFT, flow_look
-from windtunnel.papers.cells import Excerpt
+from windtunnel.papers.setups import Excerpt
 from windtunnel.papers.talk.efficiency import LINE_BUFFER, LINE_KBPS, LINE_PACKETS
 from windtunnel.papers.talk.gallery_figure import rates, window
 

@@ -9,12 +9,12 @@ import math
 from itertools import combinations_with_replacement
 
 from windtunnel.experiment.scales import PERCENT
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import available, title
-from windtunnel.papers.talk.gallery import JAIN, LOSSY_RATE, SHARE, add_gallery_cell
-from windtunnel.papers.talk.plan import BUFFER_PACKETS, FIVE, FRIENDLY, FROM_S, LOSS, measured, scenario_cell
+from windtunnel.papers.talk.gallery import JAIN, LOSSY_RATE, SHARE, add_gallery_setup
+from windtunnel.papers.talk.plan import BUFFER_PACKETS, FIVE, FRIENDLY, FROM_S, LOSS, measured, scenario_setup
 from windtunnel.papers.talk.values import Value
 
 #: The longer round trips next to one of 25 ms: 1:2, 1:4, 1:8.
@@ -33,15 +33,15 @@ _SHARE = Value(
 )
 
 
-def fairness_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def fairness_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """The charts of the gallery's numbers; the maps of round trips and of all pairs."""
-    return [_charts(cells, quick=quick), _round_trips(cells, quick=quick), _pairs(cells, quick=quick)]
+    return [_charts(setups, quick=quick), _round_trips(setups, quick=quick), _pairs(setups, quick=quick)]
 
 
-def _charts(cells: dict[str, Cell], *, quick: bool) -> Group:
+def _charts(setups: dict[str, Setup], *, quick: bool) -> Group:
     charts = ((FIVE, JAIN), (FRIENDLY, SHARE), (LOSS, LOSSY_RATE))
     used = {
-        (c.name, kind): add_gallery_cell(cells, kind, c.name, quick=quick)
+        (c.name, kind): add_gallery_setup(setups, kind, c.name, quick=quick)
         for c in available(quick=quick)
         for kind, _ in charts
     }
@@ -53,7 +53,7 @@ def _charts(cells: dict[str, Cell], *, quick: bool) -> Group:
             (
                 value.what,
                 value.unit,
-                [(title(n), value.values(results, cell)) for (n, k), cell in used.items() if k is kind],
+                [(title(n), value.values(results, setup)) for (n, k), setup in used.items() if k is kind],
             )
             for kind, value in charts
         ]
@@ -63,29 +63,29 @@ def _charts(cells: dict[str, Cell], *, quick: bool) -> Group:
     return Group("charts", "Comparison charts", caption, [c.name for c in used.values()], lambda _: [], png)
 
 
-def _round_trips(cells: dict[str, Cell], *, quick: bool) -> Group:
+def _round_trips(setups: dict[str, Setup], *, quick: bool) -> Group:
     names = [c.name for c in available(quick=quick)]
-    used: dict[tuple[str, int], Cell] = {}
+    used: dict[tuple[str, int], Setup] = {}
     for cc in names:
         for long in LONG_MS[1:2] if quick else LONG_MS:
-            cell = scenario_cell(
-                cells, f"rtts-{cc}-{long}", "pair", *_PATH, 'duration="120 s"',
+            setup = scenario_setup(
+                setups, f"rtts-{cc}-{long}", "pair", *_PATH, 'duration="120 s"',
                 f'flow.0.cc="{cc}"', f'flow.1.cc="{cc}"',
                 f'flow.0.rtt="{SHORT_MS} ms"', f'flow.1.rtt="{long} ms"', seeds=1 if quick else PAIR_SEEDS,
             )  # fmt: skip
-            _SHORT.prepare(cell)
-            used[cc, long] = cell
+            _SHORT.prepare(setup)
+            used[cc, long] = setup
 
     def rows(results: Results) -> list[Row]:
         return [
-            _SHORT.row(results, cell, f"rtts/{cc}-{long}", "rtts", f"{title(cc)}, 25 and {long} ms: {_SHORT.what}")
-            for (cc, long), cell in used.items()
+            _SHORT.row(results, setup, f"rtts/{cc}-{long}", "rtts", f"{title(cc)}, 25 and {long} ms: {_SHORT.what}")
+            for (cc, long), setup in used.items()
         ]
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.fairness_figure import draw_round_trips
 
-        means = {key: mean for key, cell in used.items() if (mean := _SHORT.mean(results, cell)) is not None}
+        means = {key: mean for key, setup in used.items() if (mean := _SHORT.mean(results, setup)) is not None}
         return draw_round_trips(names, means) if means else None
 
     caption = (
@@ -94,27 +94,27 @@ def _round_trips(cells: dict[str, Cell], *, quick: bool) -> Group:
     return Group("rtts", "RTT fairness", caption, [c.name for c in used.values()], rows, png)
 
 
-def _pairs(cells: dict[str, Cell], *, quick: bool) -> Group:
+def _pairs(setups: dict[str, Setup], *, quick: bool) -> Group:
     names = [c.name for c in available(quick=quick)]
-    used: dict[tuple[str, str], Cell] = {}
+    used: dict[tuple[str, str], Setup] = {}
     for first, second in combinations_with_replacement(names, 2):
-        cell = scenario_cell(
-            cells, f"pair-{first}-{second}", "pair", *_PATH, f'flow.0.cc="{first}"', f'flow.1.cc="{second}"',
+        setup = scenario_setup(
+            setups, f"pair-{first}-{second}", "pair", *_PATH, f'flow.0.cc="{first}"', f'flow.1.cc="{second}"',
             seeds=1 if quick else PAIR_SEEDS,
         )  # fmt: skip
-        _SHARE.prepare(cell)
-        used[first, second] = cell
+        _SHARE.prepare(setup)
+        used[first, second] = setup
 
     def rows(results: Results) -> list[Row]:
         return [
-            _SHARE.row(results, cell, f"pairs/{a}-{b}", "pairs", f"{title(a)} next to {title(b)}: {_SHARE.what}")
-            for (a, b), cell in used.items()
+            _SHARE.row(results, setup, f"pairs/{a}-{b}", "pairs", f"{title(a)} next to {title(b)}: {_SHARE.what}")
+            for (a, b), setup in used.items()
         ]
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.fairness_figure import draw_pairs
 
-        means = {key: mean for key, cell in used.items() if (mean := _SHARE.mean(results, cell)) is not None}
+        means = {key: mean for key, setup in used.items() if (mean := _SHARE.mean(results, setup)) is not None}
         return draw_pairs(names, means) if means else None
 
     caption = f"All pairs on the talk's path (40 Mbit/s, 100 ms, {BUFFER_PACKETS} packets), 20 to 90 s"

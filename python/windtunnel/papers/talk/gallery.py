@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from windtunnel.experiment.scales import PERCENT, Scale
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import Controller, available, missing
 from windtunnel.papers.talk.plan import (
@@ -17,7 +17,7 @@ from windtunnel.papers.talk.plan import (
     LOSS,
     ONE,
     Kind,
-    add_cell,
+    add_setup,
     measured,
 )
 from windtunnel.papers.talk.series import flow_series
@@ -71,37 +71,37 @@ VALUES: dict[Kind, tuple[Value, ...]] = {
 }  # fmt: skip
 
 
-def gallery_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def gallery_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """A group for each controller, and one that names those that this build does not have."""
-    groups = [_group(cells, controller, quick=quick) for controller in available(quick=quick)]
+    groups = [_group(setups, controller, quick=quick) for controller in available(quick=quick)]
     return [*groups, _missing()] if missing() else groups
 
 
-def add_gallery_cell(cells: dict[str, Cell], kind: Kind, cc: str, *, quick: bool) -> Cell:
-    """The cell of a picture, with its numbers and time series."""
-    cell = add_cell(cells, kind, cc, quick=quick)
+def add_gallery_setup(setups: dict[str, Setup], kind: Kind, cc: str, *, quick: bool) -> Setup:
+    """The setup of a picture, with its numbers and time series."""
+    setup = add_setup(setups, kind, cc, quick=quick)
     for value in VALUES[kind]:
-        value.prepare(cell)
-    cell.excerpt = flow_series
-    return cell
+        value.prepare(setup)
+    setup.excerpt = flow_series
+    return setup
 
 
-def _group(cells: dict[str, Cell], controller: Controller, *, quick: bool) -> Group:
-    used = {kind: add_gallery_cell(cells, kind, controller.name, quick=quick) for kind in KINDS}
+def _group(setups: dict[str, Setup], controller: Controller, *, quick: bool) -> Group:
+    used = {kind: add_gallery_setup(setups, kind, controller.name, quick=quick) for kind in KINDS}
     used[ONE].page = f"{controller.title}: one stream"
     id = f"gallery-{controller.slug}"
 
     def rows(results: Results) -> list[Row]:
         return [
-            value.row(results, cell, f"{id}/{kind.id}", id, f"{controller.title}: {value.what}")
-            for kind, cell in used.items()
+            value.row(results, setup, f"{id}/{kind.id}", id, f"{controller.title}: {value.what}")
+            for kind, setup in used.items()
             for value in VALUES[kind]
         ]
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.gallery_figure import draw
 
-        found = {kind: excerpt for kind, cell in used.items() if (excerpt := results.excerpt(cell.name)) is not None}
+        found = {kind: excerpt for kind, setup in used.items() if (excerpt := results.excerpt(setup.name)) is not None}
         return draw(controller, found) if len(found) == len(used) else None
 
     caption = f"40 Mbit/s, 100 ms, {BUFFER_PACKETS} packets: {', '.join(kind.title for kind in KINDS)}"

@@ -1,6 +1,6 @@
-"""How the suite's cells are made: the talk's flowgrind commands, on its path.
+"""How the suite's setups are made: the talk's flowgrind commands, on its path.
 
-The four command lines of the talk's last slides (``data/flowgrind``) are read as they stand; each controller's cells
+The four command lines of the talk's last slides (``data/flowgrind``) are read as they stand; each controller's setups
 are what the line says with ``$cong`` set to it. Runs differ by seed and by where in the first round trip each flow
 starts, as in the other suites.
 """
@@ -13,7 +13,7 @@ from functools import cache
 
 from windtunnel.flowgrind import Command, default_path, read_script, scenario_of
 from windtunnel.papers.arms import add_seeds
-from windtunnel.papers.cells import Cell, Measurement, Template
+from windtunnel.papers.setups import Measurement, Setup, Template
 from windtunnel.papers.talk.controllers import CUBIC, RENO
 from windtunnel.papers.talk.data_files import template, text
 
@@ -25,7 +25,7 @@ BDP_PACKETS = RATE_MBPS * 1e6 * RTT_MS * 1e-3 / 12_000
 #: The talk does not give the buffer. That of the path's file fits its overflow counts best (``collateral.py``).
 BUFFER_PACKETS = int(tomllib.loads(default_path())["bottleneck"]["queue"]["limit"].removesuffix(" packets"))
 
-#: Runs of each cell.
+#: Runs of each setup.
 SEEDS, QUICK_SEEDS = 5, 3
 #: The interval of the time series: figures show means over longer times, and overflows are half a second apart.
 INTERVAL_S = 0.05
@@ -74,26 +74,26 @@ def command(script: str, cc: str) -> Command:
     return replace(line.command, flows=flows)
 
 
-def cell_name(kind: Kind, cc: str) -> str:
-    """The cell of a picture."""
+def setup_name(kind: Kind, cc: str) -> str:
+    """The setup of a picture."""
     return f"{kind.id}-{cc}".replace("+", "p")
 
 
-def add_cell(cells: dict[str, Cell], kind: Kind, cc: str, *, quick: bool) -> Cell:
-    """The cell of a picture; it is added to ``cells`` if it is new."""
-    name = cell_name(kind, cc)
-    if name not in cells:
+def add_setup(setups: dict[str, Setup], kind: Kind, cc: str, *, quick: bool) -> Setup:
+    """The setup of a picture; it is added to ``setups`` if it is new."""
+    name = setup_name(kind, cc)
+    if name not in setups:
         scenario = scenario_of(command(kind.script, cc), default_path(), title=name, interval_s=INTERVAL_S)
-        cells[name] = add_seeds(Cell(name, Template(name, scenario), kind.settings), QUICK_SEEDS if quick else SEEDS)
-    return cells[name]
+        setups[name] = add_seeds(Setup(name, Template(name, scenario), kind.settings), QUICK_SEEDS if quick else SEEDS)
+    return setups[name]
 
 
-def scenario_cell(cells: dict[str, Cell], name: str, scenario: str, *settings: str, seeds: int = 1) -> Cell:
-    """The cell of one of the suite's own scenario files; it is added to ``cells`` if it is new."""
-    if name not in cells:
-        cell = Cell(name, template(scenario), settings)
-        cells[name] = add_seeds(cell, seeds) if seeds > 1 else cell
-    return cells[name]
+def scenario_setup(setups: dict[str, Setup], name: str, scenario: str, *settings: str, seeds: int = 1) -> Setup:
+    """The setup of one of the suite's own scenario files; it is added to ``setups`` if it is new."""
+    if name not in setups:
+        setup = Setup(name, template(scenario), settings)
+        setups[name] = add_seeds(setup, seeds) if seeds > 1 else setup
+    return setups[name]
 
 
 def against(cc: str) -> str:

@@ -14,12 +14,12 @@ from windtunnel import models
 from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.verdict import Verdict
 from windtunnel.metrics import Array
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import available, title
 from windtunnel.papers.talk.data_files import toml
-from windtunnel.papers.talk.gallery import add_gallery_cell
+from windtunnel.papers.talk.gallery import add_gallery_setup
 from windtunnel.papers.talk.plan import FIVE, ONE, measured
 from windtunnel.papers.talk.values import Value
 
@@ -73,14 +73,14 @@ def cubic_curve(t_s: npt.ArrayLike, w_max: float) -> Array:
     return np.asarray(models.cubic_window(t_s, w_max, k))
 
 
-def responses_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def responses_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """The curves, and what runs keep at a loss."""
     curves = Group(
         "responses", "Response functions",
         "HighSpeed's a(w) and b(w), Illinois' alpha and beta, CUBIC's W(t), Vegas' bands",
         [], lambda _: _vectors(), lambda _: _draw(),
     )  # fmt: skip
-    return [curves, _factors(cells, quick=quick)]
+    return [curves, _factors(setups, quick=quick)]
 
 
 def _draw() -> bytes:
@@ -106,28 +106,28 @@ _FUNCTIONS = {
 }
 
 
-def _factors(cells: dict[str, Cell], *, quick: bool) -> Group:
+def _factors(setups: dict[str, Setup], *, quick: bool) -> Group:
     """What controllers add and keep, where the catalogue has a number, as their runs show it."""
     known = toml("responses.toml")
     checks = ((_KEPT, FIVE, known["kept"], _KEPT_SLACK), (_GROWN, ONE, known["grown"], _GROWN_SLACK))
-    used: list[tuple[Value, Cell, str, tuple[float, float], float]] = []
+    used: list[tuple[Value, Setup, str, tuple[float, float], float]] = []
     for value, kind, expected, slack in checks:
         for controller in available(quick=quick):
             if controller.name in expected:
-                cell = add_gallery_cell(cells, kind, controller.name, quick=quick)
-                value.prepare(cell)
+                setup = add_gallery_setup(setups, kind, controller.name, quick=quick)
+                value.prepare(setup)
                 low, high = expected[controller.name]
-                used.append((value, cell, controller.name, (float(low), float(high)), slack))
+                used.append((value, setup, controller.name, (float(low), float(high)), slack))
 
     def rows(results: Results) -> list[Row]:
         out = []
-        for value, cell, cc, (low, high), slack in used:
+        for value, setup, cc, (low, high), slack in used:
             text = f"{low:g}" if low == high else f"{low:g} to {high:g}"
             limits = Limits(low - slack, high + slack)
             note = "docs/spec/congestion-control.md sections 3 and 6.1"
             out.append(trial_row(f"factors/{value.id}-{cc}", "factors", f"{title(cc)}: {value.what}", text, limits,
-                                 value.values(results, cell), value.unit, note, scale=value.scale))  # fmt: skip
+                                 value.values(results, setup), value.unit, note, scale=value.scale))  # fmt: skip
         return out
 
     caption = "a in one stream and b in five streams on the talk's path, compared with what the catalogue says"
-    return Group("factors", "a and b in runs", caption, [cell.name for _, cell, *_ in used], rows)
+    return Group("factors", "a and b in runs", caption, [setup.name for _, setup, *_ in used], rows)

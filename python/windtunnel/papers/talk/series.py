@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from windtunnel.metrics import Array, by_flow
-from windtunnel.papers.cells import Excerpt
 from windtunnel.papers.features.overflows import overflow_times
+from windtunnel.papers.setups import Excerpt
 from windtunnel.plugins import quantity
 from windtunnel.result import RunResult
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from windtunnel.experiment.expectation import Limits
-from windtunnel.papers.cells import Cell, Excerpt
 from windtunnel.papers.features.probes import sending_rate
 from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.setups import Excerpt, Setup
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.talk.plan import measured, scenario_cell
+from windtunnel.papers.talk.plan import measured, scenario_setup
 from windtunnel.papers.talk.values import Value
 from windtunnel.result import RunResult
 
@@ -63,27 +63,27 @@ def flights(run: RunResult) -> Excerpt:
     return {"flights": np.asarray(sent[:ROUNDS], dtype=np.float64)}
 
 
-def shapes_group(cells: dict[str, Cell]) -> Group:
+def shapes_group(setups: dict[str, Setup]) -> Group:
     """The flights of all starts, and their growth."""
     used = {
-        shape: scenario_cell(cells, f"shape-{shape.id}", "start", 'duration="3 s"', *shape.settings, seeds=SEEDS)
+        shape: scenario_setup(setups, f"shape-{shape.id}", "start", 'duration="3 s"', *shape.settings, seeds=SEEDS)
         for shape in SHAPES
     }
-    for cell in used.values():
-        cell.excerpt = flights
-        _GROWTH.prepare(cell)
+    for setup in used.values():
+        setup.excerpt = flights
+        _GROWTH.prepare(setup)
 
     def rows(results: Results) -> list[Row]:
         return [
             trial_row(f"shapes/{s.id}", "shapes", f"bent by {s.cause}: {_GROWTH.what}", f"{s.low:g} to {s.high:g}",
-                      Limits(s.low, s.high), _GROWTH.values(results, cell), "", s.why)
-            for s, cell in used.items()
+                      Limits(s.low, s.high), _GROWTH.values(results, setup), "", s.why)
+            for s, setup in used.items()
         ]  # fmt: skip
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.startup_figure import draw_shapes
 
-        found = {s: excerpt for s, cell in used.items() if (excerpt := results.excerpt(cell.name)) is not None}
+        found = {s: excerpt for s, setup in used.items() if (excerpt := results.excerpt(setup.name)) is not None}
         return draw_shapes(found) if found else None
 
     caption = "It is always exponential? One flow at 40 Mbit/s, 100 ms: what it sends in each round trip"

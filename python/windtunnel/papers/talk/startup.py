@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from windtunnel.experiment.expectation import Limits
-from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import registered
-from windtunnel.papers.talk.plan import measured, scenario_cell
+from windtunnel.papers.talk.plan import measured, scenario_setup
 from windtunnel.papers.talk.series import flow_series
 from windtunnel.papers.talk.values import Value
 
@@ -49,9 +49,9 @@ _LATE = Value("news", "from the first drop until the sender finds it", "ms", [me
 _SENT = Value("sent", "packets sent in the meantime", "", [measured("0", "sent_before_news()")])
 
 
-def startup_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+def startup_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """Both groups."""
-    return [_faults(cells), _position(cells, quick=quick)]
+    return [_faults(setups), _position(setups, quick=quick)]
 
 
 def starts() -> dict[str, str]:
@@ -72,35 +72,35 @@ def _values(fault: Fault) -> tuple[Value, ...]:
     )  # fmt: skip
 
 
-def _faults(cells: dict[str, Cell]) -> Group:
-    used: dict[tuple[Fault, str], Cell] = {}
+def _faults(setups: dict[str, Setup]) -> Group:
+    used: dict[tuple[Fault, str], Setup] = {}
     for fault in FAULTS:
         for name, setting in starts().items():
             id = f"start-{fault.id}-{STARTS[name][0].replace('+', 'p')}"
-            cell = scenario_cell(cells, id, "start", *fault.settings, setting)
-            cell.excerpt = flow_series
+            setup = scenario_setup(setups, id, "start", *fault.settings, setting)
+            setup.excerpt = flow_series
             for value in _values(fault):
-                value.prepare(cell)
-            used[fault, name] = cell
+                value.prepare(setup)
+            used[fault, name] = setup
 
     def rows(results: Results) -> list[Row]:
         return [
-            value.row(results, cell, cell.name, "startup", f"{fault.name} ({fault.path}), {name}: {value.what}")
-            for (fault, name), cell in used.items()
+            value.row(results, setup, setup.name, "startup", f"{fault.name} ({fault.path}), {name}: {value.what}")
+            for (fault, name), setup in used.items()
             for value in _values(fault)
         ]
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.startup_figure import draw_faults
 
-        found = {key: excerpt for key, cell in used.items() if (excerpt := results.excerpt(cell.name)) is not None}
+        found = {key: excerpt for key, setup in used.items() if (excerpt := results.excerpt(setup.name)) is not None}
         return draw_faults(found) if len(found) == len(used) else None
 
     caption = "Five faults of slow start, each on a path that shows it, with other ways to start next to it"
     return Group("startup", "Slow-start faults", caption, [c.name for c in used.values()], rows, png)
 
 
-def _position(cells: dict[str, Cell], *, quick: bool) -> Group:
+def _position(setups: dict[str, Setup], *, quick: bool) -> Group:
     """The narrow link is the first or the last; the path's delay is between them."""
     narrow = {
         "first": (),
@@ -109,25 +109,25 @@ def _position(cells: dict[str, Cell], *, quick: bool) -> Group:
             'link.1.queue.limit="100 packets"',
         ),
     }  # fmt: skip
-    used: dict[tuple[str, int], Cell] = {}
+    used: dict[tuple[str, int], Setup] = {}
     for place, settings in narrow.items():
         for rtt in RTTS_MS[:2] if quick else RTTS_MS:
             # The delay is between the links: on the first one where the last is narrow.
             half = f'"{rtt / 2:g} ms"'
             delays = (f"link.1.delay={half}",) if place == "first" else (f"link.0.delay={half}", 'link.1.delay="0 ms"')
-            cell = scenario_cell(
-                cells, f"drop-{place}-{rtt}", "hops", *settings, *delays, f'flow.0.rtt="{rtt} ms"', seeds=3
+            setup = scenario_setup(
+                setups, f"drop-{place}-{rtt}", "hops", *settings, *delays, f'flow.0.rtt="{rtt} ms"', seeds=3
             )
             for value in (_LATE, _SENT):
-                value.prepare(cell)
-            used[place, rtt] = cell
+                value.prepare(setup)
+            used[place, rtt] = setup
 
     def rows(results: Results) -> list[Row]:
         out = []
-        for (place, rtt), cell in used.items():
+        for (place, rtt), setup in used.items():
             for value in (_LATE, _SENT):
                 what = f"drop at the {place} link, {rtt} ms: {value.what}"
-                out.append(value.row(results, cell, f"drop/{place}-{rtt}", "drop", what))
+                out.append(value.row(results, setup, f"drop/{place}-{rtt}", "drop", what))
         for rtt in sorted({rtt for _, rtt in used}):
             first, last = (_LATE.values(results, used[place, rtt]) for place in ("first", "last"))
             more = [f - e for f, e in zip(first, last, strict=True)]

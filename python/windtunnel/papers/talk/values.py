@@ -1,4 +1,4 @@
-"""Numbers of cells, as rows: each says what it is and follows from measurements of the cell's runs."""
+"""Numbers of setups, as rows: each says what it is and follows from measurements of the setup's runs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.experiment.verdict import mean
-from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Results
 
 
@@ -23,21 +23,21 @@ class Value:
     formula: Callable[..., float] = float
     scale: Scale = PLAIN
 
-    def prepare(self, cell: Cell) -> None:
-        """Let the cell measure what the number needs."""
+    def prepare(self, setup: Setup) -> None:
+        """Let the setup measure what the number needs."""
         for measurement in self.of:
-            cell.index(measurement)
+            setup.index(measurement)
 
-    def values(self, results: Results, cell: Cell) -> list[float]:
+    def values(self, results: Results, setup: Setup) -> list[float]:
         """The number in every run; empty if the first did not run."""
-        columns = [results.values(cell.name, cell.index(m)) for m in self.of]
+        columns = [results.values(setup.name, setup.index(m)) for m in self.of]
         return [self.formula(*each) for each in zip(*columns, strict=True)]
 
-    def mean(self, results: Results, cell: Cell) -> float | None:
+    def mean(self, results: Results, setup: Setup) -> float | None:
         """The mean over the runs."""
-        return mean(self.values(results, cell), self.scale)
+        return mean(self.values(results, setup), self.scale)
 
-    def row(self, results: Results, cell: Cell, id: str, group: str, what: str) -> Row:
+    def row(self, results: Results, setup: Setup, id: str, group: str, what: str) -> Row:
         """The row of the number, for information."""
-        values = self.values(results, cell)
+        values = self.values(results, setup)
         return trial_row(f"{id}/{self.id}", group, what, None, None, values, self.unit, scale=self.scale)

@@ -1,7 +1,7 @@
-"""Cells: a scenario with the values of one row of a grid, and its perturbed twins.
+"""Setups: a scenario with its settings, its perturbed twins, and what to measure.
 
-A cell is what one run of a suite measures. Packet-level systems are chaotic: one more microsecond of path delay gives
-a different, equally correct sequence of packets. A cell is therefore run again with path RTTs changed by one to three
+A setup is what one run of a suite measures. Packet-level systems are chaotic: one more microsecond of path delay gives
+a different, equally correct sequence of packets. A setup is therefore run again with path RTTs changed by one to three
 microseconds; the range of what those runs measure shows how well the number is determined.
 """
 
@@ -104,7 +104,7 @@ class Template:
 
 
 @dataclass
-class Cell:
+class Setup:
     """A scenario with its settings, the number of perturbed twins to run, and what to measure.
 
     ``rtts_ms`` gives every ``[[flow]]`` its path RTT (none: the file's own). ``twins`` holds the overrides of each
@@ -131,7 +131,7 @@ class Cell:
         return self.template.packets(next(self.variants()))
 
     def index(self, measurement: Measurement) -> int:
-        """The index of ``measurement`` in the cell's list, to which a new one is added."""
+        """The index of ``measurement`` in the setup's list, to which a new one is added."""
         if measurement not in self.measurements:
             self.measurements.append(measurement)
         return self.measurements.index(measurement)
