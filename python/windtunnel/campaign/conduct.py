@@ -76,11 +76,12 @@ class Conductor:
         """Do all runs; ``moved`` is called after each. Raises InputError for a metric that runs do not have."""
         with closing(self._runs.done(self._take, place)) as done:
             for run, outcome in done:
+                self.count.known += outcome.known
                 self._settle(run.cell, run.place, outcome)
                 moved()
 
     def _take(self) -> Run | None:
-        """The next run that is not known; known ones are settled on the way."""
+        """The next run; what the core refuses is settled on the way."""
         while (planned := self._next()) is not None:
             cell, place, replica = planned
             made = self.make(cell, place, replica)
@@ -89,14 +90,10 @@ class Conductor:
             if len(keys) < (place + 1) * _KEY_BYTES:
                 keys.extend(bytes((place + 1) * _KEY_BYTES - len(keys)))
             keys[place * _KEY_BYTES : (place + 1) * _KEY_BYTES] = key
-            if isinstance(made, Outcome):
-                self._journal.put(key, made.data)
-                self._settle(cell.number, place, made)
-            elif (known := self._runs.known(made)) is not None:
-                self.count.known += 1
-                self._settle(cell.number, place, known)
-            else:
+            if isinstance(made, Run):
                 return made
+            self._journal.put(key, made.data)
+            self._settle(cell.number, place, made)
         return None
 
     def _next(self) -> tuple[Cell, int, Replica] | None:

@@ -1,17 +1,19 @@
 """The loop: tasks are taken one by one while there is room for them, and outcomes are yielded as they come.
 
+An outcome that is known is yielded at once. All others are computed, and kept.
+
 Tasks are asked for, not given as a list: a million need no memory, and which ones come may depend on outcomes so far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 
-from windtunnel.engine.work import Outcome, Place, Task, Work
+from windtunnel.engine.work import Kept, Outcome, Place, Task, Work
 
 
 def outcomes(
-    work: Work[Task, Outcome], take: Callable[[], Task | None], place: Place
+    work: Work[Task, Outcome], take: Callable[[], Task | None], place: Place, kept: Kept[Task, Outcome] | None = None
 ) -> Generator[tuple[Task, Outcome], None, None]:
     """Each task with its outcome, in the order in which they are done.
 
@@ -25,10 +27,22 @@ def outcomes(
                 task = take()
                 if task is None:
                     break
+                before = None if kept is None else kept.known(task)
+                if before is not None:
+                    yield task, before
+                    continue
                 desk.hand_in(task)
                 handed_in += 1
             if not handed_in:
                 return
             for task, outcome in desk.collect():
                 handed_in -= 1
+                if kept is not None:
+                    kept.keep(task, outcome)
                 yield task, outcome
+
+
+def longest_first(tasks: Iterable[Task], length: Callable[[Task], float]) -> Callable[[], Task | None]:
+    """What the loop takes tasks from, where all are there from the start: short ones fill the gaps at the end."""
+    left = sorted(tasks, key=length)
+    return lambda: left.pop() if left else None

@@ -1,4 +1,4 @@
-"""What the engine does with a task, and where: the two interfaces between it and what uses it."""
+"""What the engine does with a task, where, and what it needs not do again: the interfaces to what uses it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,16 @@ class Work(Protocol[In, Out]):
 
     def lost(self, task: In, why: str) -> Out:
         """The outcome of a task whose process was killed by it."""
+
+
+class Kept(Protocol[In, Outcome]):
+    """Outcomes that are kept, so that nothing is computed twice."""
+
+    def known(self, task: In) -> Outcome | None:
+        """The outcome that the task had before."""
+
+    def keep(self, task: In, outcome: Outcome) -> None:
+        """Remember what was computed."""
 
 
 class Desk(Protocol[Task, Out]):

@@ -60,7 +60,7 @@ def _records(
 ) -> Mapping[str, Record]:
     """What the runs of these scenarios gave, by their texts."""
     total = limit(None)
-    known = Runs((), None, store, None if total is None else total // place.workers)
+    once = Runs((), None, store, None if total is None else total // place.workers)
     waiting, found = list(reversed(list(enumerate(texts)))), dict[str, Record]()
 
     def settle(number: int, outcome: Outcome) -> None:
@@ -68,18 +68,16 @@ def _records(
         done(1)
 
     def take() -> Task | None:
-        """The next run that is not known; known ones are settled on the way."""
+        """The next run; what the core refuses is settled on the way."""
         while waiting:
             number, text = waiting.pop()
-            made = known.make(partial(Scenario.from_toml, text), 0, number)
-            outcome = made if isinstance(made, Outcome) else known.known(made)
-            if outcome is None:
-                assert isinstance(made, Task)
+            made = once.make(partial(Scenario.from_toml, text), 0, number)
+            if isinstance(made, Task):
                 return made
-            settle(number, outcome)
+            settle(number, made)
         return None
 
-    with closing(known.done(take, place)) as stream:
+    with closing(once.done(take, place)) as stream:
         for task, outcome in stream:
             settle(task.place, outcome)
     return found

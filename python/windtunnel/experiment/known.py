@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Iterable
-from contextlib import closing
 
 from windtunnel._core import ScenarioError
 from windtunnel.engine.cache import Store
@@ -49,24 +48,25 @@ class Runs:
         """What a run gave before: to this command, when it was interrupted, or to any other one."""
         data = None if self._journal is None else self._journal.get(run.key)
         if data is not None and self._is_enough(data):
-            return Outcome(data)
+            return Outcome(data, known=True)
         data = self._from_shared(run.key)
         if data is None or not self._is_enough(data):
             return None
         if self._journal is not None:
             self._journal.put(run.key, data)
-        return Outcome(data)
+        return Outcome(data, known=True)
+
+    def keep(self, run: Run, outcome: Outcome) -> None:
+        """Keep an outcome for this command; and for others, unless it may be another one next time."""
+        if self._journal is not None:
+            self._journal.put(run.key, outcome.data)
+        # Code that is not windtunnel's own may change without a trace.
+        if not outcome.error and not outcome.foreign:
+            self._share(run.key, outcome.data)
 
     def done(self, take: Callable[[], Run | None], place: Place) -> Generator[tuple[Run, Outcome], None, None]:
-        """Each run that ``take`` gives, with its outcome, which is kept; in the order in which they end."""
-        with closing(outcomes(Simulate(), take, place)) as found:
-            for run, outcome in found:
-                if self._journal is not None:
-                    self._journal.put(run.key, outcome.data)
-                # Code that is not windtunnel's own may change without a trace.
-                if not outcome.error and not outcome.foreign:
-                    self._share(run.key, outcome.data)
-                yield run, outcome
+        """Each run that ``take`` gives, with its outcome, known or new; in the order in which they end."""
+        return outcomes(Simulate(), take, place, self)
 
     def _is_enough(self, data: bytes) -> bool:
         """Whether a known run has what the metrics need, and is not of code that may have changed."""

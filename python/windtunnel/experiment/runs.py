@@ -60,6 +60,8 @@ class Outcome:
     data: bytes
     error: str = ""
     foreign: bool = False
+    known: bool = False
+    """Whether it is of an earlier run."""
 
 
 @dataclass(frozen=True)

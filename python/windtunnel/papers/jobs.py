@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from windtunnel.engine.cache import Store, core, key_of, package
-from windtunnel.engine.loop import outcomes
+from windtunnel.engine.loop import longest_first, outcomes
 from windtunnel.engine.processes import Processes
 from windtunnel.engine.work import GoOn
 from windtunnel.errors import failed_in_words
@@ -141,33 +141,37 @@ def run_all(
 
     Outcomes are taken from ``kept`` where it has them, and put into it.
     """
-    left, keys, found = [], dict[tuple[str, int], bytes](), list[JobResult]()
-    for job in sorted(jobs, key=lambda job: job.packets):
-        key = _key(job) if kept is not None and not _shows(job) else None
-        known = kept.get(key) if kept is not None and key is not None else None
-        if known is not None:
-            found.append(_decoded(job, known))
-            done(found[-1])
-            continue
-        left.append(job)
-        if key is not None:
-            keys[job.setup, job.variant] = key
-    workers = max(1, min(workers or os.cpu_count() or 1, len(left)))
-    place = Processes(workers, ("windtunnel.papers.jobs", "windtunnel._core"))
-    with closing(outcomes(Measure(), lambda: left.pop() if left else None, place)) as computed:
-        for job, outcome in computed:
-            key = keys.get((job.setup, job.variant))
-            # What foreign code imports may change without a trace.
-            if kept is not None and key is not None and not outcome.error and not outcome.foreign:
-                kept.put(key, _encoded(outcome))
-            found.append(outcome)
+    results: list[JobResult] = []
+    processes = Processes(workers or os.cpu_count() or 1, ("windtunnel.papers.jobs", "windtunnel._core"))
+    take = longest_first(jobs, lambda job: job.packets)
+    with closing(outcomes(Measure(), take, processes, None if kept is None else _Numbers(kept))) as stream:
+        for _, outcome in stream:
+            results.append(outcome)
             done(outcome)
-    return found
+    return results
 
 
-def _shows(job: Job) -> bool:
-    """Whether more comes from the run than numbers."""
-    return bool(job.pictures) or job.reports is not None or job.excerpt is not None
+class _Numbers:
+    """What earlier runs measured; not those from which more comes than numbers."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._keys: dict[tuple[str, int], bytes] = {}
+
+    def known(self, task: Job) -> JobResult | None:
+        """What was measured, if it was."""
+        if task.pictures or task.reports is not None or task.excerpt is not None or (key := _key(task)) is None:
+            return None
+        self._keys[task.setup, task.variant] = key
+        data = self._store.get(key)
+        return None if data is None else _decoded(task, data)
+
+    def keep(self, task: Job, outcome: JobResult) -> None:
+        """Put it into the store, unless it may be something else next time."""
+        key = self._keys.get((task.setup, task.variant))
+        # What foreign code imports may change without a trace.
+        if key is not None and not outcome.error and not outcome.foreign:
+            self._store.put(key, _encoded(outcome))
 
 
 def _key(job: Job) -> bytes | None:

@@ -96,21 +96,17 @@ class Laboratory:
         next_batch(None)
         with closing(self._runs.done(take, place)) as done:
             for run, outcome in done:
+                self.count.known += outcome.known
                 self._settle(run.place, outcome)
                 moved()
         return found[0]
 
     def _run(self, place: int, ask: Ask) -> Run | None:
-        """The run; None if its outcome is known, or the core refuses its scenario."""
+        """The run; None if the core refuses its scenario."""
         made = self._runs.make(ask.arranged, 0, place)
-        if isinstance(made, Outcome):
-            self._settle(place, made)
-            return None
-        known = self._runs.known(made)
-        if known is None:
+        if isinstance(made, Run):
             return made
-        self.count.known += 1
-        self._settle(place, known)
+        self._settle(place, made)
         return None
 
     def _settle(self, place: int, outcome: Outcome) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from windtunnel.engine.loop import outcomes
+from windtunnel.engine.loop import longest_first, outcomes
 from windtunnel.engine.processes import Processes
 from windtunnel.engine.work import GoOn
 from windtunnel.errors import RunFailedError
@@ -107,12 +107,11 @@ def run_sections(
     """
     selected = [(s, c) for s in sections for c in s.checks() if c.quick or not quick]
     runs = [(i, run) for i, (_, check) in enumerate(selected) for run in check.runs]
-    runs.sort(key=lambda item: item[1].packets)
     total = sum(run.packets for _, run in runs) or 1.0
     values: list[dict[str, Values]] = [{} for _ in selected]
     ran = 0.0
-    place = Processes(jobs or os.cpu_count() or 1)
-    with closing(outcomes(Reduce(), lambda: runs.pop() if runs else None, place)) as found:
+    take = longest_first(runs, lambda item: item[1].packets)
+    with closing(outcomes(Reduce(), take, Processes(jobs or os.cpu_count() or 1))) as found:
         for (i, run), reduced in found:
             values[i][run.name] = reduced
             ran += run.packets
