@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from windtunnel.experiment.expectation import Limits
-from windtunnel.experiment.verdict import judge, mean_interval
+from windtunnel.experiment.statistics import summary_of_all
+from windtunnel.experiment.verdict import judge
 from windtunnel.papers.claims import claims_groups
 from windtunnel.papers.features import Axis, RunData, View, evaluate
 from windtunnel.papers.jobs import JobResult, execute, jobs_of
@@ -21,17 +22,17 @@ from windtunnel.scenario import Scenario
 
 def test_the_interval_of_a_mean() -> None:
     """Four values, mean 5, standard deviation sqrt(20/3): 5 +- 3.182 * 1.291 (Student's table, three degrees)."""
-    low, high = mean_interval([2.0, 4.0, 6.0, 8.0]) or (0.0, 0.0)
+    low, high = summary_of_all([2.0, 4.0, 6.0, 8.0]).interval or (0.0, 0.0)
     assert (low, high) == (pytest.approx(0.892, abs=1e-3), pytest.approx(9.108, abs=1e-3))
-    assert mean_interval([3.0, 3.0, 3.0]) == (3.0, 3.0)
+    assert summary_of_all([3.0, 3.0, 3.0]).interval == (3.0, 3.0)
     for too_few in ([], [1.0], [1.0, math.nan]):
-        assert mean_interval(too_few) is None
+        assert summary_of_all(too_few).interval is None
 
 
 def test_the_interval_contains_the_mean_as_often_as_it_says() -> None:
     """Of 4000 experiments with eight normal values the interval contains the true mean in 95 %, to three errors."""
     draws = np.random.default_rng(1).normal(10.0, 3.0, (4000, 8))
-    found = [mean_interval(list(row)) for row in draws]
+    found = [summary_of_all(list(row)).interval for row in draws]
     hits = sum(low <= 10.0 <= high for low, high in filter(None, found))
     assert hits / 4000 == pytest.approx(0.95, abs=3 * math.sqrt(0.05 * 0.95 / 4000))
 

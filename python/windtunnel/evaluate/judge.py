@@ -19,7 +19,8 @@ from typing import Literal, TypeAlias, get_args
 from windtunnel.evaluate.pack import Expect
 from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.scales import PLAIN, Scale
-from windtunnel.experiment.verdict import Verdict, Word, judge, mean, word
+from windtunnel.experiment.statistics import summary_of_all
+from windtunnel.experiment.verdict import Verdict, Word, judge, word
 
 #: A verdict; or why there is none: the algorithm cannot take part (``n/a``), or a run ended with an error (``failed``).
 State: TypeAlias = "Verdict | Literal['n/a', 'failed']"
@@ -93,7 +94,7 @@ def _relative(
     means = {
         name: m
         for name, v in baselines.items()
-        if (not expect.of or name in expect.of) and (m := mean(v, scale)) is not None
+        if (not expect.of or name in expect.of) and (m := summary_of_all(v, scale).mean) is not None
     }
     if not means:
         return Judgement("undecided", None, "no baseline could be measured", larger)

@@ -12,8 +12,7 @@ from windtunnel.evaluate.judge import Judgement, State, decide, decide_absolute,
 from windtunnel.evaluate.pack import Clause, Criterion, Pack
 from windtunnel.evaluate.runs import SUBJECT, Plan, Run
 from windtunnel.experiment.scales import PLAIN, Scale
-from windtunnel.experiment.statistics import method
-from windtunnel.experiment.verdict import mean, mean_interval
+from windtunnel.experiment.statistics import method, summary_of_all
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,8 @@ class Measured:
     @classmethod
     def of(cls, values: Sequence[float], scale: Scale = PLAIN) -> Measured:
         """Without a mean where a run shows nothing to measure."""
-        return cls(mean(values, scale), mean_interval(values, scale), len(values), method(values, "t", scale))
+        summary = summary_of_all(values, scale)
+        return cls(summary.mean, summary.interval, len(values), method(values, "t", scale))
 
 
 @dataclass(frozen=True)

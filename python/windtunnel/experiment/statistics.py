@@ -74,6 +74,13 @@ def summary(values: Sequence[float], confidence: float, interval: Interval, scal
     )  # fmt: skip
 
 
+def summary_of_all(values: Sequence[float], scale: Scale = PLAIN) -> Summary:
+    """Mean and median with 95 % intervals, Student's of the mean, for a verdict on runs that all have a value; without
+    numbers where one has none.
+    """
+    return summary(values if all(map(math.isfinite, values)) else (), 0.95, "t", scale)
+
+
 def mean(values: Sequence[float] | Array, scale: Scale = PLAIN) -> float:
     """The mean as its scale has it; NaN without a value."""
     x = _finite(values)

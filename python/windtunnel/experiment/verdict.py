@@ -19,9 +19,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from windtunnel.experiment import statistics
 from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.scales import PLAIN, Scale
+from windtunnel.experiment.statistics import summary_of_all
 
 Verdict: TypeAlias = Literal["agrees", "weak", "differs", "undecided", "info"]
 #: What a verdict is on: a published number, a statement, a requirement.
@@ -112,22 +112,12 @@ def judge(limits: Limits, values: Sequence[float], scale: Scale = PLAIN) -> Verd
     """The verdict on the statement that the mean of independent runs is within ``limits``."""
     if is_one_draw(values):
         return of_interval(limits, (values[0], values[0]))
-    return of_interval(limits, mean_interval(values, scale))
+    return of_interval(limits, summary_of_all(values, scale).interval)
 
 
 def is_one_draw(values: Sequence[float]) -> bool:
     """Whether there are several values, all finite and the same."""
     return len(values) > 1 and math.isfinite(values[0]) and all(value == values[0] for value in values)
-
-
-def mean_interval(values: Sequence[float], scale: Scale = PLAIN) -> tuple[float, float] | None:
-    """The 95 % interval of the mean; None where there are fewer than two values, or one is not a number."""
-    return statistics.mean_interval(values, 0.95, "t", scale) if all(map(math.isfinite, values)) else None
-
-
-def mean(values: Sequence[float], scale: Scale = PLAIN) -> float | None:
-    """The mean, if there is one; of ratios it is geometric."""
-    return statistics.mean(values, scale) if values and all(map(math.isfinite, values)) else None
 
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:

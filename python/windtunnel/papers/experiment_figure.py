@@ -13,7 +13,7 @@ import numpy as np
 
 from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.scales import PLAIN, Scale
-from windtunnel.experiment.verdict import mean, mean_interval
+from windtunnel.experiment.statistics import summary_of_all
 from windtunnel.figures.style import INK, RC, SOFT, flow_look
 
 if TYPE_CHECKING:
@@ -92,14 +92,13 @@ def _points(
     out = []
     for place, x in enumerate(spec.x):
         check = Template(spec.series[label]).substitute(x=x)
-        found, scale = values.get(check, ()), scales.get(check, PLAIN)
-        interval, middle = mean_interval(found, scale), mean(found, scale)
-        if interval is None or middle is None:
+        summary = summary_of_all(values.get(check, ()), scales.get(check, PLAIN))
+        if summary.interval is None or summary.mean is None:
             continue
         at = float(place) if isinstance(x, str) else float(x)
         if label in spec.measured_x:
             at = float(np.mean(values[Template(spec.measured_x[label]).substitute(x=x)]))
-        out.append(Point(at, middle, *interval))
+        out.append(Point(at, summary.mean, *summary.interval))
     return out
 
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from windtunnel.experiment import statistics
 from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.scales import PLAIN, Scale
-from windtunnel.experiment.verdict import Of, Verdict, Word, is_one_draw, judge, mean, mean_interval, of_number, word
+from windtunnel.experiment.statistics import summary_of_all
+from windtunnel.experiment.verdict import Of, Verdict, Word, is_one_draw, judge, of_number, word
 
 #: An interval wider than this part of the measured value determines that value badly.
 WIDE = 0.2
@@ -115,11 +115,11 @@ def trial_row(
 
     ``not_judged`` says why the row is for information although it has limits.
     """
-    one_draw = is_one_draw(values)
-    interval = None if one_draw else mean_interval(values, scale)
+    one_draw, summary = is_one_draw(values), summary_of_all(values, scale)
+    interval = None if one_draw else summary.interval
     if interval:
         runs = f"{len(values)} runs, from {min(values):.4g} to {max(values):.4g}"
-        runs += "" if scale == PLAIN else f"; {statistics.method(values, 't', scale)}"
+        runs += "" if scale == PLAIN else f"; {summary.method}"
     elif one_draw:
         runs = f"one draw: {len(values)} runs give the same value"
     else:
@@ -127,7 +127,7 @@ def trial_row(
     verdict: Verdict = judge(limits, values, scale) if limits is not None and not not_judged else "info"
     note = "; ".join(filter(None, [not_judged and f"not judged: {not_judged}", note]))
     return Row(
-        id, group, what, published, mean(values, scale), tolerance, unit, verdict,
+        id, group, what, published, summary.mean, tolerance, unit, verdict,
         "; ".join(filter(None, [note, runs])), interval, limits=None if limits is None else (limits.low, limits.high),
         of="number" if one_draw else "statement",
     )  # fmt: skip

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from windtunnel.experiment.verdict import mean
+from windtunnel.experiment.statistics import summary_of_all
 from windtunnel.metrics import Array
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.sce.data_files import toml
@@ -115,7 +115,7 @@ def _add_setup(setups: dict[str, Setup], law: str, cc: str, place: Place) -> Set
 
 def _values(results: Results, used: dict[Place, Setup], value: Value) -> Array:
     """Means by extent (rows) and beginning (columns); NaN where nothing was run."""
-    found = [mean(value.values(results, used[place])) for place in PLACES]
+    found = [summary_of_all(value.values(results, used[place])).mean for place in PLACES]
     return np.array([math.nan if v is None else v for v in found]).reshape(len(EXTENTS_MS), len(BEGINS_MS))
 
 

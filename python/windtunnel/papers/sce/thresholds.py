@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import matplotlib as mpl
 
-from windtunnel.experiment.verdict import mean, mean_interval
+from windtunnel.experiment.statistics import summary_of_all
 from windtunnel.experiment.words import word
 from windtunnel.figures.style import INK, PURPLE, RC, SOFT, flow_look
 from windtunnel.papers.rows import Row
@@ -85,11 +85,11 @@ def _draw(found: Mapping[str, Mapping[int, Sequence[float]]]) -> bytes:
             (shares, USED.id, INK, "s", "throughput of both over the link's rate"),
             (delays, DELAY_P95.id, PURPLE, "D", "queueing delay, P95"),
         ):
-            axes.plot(counts, [mean(found[name][n]) for n in counts], marker, ls="-", color=colour, ms=4.5, label=label)
-            for n in counts:
-                interval = mean_interval(found[name][n])
-                if interval is not None:
-                    axes.vlines(n, *interval, color=colour, lw=1.0)
+            summaries = [summary_of_all(found[name][n]) for n in counts]
+            axes.plot(counts, [s.mean for s in summaries], marker, ls="-", color=colour, ms=4.5, label=label)
+            for n, summary in zip(counts, summaries, strict=True):
+                if summary.interval is not None:
+                    axes.vlines(n, *summary.interval, color=colour, lw=1.0)
         for axes in (shares, delays):
             axes.set_xscale("log")
             axes.axvline(20, color=SOFT, lw=0.8, ls=(0, (4, 2)))
@@ -102,7 +102,8 @@ def _draw(found: Mapping[str, Mapping[int, Sequence[float]]]) -> bytes:
             axes.minorticks_off()
         shares.set_ylim(0.0, 1.12)
         shares.set_title("Fairness and use")
-        highest = max(interval[1] for runs in found[DELAY_P95.id].values() if (interval := mean_interval(runs)))
+        intervals = [summary_of_all(runs).interval for runs in found[DELAY_P95.id].values()]
+        highest = max(interval[1] for interval in intervals if interval)
         delays.set_ylim(0.0, 1.15 * highest)
         delays.set_title("Delay (ms)")
         figure.legend(loc="outside lower center", ncols=3)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from windtunnel.experiment.scales import PLAIN, Scale
-from windtunnel.experiment.verdict import mean
+from windtunnel.experiment.statistics import summary_of_all
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Results
@@ -35,7 +35,7 @@ class Value:
 
     def mean(self, results: Results, setup: Setup) -> float | None:
         """The mean over the runs."""
-        return mean(self.values(results, setup), self.scale)
+        return summary_of_all(self.values(results, setup), self.scale).mean
 
     def row(self, results: Results, setup: Setup, id: str, group: str, what: str) -> Row:
         """The row of the number, for information."""
