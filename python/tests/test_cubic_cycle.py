@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from windtunnel.validation.check import table
+from windtunnel.validation.comparison import table
 from windtunnel.validation.cubic_cycle import cycle, fixed_points, real_fixed_point
 from windtunnel.validation.laws import LAWS, RECORDED, starts
 from windtunnel.validation.suite import execute
@@ -49,8 +49,8 @@ def test_windows_of_a_kernel_come_back() -> None:
 def test_each_start_keeps_a_window_that_comes_back() -> None:
     """Ours settles at windows of the model, with its mean windows, from four starts."""
     (law,) = (law for law in LAWS if law.periodic is None and law.p == 1e-3)
-    check = starts(law)
-    lines = check.lines({run.name: execute(run) for run in check.runs})
+    comparison = starts(law)
+    lines = comparison.lines({run.name: execute(run) for run in comparison.runs})
     assert len(lines) == 9
     assert {line.verdict for line in lines} == {"agrees"}
     assert len({line.measured for line in lines if line.what.endswith("loss")}) > 1

@@ -9,7 +9,7 @@ import pytest
 from windtunnel.result import RunResult
 from windtunnel.scenario import Scenario
 from windtunnel.validation import linux_controllers
-from windtunnel.validation.check import DATA
+from windtunnel.validation.comparison import DATA
 from windtunnel.validation.linux import FRAME, MSS, WIRE, bucket, largest_window, path
 from windtunnel.validation.linux_controllers import CONTROLLERS, PATHS, USUAL, Controller, Path, lossy
 from windtunnel.validation.suite import execute
@@ -26,9 +26,9 @@ def test_the_scripts_are_followed(controller: Controller) -> None:
     assert len(scripts) >= 19
     unlike = []
     for script in scripts:
-        check = linux_controllers.followed(controller, script)
-        (run,) = check.runs
-        lines = check.lines({run.name: execute(run)})
+        comparison = linux_controllers.followed(controller, script)
+        (run,) = comparison.runs
+        lines = comparison.lines({run.name: execute(run)})
         if any(line.verdict == "differs" for line in lines):
             unlike.append(script.name.removesuffix(f", {controller.title}"))
     assert sorted(unlike) == sorted(controller.unlike)
@@ -37,8 +37,8 @@ def test_the_scripts_are_followed(controller: Controller) -> None:
 @pytest.mark.parametrize("controller", CONTROLLERS, ids=ids)
 def test_alone_it_is_as_in_linux(controller: Controller) -> None:
     """One flow for 60 s on the usual path: goodput, round trip, and retransmissions."""
-    check = linux_controllers.alone(controller, USUAL)
-    lines = check.lines({run.name: execute(run) for run in check.runs})
+    comparison = linux_controllers.alone(controller, USUAL)
+    lines = comparison.lines({run.name: execute(run) for run in comparison.runs})
     assert [line for line in lines if line.verdict == "differs"] == []
     assert [line.verdict for line in lines[:3]] == ["agrees", "agrees", "agrees"]
 
@@ -125,6 +125,6 @@ def test_westwood_survives_random_loss() -> None:
     """
     goodput = {}
     for name in ("westwood", "cubic"):
-        check = lossy(Controller(name, name))
-        goodput[name] = np.mean([float(execute(run)["1.steady"]) for run in check.runs])
+        comparison = lossy(Controller(name, name))
+        goodput[name] = np.mean([float(execute(run)["1.steady"]) for run in comparison.runs])
     assert goodput["westwood"] / goodput["cubic"] == pytest.approx(2.74 / 1.31, rel=0.15)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from windtunnel.validation import linux_buffer, linux_close, linux_cubic
-from windtunnel.validation.linux_scripts import SCRIPTS as RENO_SCRIPTS
-from windtunnel.validation.linux_scripts import LinuxScript, checks, recordings
+from windtunnel.validation import linux_buffer, linux_close, linux_cubic, linux_scripts
+from windtunnel.validation.linux_scripts import LinuxScript, recordings
 from windtunnel.validation.recorder.path import MS, Agenda, Bottleneck, Medium
 from windtunnel.validation.recorder.receiver import ISS, Receiver
 from windtunnel.validation.recorder.wire import ACK, CE, CWR, ECE, SYN, Segment, build, internet_checksum, parse
@@ -14,18 +13,15 @@ from windtunnel.validation.suite import execute
 
 MSS = 1000
 
-SCRIPTS = (*RENO_SCRIPTS, *linux_cubic.SCRIPTS, *linux_close.SCRIPTS, *linux_buffer.SCRIPTS)
+SCRIPTS = (*linux_scripts.SCRIPTS, *linux_cubic.SCRIPTS, *linux_close.SCRIPTS, *linux_buffer.SCRIPTS)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_the_sender_does_as_linux_did(script: LinuxScript) -> None:
     """Each transmission, with cwnd, ssthresh and state at that time."""
-    (check,) = (
-        check
-        for check in (*checks(), *linux_cubic.checks(), *linux_close.checks(), *linux_buffer.checks())
-        if check.name == script.name
-    )
-    lines = check.lines({run.name: execute(run) for run in check.runs})
+    every = (linux_scripts, linux_cubic, linux_close, linux_buffer)
+    (comparison,) = (c for module in every for c in module.comparisons() if c.name == script.name)
+    lines = comparison.lines({run.name: execute(run) for run in comparison.runs})
     assert [line for line in lines if line.verdict == "differs"] == []
 
 

@@ -1,4 +1,4 @@
-"""``windtunnel validate``: the checks run, can fail, and are written to a page."""
+"""``windtunnel validate``: the comparisons run, may differ, and are written to a page."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from conftest import Cli
 
 from windtunnel import Scenario
 from windtunnel.validation import SECTIONS, linux_bbr, linux_scalable, run_sections, write_lines, write_page
-from windtunnel.validation.check import Line
+from windtunnel.validation.comparison import Line
 from windtunnel.validation.curve import fit
-from windtunnel.validation.linux import checks as linux_checks
+from windtunnel.validation.linux import comparisons as linux_comparisons
 from windtunnel.validation.linux import welch_margin
 from windtunnel.validation.linux_queues import means, ranges
 from windtunnel.validation.linux_scalable import recordings
@@ -33,7 +33,7 @@ def test_every_recovery_script_is_followed(tmp_path: Path) -> None:
     """The transmissions of each script, derived by hand from the RFCs named there."""
     outcomes = run_sections(section("scripts"), quick=False, jobs=1, done=lambda _: None)
     assert len(outcomes) == len(SCRIPTS)
-    wrong = [(o.check.name, line) for o in outcomes for line in o.lines if line.verdict == "differs"]
+    wrong = [(o.comparison.name, line) for o in outcomes for line in o.lines if line.verdict == "differs"]
     assert wrong == []
     page, table = tmp_path / "validation.md", tmp_path / "lines.csv"
     write_page(outcomes, page)
@@ -49,26 +49,27 @@ def test_every_recovery_script_is_followed(tmp_path: Path) -> None:
     outcomes[0] = replace(outcomes[0], lines=[wrong_line])
     write_page(outcomes, page)
     text = page.read_text(encoding="utf-8")
-    assert f"| {outcomes[0].check.name} | transmissions |" in text
+    assert f"| {outcomes[0].comparison.name} | transmissions |" in text
     assert "| One loss | 0 | 1 | 0 |" in text
 
 
 def test_one_flow_is_as_in_linux() -> None:
     """One flow alone over tail drop: goodput within 1 %, mean window and round trip within 3 % of the Linux stack."""
-    for check in linux_checks()[:3]:
-        (run,) = check.runs
-        lines = check.lines({run.name: execute(run)})
-        assert [line for line in lines if line.verdict == "differs"] == [], check.name
+    for comparison in linux_comparisons()[:3]:
+        (run,) = comparison.runs
+        lines = comparison.lines({run.name: execute(run)})
+        assert [line for line in lines if line.verdict == "differs"] == [], comparison.name
 
 
 def test_dctcp_sends_what_linux_sends() -> None:
     """Each of the 20 scripts of losses, timeouts, marks and idle times, segment by segment."""
     scripts = [linux_scalable.followed(script) for script in linux_scalable.scripts()]
     assert len(scripts) == 20
-    for check in scripts:
-        (run,) = check.runs
-        lines = check.lines({run.name: execute(run)})
-        assert [line for line in lines if line.verdict == "differs" and line.what == "transmissions"] == [], check.name
+    for comparison in scripts:
+        (run,) = comparison.runs
+        lines = comparison.lines({run.name: execute(run)})
+        sent = [line for line in lines if line.what == "transmissions" and line.verdict == "differs"]
+        assert sent == [], comparison.name
 
 
 def test_the_reordering_timer_expires_when_that_of_linux_does() -> None:
@@ -76,9 +77,10 @@ def test_the_reordering_timer_expires_when_that_of_linux_does() -> None:
 
     Kernel 7.3.4 sends the first one again 27.02 ms after the last ACK: what is left, 2 ms, and up to a tick of 1 ms.
     """
-    (check,) = (c for c in linux_bbr.checks() if c.name == "The first eight of the initial window, BBR, Linux 7.3")
+    name = "The first eight of the initial window, BBR, Linux 7.3"
+    (comparison,) = (c for c in linux_bbr.comparisons() if c.name == name)
     recorded = recordings()["The first eight of the initial window, bbr"]
-    result = Scenario.from_toml(check.runs[0].toml).run()
+    result = Scenario.from_toml(comparison.runs[0].toml).run()
     assert follow(result, MSS)["sent"] == recorded["sent"][0]
     (linux,) = (row[0] for row in recorded["transmissions"] if row[1] == 1 and row[2])
     chosen = sent_data(result)[0]
@@ -90,10 +92,10 @@ def test_dctcp_alone_is_as_in_linux() -> None:
     """Over DualPI2 and over a step, with either feedback: goodput and round trip of the Linux stack."""
     for discipline in linux_scalable.DISCIPLINES:
         for feedback in linux_scalable.FEEDBACK:
-            check = linux_scalable.marks(discipline, feedback, ())
-            runs = check.runs[:2]
-            lines = check.lines({run.name: execute(run) for run in runs})
-            assert [line.verdict for line in lines] == ["agrees", "agrees", "info", "info"], check.name
+            comparison = linux_scalable.marks(discipline, feedback, ())
+            runs = comparison.runs[:2]
+            lines = comparison.lines({run.name: execute(run) for run in runs})
+            assert [line.verdict for line in lines] == ["agrees", "agrees", "info", "info"], comparison.name
 
 
 def test_verdicts() -> None:

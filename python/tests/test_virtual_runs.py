@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from windtunnel.validation.check import DATA, table
+from windtunnel.validation.comparison import DATA, table
 from windtunnel.validation.linux_cubic import SCRIPTS
 from windtunnel.validation.recorder.__main__ import selected
 from windtunnel.validation.recorder.virtual import (

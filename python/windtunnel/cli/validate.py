@@ -42,13 +42,13 @@ def validate(only: tuple[str, ...], quick: bool, out: Path | None, csv: Path | N
         table.add_column(name, justify="right")
     for outcome in outcomes:
         counts = [sum(line.verdict == verdict for line in outcome.lines) for verdict in ("agrees", "differs", "info")]
-        table.add_row(f"{outcome.section.name}: {outcome.check.name}", *map(str, counts))
+        table.add_row(f"{outcome.section.name}: {outcome.comparison.name}", *map(str, counts))
     console.print(table)
     for outcome in outcomes:
         for line in outcome.lines:
             if line.verdict == "differs":
                 console.print(
-                    f"{outcome.check.name}: {line.what}: expected {line.expected}, measured {line.measured}",
+                    f"{outcome.comparison.name}: {line.what}: expected {line.expected}, measured {line.measured}",
                     soft_wrap=True,
                 )
     if out is not None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel.result import RunResult
-from windtunnel.validation.check import Comparison, Line, Run, Values
+from windtunnel.validation.comparison import Comparison, Line, Run, Values
 
 MSS = 1448
 C = 410 / 1024
@@ -61,8 +61,8 @@ def reduce(result: RunResult) -> Values:
     return {"c": c_fit, "k": k_fit, "k_expected": k, "w_max": w_max, "kept": float(window[0] / w_max)}
 
 
-def checks() -> list[Comparison]:
-    """The one check."""
+def comparisons() -> list[Comparison]:
+    """The only one."""
 
     def lines(values: Mapping[str, Values]) -> list[Line]:
         run = values["one loss"]

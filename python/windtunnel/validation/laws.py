@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 
 from windtunnel.result import RunResult
-from windtunnel.validation.check import Comparison, Line, Run, Values, table
+from windtunnel.validation.comparison import Comparison, Line, Run, Values, table
 from windtunnel.validation.cubic_cycle import fixed_points, real_fixed_point
 from windtunnel.validation.linux_queues import ranges
 
@@ -177,7 +177,7 @@ def starts(law: Law) -> Comparison:
     return Comparison(f"{law.name}, p = {law.p:g}, starts", runs, partial(lines_of_starts, law), quick=law.p >= 1e-3)
 
 
-def checks() -> list[Comparison]:
+def comparisons() -> list[Comparison]:
     """Every cell."""
     out = []
     for law in LAWS:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel.result import RunResult
-from windtunnel.validation.check import Comparison, Line, Run, Values, table
+from windtunnel.validation.comparison import Comparison, Line, Run, Values, table
 
 #: Bytes of data in a segment, and of a frame that carries it.
 MSS, FRAME = 1448, 1514
@@ -284,7 +284,7 @@ def codel_against_reno() -> Comparison:
     return Comparison("CUBIC against Reno over CoDel", runs, lines)
 
 
-def checks() -> list[Comparison]:
+def comparisons() -> list[Comparison]:
     """Every comparison."""
     return [
         *(single(cc) for cc in CONTROLLERS),

@@ -43,7 +43,7 @@ import numpy.typing as npt
 
 from windtunnel.result import RunResult
 from windtunnel.validation import linux_cubic
-from windtunnel.validation.check import DATA, Comparison, Line, Run, Values
+from windtunnel.validation.comparison import DATA, Comparison, Line, Run, Values
 from windtunnel.validation.linux import FRAME, MSS, path
 from windtunnel.validation.linux import reduce as summarize
 from windtunnel.validation.linux_controllers import PATHS, USUAL, Path
@@ -244,7 +244,7 @@ def five(name: str, gap_ms: int) -> Comparison:
     return Comparison(f"Five flows of BBR, {gap_ms:g} ms apart", runs, lines)
 
 
-def checks() -> list[Comparison]:
+def comparisons() -> list[Comparison]:
     """Every comparison."""
     return [
         *(followed(script, VIRTUAL_TIME, recordings()[f"{script.name}, bbr"]) for script in (*scripts(), FIRST_EIGHT)),

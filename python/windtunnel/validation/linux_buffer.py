@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from windtunnel.validation.check import Comparison, Run
+from windtunnel.validation.comparison import Comparison, Run
 from windtunnel.validation.linux_scripts import WITHOUT_TIMESTAMPS, LinuxScript, late, lines, reduce, scenario
 from windtunnel.validation.scripts.script import lost
 
@@ -42,7 +42,7 @@ SCRIPTS = (
 )
 
 
-def checks() -> list[Comparison]:
+def comparisons() -> list[Comparison]:
     """Every script."""
     return [
         Comparison(s.name, [Run(s.name, scenario(s), partial(reduce, mss=s.mss), float(s.segments))], partial(lines, s))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from windtunnel.validation.check import Comparison, Run
+from windtunnel.validation.comparison import Comparison, Run
 from windtunnel.validation.linux_scripts import (
     WITHOUT_SACK,
     WITHOUT_TIMESTAMPS,
@@ -43,7 +43,7 @@ SCRIPTS = (
 )
 
 
-def checks() -> list[Comparison]:
+def comparisons() -> list[Comparison]:
     """Every script."""
     return [
         Comparison(s.name, [Run(s.name, scenario(s), partial(reduce, mss=s.mss), float(s.segments))], partial(lines, s))

@@ -50,7 +50,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel.validation import linux_cubic
-from windtunnel.validation.check import Comparison, Line, Run, Values
+from windtunnel.validation.comparison import Comparison, Line, Run, Values
 from windtunnel.validation.linux import FRAME, TAIL_DROP, path, reduce, welch_margin
 from windtunnel.validation.linux_queues import GOODPUT, ROUND_TRIP, Rows, column, measured, ranges, rows_of
 from windtunnel.validation.linux_scalable import recordings
@@ -296,9 +296,9 @@ def five(controller: Controller, starts: str) -> Comparison:
     return Comparison(f"Five flows of {controller.title}, {starts} starts", runs, compare)
 
 
-def checks() -> list[Comparison]:
+def comparisons() -> list[Comparison]:
     """Every comparison of every controller."""
-    return [check for controller in CONTROLLERS for check in of(controller)]
+    return [comparison for controller in CONTROLLERS for comparison in of(controller)]
 
 
 def of(controller: Controller) -> list[Comparison]:

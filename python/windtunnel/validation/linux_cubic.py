@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from windtunnel.validation.check import Comparison, Run
+from windtunnel.validation.comparison import Comparison, Run
 from windtunnel.validation.linux_scripts import (
     CE_ON_30,
     HELD,
@@ -58,7 +58,7 @@ SCRIPTS = (
 )
 
 
-def checks() -> list[Comparison]:
+def comparisons() -> list[Comparison]:
     """Every script."""
     return [
         Comparison(s.name, [Run(s.name, scenario(s), partial(reduce, mss=s.mss), float(s.segments))], partial(lines, s))

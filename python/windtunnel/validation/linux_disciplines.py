@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from windtunnel.validation.check import Comparison, Line, Run, Values, table
+from windtunnel.validation.comparison import Comparison, Line, Run, Values, table
 from windtunnel.validation.linux import path, reduce
 from windtunnel.validation.linux_queues import (
     GOODPUT,
@@ -166,7 +166,7 @@ def together(discipline: Discipline, ecn: int) -> Comparison:
     return Comparison(f"CUBIC and Reno over {discipline.name}{' with ECN' if ecn else ''}", runs, lines)
 
 
-def checks() -> list[Comparison]:
+def comparisons() -> list[Comparison]:
     """Every comparison."""
     out = []
     for discipline in DISCIPLINES:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from windtunnel.validation.check import Comparison, Line, Run, Values, table
+from windtunnel.validation.comparison import Comparison, Line, Run, Values, table
 from windtunnel.validation.linux import path, reduce, welch_margin
 
 #: The start offsets of the second and third flows, in ms; Linux's draws have the same.
@@ -171,7 +171,7 @@ def slow_start_over_pie(rtt_ms: int) -> Comparison:
     return Comparison(f"CUBIC and Reno over PIE, 200 Mbit/s, {rtt_ms} ms", runs, lines)
 
 
-def checks() -> list[Comparison]:
+def comparisons() -> list[Comparison]:
     """Every comparison."""
     return [
         *(alone("fq_codel", FQ_CODEL, cc, ecn) for ecn in (0, 1) for cc in NAMES),

@@ -29,7 +29,7 @@ from functools import cache, partial
 from typing import Any
 
 from windtunnel.validation import linux_cubic
-from windtunnel.validation.check import DATA, Comparison, Line, Run, Values
+from windtunnel.validation.comparison import DATA, Comparison, Line, Run, Values
 from windtunnel.validation.linux import path, reduce
 from windtunnel.validation.linux_queues import GOODPUT, ROUND_TRIP, column, measured, ranges, rows_of
 from windtunnel.validation.linux_scripts import LinuxScript, lines, scenario
@@ -145,7 +145,7 @@ def followed(script: LinuxScript) -> Comparison:
     return Comparison(script.name, [run], partial(lines, script, recorded=recorded))
 
 
-def checks() -> list[Comparison]:
+def comparisons() -> list[Comparison]:
     """Every comparison."""
     return [
         *(marks(queue, feedback, rivals) for queue in DISCIPLINES for feedback in FEEDBACK for rivals in RIVALS),

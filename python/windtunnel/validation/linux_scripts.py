@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from windtunnel.result import RunResult
-from windtunnel.validation.check import DATA, Comparison, Line, Run, Values
+from windtunnel.validation.comparison import DATA, Comparison, Line, Run, Values
 from windtunnel.validation.scripts.follow import sent_data, transmissions
 from windtunnel.validation.scripts.script import MSS, MSS_WITHOUT_TIMESTAMPS, lost
 
@@ -276,7 +276,7 @@ def _marked(marks: Marks, run: Values) -> Line:
     return Line("packets marked", " ".join(map(str, marks.packets)), run["marked"], None)
 
 
-def checks() -> list[Comparison]:
+def comparisons() -> list[Comparison]:
     """Every script."""
     return [
         Comparison(s.name, [Run(s.name, scenario(s), partial(reduce, mss=s.mss), float(s.segments))], partial(lines, s))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from types import ModuleType
 
 from windtunnel.engine.loop import longest_first, outcomes
 from windtunnel.engine.processes import Processes
@@ -27,57 +28,47 @@ from windtunnel.validation import (
     linux_scripts,
     scripts,
 )
-from windtunnel.validation.check import Comparison, Line, Run, Values
+from windtunnel.validation.comparison import Comparison, Line, Run, Values
 
 
 @dataclass(frozen=True)
 class Section:
-    """Checks of one kind. ``text`` is the page's introduction, in Markdown."""
+    """Comparisons of one kind. ``text`` is the page's introduction, in Markdown."""
 
     name: str
     title: str
     text: str
-    checks: Callable[[], list[Comparison]]
+    comparisons: Callable[[], list[Comparison]]
 
 
-def _text(module: object) -> str:
-    """A module's docstring, as a paragraph."""
-    return str(module.__doc__).strip()
+def _section(name: str, title: str, module: ModuleType) -> Section:
+    """The section of a module, whose docstring introduces it."""
+    return Section(name, title, str(module.__doc__).strip(), module.comparisons)
 
 
 SECTIONS = (
-    Section("scripts", "Loss recovery, segment by segment", _text(scripts), scripts.checks),
-    Section("linux-scripts", "The same scripts by the real Linux sender", _text(linux_scripts), linux_scripts.checks),
-    Section("linux-cubic", "CUBIC by the real Linux sender", _text(linux_cubic), linux_cubic.checks),
-    Section("linux-close", "The end of a connection by the real Linux sender", _text(linux_close), linux_close.checks),
-    Section("linux-buffer", "The send buffer of the real Linux sender", _text(linux_buffer), linux_buffer.checks),
-    Section("laws", "Response functions", _text(laws), laws.checks),
-    Section("curve", "CUBIC's curve", _text(curve), curve.checks),
-    Section("linux", "The Linux stack", _text(linux), linux.checks),
-    Section("linux-queues", "Linux's queue disciplines", _text(linux_queues), linux_queues.checks),
-    Section(
-        "linux-disciplines",
-        "Linux's other queue disciplines",
-        _text(linux_disciplines),
-        linux_disciplines.checks,
-    ),
-    Section(
-        "linux-controllers",
-        "Linux's other controllers",
-        _text(linux_controllers),
-        linux_controllers.checks,
-    ),
-    Section("linux-scalable", "DCTCP by the real Linux sender", _text(linux_scalable), linux_scalable.checks),
-    Section("linux-bbr", "BBR by the real Linux sender", _text(linux_bbr), linux_bbr.checks),
+    _section("scripts", "Loss recovery, segment by segment", scripts),
+    _section("linux-scripts", "The same scripts by the real Linux sender", linux_scripts),
+    _section("linux-cubic", "CUBIC by the real Linux sender", linux_cubic),
+    _section("linux-close", "The end of a connection by the real Linux sender", linux_close),
+    _section("linux-buffer", "The send buffer of the real Linux sender", linux_buffer),
+    _section("laws", "Response functions", laws),
+    _section("curve", "CUBIC's curve", curve),
+    _section("linux", "The Linux stack", linux),
+    _section("linux-queues", "Linux's queue disciplines", linux_queues),
+    _section("linux-disciplines", "Linux's other queue disciplines", linux_disciplines),
+    _section("linux-controllers", "Linux's other controllers", linux_controllers),
+    _section("linux-scalable", "DCTCP by the real Linux sender", linux_scalable),
+    _section("linux-bbr", "BBR by the real Linux sender", linux_bbr),
 )
 
 
 @dataclass(frozen=True)
-class CheckResult:
-    """The lines of a check."""
+class ComparisonResult:
+    """The lines of a comparison."""
 
     section: Section
-    check: Comparison
+    comparison: Comparison
     lines: list[Line]
 
 
@@ -87,7 +78,7 @@ def execute(run: Run) -> Values:
 
 
 class Reduce:
-    """The work of the validation: a run of a check, with the check's number, to its values."""
+    """The work of the validation: a run of a comparison, with the comparison's number, to its values."""
 
     def __call__(self, task: tuple[int, Run], go_on: GoOn) -> Values:
         """The values. A run of the validation that fails is a defect, and raises."""
@@ -101,12 +92,12 @@ class Reduce:
 
 def run_sections(
     sections: Sequence[Section], *, quick: bool, jobs: int | None, done: Callable[[float], object]
-) -> list[CheckResult]:
-    """Run the checks of the sections, the longest runs first. ``done`` is called with the share of packets that is
+) -> list[ComparisonResult]:
+    """Run the comparisons of the sections, the longest runs first. ``done`` is called with the share of packets that is
     done.
     """
-    selected = [(s, c) for s in sections for c in s.checks() if c.quick or not quick]
-    runs = [(i, run) for i, (_, check) in enumerate(selected) for run in check.runs]
+    selected = [(s, c) for s in sections for c in s.comparisons() if c.quick or not quick]
+    runs = [(i, run) for i, (_, comparison) in enumerate(selected) for run in comparison.runs]
     total = sum(run.packets for _, run in runs) or 1.0
     values: list[dict[str, Values]] = [{} for _ in selected]
     ran = 0.0
@@ -116,5 +107,5 @@ def run_sections(
             values[i][run.name] = reduced
             ran += run.packets
             done(ran / total)
-    ordered = [{run.name: values[i][run.name] for run in check.runs} for i, (_, check) in enumerate(selected)]
-    return [CheckResult(s, c, c.lines(v)) for (s, c), v in zip(selected, ordered, strict=True)]
+    ordered = [{run.name: values[i][run.name] for run in comparison.runs} for i, (_, comparison) in enumerate(selected)]
+    return [ComparisonResult(s, c, c.lines(v)) for (s, c), v in zip(selected, ordered, strict=True)]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from windtunnel.atomic import staged_file
 from windtunnel.experiment.verdict import Verdict
-from windtunnel.validation.check import Line
-from windtunnel.validation.suite import CheckResult
+from windtunnel.validation.comparison import Line
+from windtunnel.validation.suite import ComparisonResult
 
 HEAD = """# Validation
 
@@ -44,14 +44,14 @@ def _cell(text: str) -> str:
     return text.replace("|", "/")
 
 
-def page(outcomes: Sequence[CheckResult]) -> str:
-    """The page as Markdown: the lines that differ, and how many lines of each check agree."""
+def page(outcomes: Sequence[ComparisonResult]) -> str:
+    """The page as Markdown: the lines that differ, and how many lines of each comparison agree."""
     parts = [HEAD, f"{_counts([line for outcome in outcomes for line in outcome.lines])}.\n"]
     for section, some in groupby(outcomes, key=lambda outcome: outcome.section):
         mine = list(some)
         parts.append(f"## {section.title}\n\n{section.text}\n")
         parts.append(f"{_counts([line for outcome in mine for line in outcome.lines])}.\n")
-        differing = [(o.check.name, line) for o in mine for line in o.lines if line.verdict == "differs"]
+        differing = [(o.comparison.name, line) for o in mine for line in o.lines if line.verdict == "differs"]
         if differing:
             parts.append(_table(("check", *COLUMNS), [f"| {_cell(name)} {row(line)}" for name, line in differing]))
         parts.append(_table(("check", *_COUNTED), [_counted(outcome) for outcome in mine]))
@@ -65,9 +65,9 @@ def _table(head: Sequence[str], rows: Sequence[str]) -> str:
     return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *rows, ""])
 
 
-def _counted(outcome: CheckResult) -> str:
+def _counted(outcome: ComparisonResult) -> str:
     count = Counter(line.verdict for line in outcome.lines)
-    return f"| {_cell(outcome.check.name)} | " + " | ".join(str(count[verdict]) for verdict in _COUNTED) + " |"
+    return f"| {_cell(outcome.comparison.name)} | " + " | ".join(str(count[verdict]) for verdict in _COUNTED) + " |"
 
 
 def _counts(lines: Sequence[Line]) -> str:
@@ -78,17 +78,17 @@ def _counts(lines: Sequence[Line]) -> str:
     return f"{agree}, {differ}, {count['info']} for information"
 
 
-def write_page(outcomes: Sequence[CheckResult], path: Path) -> None:
+def write_page(outcomes: Sequence[ComparisonResult], path: Path) -> None:
     """Write the page, completely or not at all."""
     with staged_file(path, force=True) as stage:
         stage.write_text(page(outcomes), encoding="utf-8")
 
 
-def write_lines(outcomes: Sequence[CheckResult], path: Path) -> None:
+def write_lines(outcomes: Sequence[ComparisonResult], path: Path) -> None:
     """Write all lines as CSV, completely or not at all. Numbers have all digits."""
     with staged_file(path, force=True) as stage, stage.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("section", "check", *COLUMNS))
         for outcome in outcomes:
-            where = (outcome.section.name, outcome.check.name)
+            where = (outcome.section.name, outcome.comparison.name)
             writer.writerows((*where, *(getattr(line, name) for name in COLUMNS)) for line in outcome.lines)

@@ -14,17 +14,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from windtunnel.validation.check import Comparison, Run
+from windtunnel.validation.comparison import Comparison, Run
 from windtunnel.validation.scripts import classic, losses, reordering, timeouts, windows
 from windtunnel.validation.scripts.follow import lines, reduce, shorten
 from windtunnel.validation.scripts.script import scenario
 
-__all__ = ["SCRIPTS", "checks", "shorten"]
+__all__ = ["SCRIPTS", "comparisons", "shorten"]
 
 SCRIPTS = (*losses.SCRIPTS, *reordering.SCRIPTS, *classic.SCRIPTS, *timeouts.SCRIPTS, *windows.SCRIPTS)
 
 
-def checks() -> list[Comparison]:
+def comparisons() -> list[Comparison]:
     """Every script."""
     return [
         Comparison(s.name, [Run(s.name, scenario(s), partial(reduce, mss=s.mss), float(s.segments))], partial(lines, s))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel.result import RunResult
-from windtunnel.validation.check import Line, Values
+from windtunnel.validation.comparison import Line, Values
 from windtunnel.validation.scripts.script import Script
 
 #: A pause in sending.

@@ -1,4 +1,4 @@
-"""A check: scenarios to run, and the rows that their results give."""
+"""A comparison: scenarios to run, and the lines that their results give."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Line:
         return of_number(self.expected, self.tolerance, [self.measured])
 
 
-#: The small, picklable values to which the process that ran a check's scenario reduces the result.
+#: The small, picklable values to which the process that ran a comparison's scenario reduces the result.
 Values: TypeAlias = "Mapping[str, float | str]"
 
 
 @dataclass(frozen=True)
 class Run:
-    """A scenario of a check. ``reduce`` extracts what the check's lines need from its result."""
+    """A scenario of a comparison. ``reduce`` extracts what the comparison's lines need from its result."""
 
     name: str
     toml: str
