@@ -8,7 +8,7 @@ from conftest import Cli, refused
 
 from windtunnel.errors import InputError
 from windtunnel.flowgrind import Command, Stream, default_path, read_command, read_script, scenario_of
-from windtunnel.papers.talk.data_files import text
+from windtunnel.papers.data_folder import TALK
 from windtunnel.scenario import Scenario
 
 
@@ -55,11 +55,11 @@ def test_the_talks_loops() -> None:
     """Three loops of 15, 16 and 16 controllers, and one command; each writes its lines that start with S to a CSV."""
     expected = {"one": (15, "_60s_no_loss"), "five": (16, "_90s_intra_fair"), "friendly": (16, "_90s_reno_friendl")}
     for script, (count, suffix) in expected.items():
-        lines = read_script(text(f"flowgrind/{script}.sh"))
+        lines = read_script(TALK.text(f"flowgrind/{script}.sh"))
         assert len(lines) == count
         assert [Path(line.file).name for line in lines] == [f"{each.command.flows[0].cc}{suffix}.csv" for each in lines]
         assert {line.pattern for line in lines} == {"^S"}
-    (line,) = read_script(text("flowgrind/displaced.sh"), {"cong": "bic"})
+    (line,) = read_script(TALK.text("flowgrind/displaced.sh"), {"cong": "bic"})
     assert Path(line.file).name == "bic_100s_5str_converg.csv"
     assert [flow.delay_s for flow in line.command.flows] == [0, 10, 20, 30, 40]
 

@@ -18,9 +18,8 @@ from windtunnel.experiment.measures import Expression, MetricError
 from windtunnel.experiment.measures.language import call_of
 from windtunnel.experiment.verdict import of_number
 from windtunnel.papers import mds, reproduce, select
-from windtunnel.papers.deployment import data_files as deployment
+from windtunnel.papers.data_folder import DEPLOYMENT, MDS
 from windtunnel.papers.features import METHODS, Axis, RunData, Series, View, evaluate
-from windtunnel.papers.mds.data_files import ROOT, table, toml
 from windtunnel.papers.mds.fairness import outside_acceptable, read_lines
 from windtunnel.papers.mds.figures import CHOSEN_AXIS, read_features
 from windtunnel.papers.mds.tau import rank_correlation
@@ -314,8 +313,8 @@ def test_only_axes_chosen_by_hand_have_no_method() -> None:
 def all_methods() -> list[str]:
     """The names of all methods that the data uses."""
     listed = [f.method for f in read_features() if f.method and f.panel != "curve"]
-    listed += [r["method"] for r in table("tables/table7.csv") + table("tables/table1.csv")]
-    for claim in toml("claims.toml")["claim"]:
+    listed += [r["method"] for r in MDS.table("tables/table7.csv") + MDS.table("tables/table1.csv")]
+    for claim in MDS.toml("claims.toml")["claim"]:
         listed += [q["method"] for q in claim.get("quantities", {}).values() if "method" in q]
     return sorted(set(listed))
 
@@ -331,7 +330,7 @@ def test_claims_are_complete() -> None:
     """P01 to P29 and P34 each have a number and a reason, or the experiments that try them; expressions name measured
     quantities.
     """
-    claims = toml("claims.toml")["claim"]
+    claims = MDS.toml("claims.toml")["claim"]
     assert {c["id"][:3] for c in claims} == {f"P{n:02d}" for n in (*range(1, 30), 34)}
     assert len({c["id"] for c in claims}) == len(claims)
     assert {c["id"] for c in claims if "checks" in c} == {"P08", "P09", "P10", "P11", "P34"}
@@ -365,10 +364,10 @@ def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
 def test_no_scenario_file_lies_idle() -> None:
     """Every scenario file of the suite is run by it; claims that other suites' experiments try use those of theirs."""
     setups = mds.suite(quick=False).setups.values()
-    own = {p.stem: p.read_text() for p in (ROOT / "scenarios").glob("*.toml")}
+    own = {p.stem: p.read_text() for p in (MDS.root / "scenarios").glob("*.toml")}
     used = {setup.template.name: setup.template.text for setup in setups}
     assert own.items() <= used.items()
-    foreign = {p.stem for p in (deployment.ROOT / "scenarios").glob("*.toml")}
+    foreign = {p.stem for p in (DEPLOYMENT.root / "scenarios").glob("*.toml")}
     assert used.keys() - own.keys() <= foreign
 
 

@@ -18,9 +18,9 @@ from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.measures.language import call_of
 from windtunnel.papers import aimd, reproduce, select
 from windtunnel.papers.aimd import geometry, modes
-from windtunnel.papers.aimd.data_files import ROOT, toml
 from windtunnel.papers.aimd.linux import read_lines
 from windtunnel.papers.aimd.plan import TWIN_STARTS_MS
+from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.features import METHODS
 from windtunnel.papers.jobs import JobResult, execute, jobs_of
 from windtunnel.papers.rows import Row
@@ -164,7 +164,7 @@ def test_whole_packets_cost_the_smooth_flow_most() -> None:
 
 def test_claims_are_complete() -> None:
     """P49 to P54, and three from other lists, each have a number and a reason; expressions name measured quantities."""
-    claims = toml("claims.toml")["claim"]
+    claims = AIMD.toml("claims.toml")["claim"]
     ids = set(select(whole(), ["claims"]))
     assert {id[:3] for id in ids} == {f"P{n}" for n in range(49, 55)} | {"J27", "J29", "K84"}
     assert {c["id"] for c in claims} | {"P49a", "P49b"} | {f"P54{x}" for x in "abcdef"} | {"J27", "K84"} == ids
@@ -209,7 +209,9 @@ def test_published_is_what_the_report_prints() -> None:
 
 def test_no_scenario_file_lies_idle() -> None:
     """Every scenario file of the suite is run by it."""
-    assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} == {c.template.name for c in whole().setups.values()}
+    assert {p.stem for p in (AIMD.root / "scenarios").glob("*.toml")} == {
+        c.template.name for c in whole().setups.values()
+    }
 
 
 @pytest.mark.parametrize("quick", [True, False])

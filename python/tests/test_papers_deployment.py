@@ -17,8 +17,8 @@ from windtunnel.experiment.expectation import Expected, Limits
 from windtunnel.experiment.measures.language import call_of
 from windtunnel.papers import deployment, reproduce, select
 from windtunnel.papers.arms import add_seeds, expanded, overrides
+from windtunnel.papers.data_folder import DEPLOYMENT
 from windtunnel.papers.deployment.checklists import together
-from windtunnel.papers.deployment.data_files import ROOT, template, toml
 from windtunnel.papers.experiment_figure import PanelSpec, Point, draw, filled
 from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate
 from windtunnel.papers.features.captures import extents
@@ -37,7 +37,7 @@ def whole() -> Suite:
 
 def test_seeds_fill_one_round_trip() -> None:
     """Each run has its own seed and starts; each flow starts in the first round trip after its own start time."""
-    path = template("path")
+    path = DEPLOYMENT.template("path")
     settings = ('flow.0.rtt="80 ms"', 'flow.1.start="5 s"')
     first, zero = (overrides(path, chosen, 1) for chosen in (settings, ()))
     assert first[0] == "seed=1"
@@ -215,9 +215,9 @@ def test_every_method_exists() -> None:
 def test_no_scenario_file_and_no_arm_lies_idle() -> None:
     """Every scenario file is some arm's, and every arm is in some check."""
     used = {setup.template.name for setup in whole().setups.values()}
-    assert used == {path.stem for path in (ROOT / "scenarios").glob("*.toml")}
+    assert used == {path.stem for path in (DEPLOYMENT.root / "scenarios").glob("*.toml")}
     for topic in deployment.TOPICS:
-        for arm in toml(f"experiments/{topic}.toml")["arm"]:
+        for arm in DEPLOYMENT.toml(f"experiments/{topic}.toml")["arm"]:
             names = {each["name"] for each in expanded([arm])}
             assert names & set(whole().setups), (topic, arm["name"])
 
@@ -225,7 +225,7 @@ def test_no_scenario_file_and_no_arm_lies_idle() -> None:
 def test_every_expectation_says_why_or_is_exact() -> None:
     """Bounds come with the source of their size, except where the claim itself compares with 0, 1 or one half."""
     for topic in deployment.TOPICS:
-        for experiment in toml(f"experiments/{topic}.toml")["experiment"]:
+        for experiment in DEPLOYMENT.toml(f"experiments/{topic}.toml")["experiment"]:
             assert experiment["claim"], experiment["id"]
             assert experiment["place"], experiment["id"]
             for check in experiment["check"]:
@@ -247,7 +247,7 @@ def test_the_documents_lists_are_whole() -> None:
     """Seven bullets on MDS and L4S; MDS requires five things and does not require two; AQMs should do three; CCAs must
     do two, should do three and may do three. Each line has checks, or says why there is nothing to try.
     """
-    lists = {each["id"]: each["line"] for each in toml("checklists.toml")["list"]}
+    lists = {each["id"]: each["line"] for each in DEPLOYMENT.toml("checklists.toml")["list"]}
     kinds = Counter(line["id"].partition("-")[0] for line in lists["L24"])
     assert len(lists["L23"]) == 7
     assert kinds == {"requires": 5, "not": 2, "aqm": 3, "cca": 8}
@@ -263,7 +263,7 @@ def test_the_documents_lists_are_whole() -> None:
 
 def test_a_list_has_every_judged_check_on_its_subject() -> None:
     """No refuted row on a subject can be missing from its line: the line has all checks, less those it names."""
-    suite, lines = whole(), toml("checklists.toml")["list"][0]["line"]
+    suite, lines = whole(), DEPLOYMENT.toml("checklists.toml")["list"][0]["line"]
     subjects = {line["about"] for line in lines if "about" in line}
     found = deployment.experiments({}, quick=False)
     assert subjects == {subject for e in found for check in e.checks for subject in check.about}

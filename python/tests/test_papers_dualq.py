@@ -11,7 +11,7 @@ from paper_suites import assert_complete, assert_nothing_confirmed, assert_valid
 from rich.console import Console
 
 from windtunnel.papers import dualq, reproduce, select
-from windtunnel.papers.dualq.data_files import ROOT, toml
+from windtunnel.papers.data_folder import DUALQ
 from windtunnel.papers.dualq.plan import MEANINGS, TWIN_STARTS_MS, runs
 from windtunnel.papers.dualq.probabilities import CURVES, series
 from windtunnel.papers.suite import Suite
@@ -38,21 +38,23 @@ def test_the_slides_four_runs() -> None:
         ("ect0", False),
         ("ect0", True),
     ]
-    assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} == {c.template.name for c in whole().setups.values()}
+    assert {p.stem for p in (DUALQ.root / "scenarios").glob("*.toml")} == {
+        c.template.name for c in whole().setups.values()
+    }
     for meaning in MEANINGS:
         assert len({round(o % meaning.base_ms, 6) for o in (0.0, *TWIN_STARTS_MS)}) == len(TWIN_STARTS_MS) + 1
 
 
 def test_claims_are_complete() -> None:
     """Each run has claims, with a number and a reason; expressions name measured quantities; methods exist."""
-    claims = toml("claims.toml")["claim"]
+    claims = DUALQ.toml("claims.toml")["claim"]
     assert {c["id"][:3] for c in claims} == {"K56", "K57", "K58", "K59", "K60", "P57"}
     assert_complete(claims)
 
 
 def test_each_claim_is_checked_with_each_meaning() -> None:
     """The claims with the suite's base RTT, with 40 ms and with the queue's parameter; runs are named fully."""
-    claims = toml("claims.toml")["claim"]
+    claims = DUALQ.toml("claims.toml")["claim"]
     listed = select(whole(), ["claims"])
     assert len(listed) == len(MEANINGS) * len(claims)
     assert select(whole(), ["K58"]) == ["K58a", "K58a-40ms", "K58a-typical"]

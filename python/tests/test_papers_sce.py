@@ -10,9 +10,9 @@ from paper_suites import assert_complete, assert_nothing_confirmed, assert_valid
 from rich.console import Console
 
 from windtunnel.papers import reproduce, sce, select
+from windtunnel.papers.data_folder import SCE
 from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.sce import ramp_map
-from windtunnel.papers.sce.data_files import ROOT, toml
 from windtunnel.papers.sce.graphs import SHARE, USED
 from windtunnel.papers.sce.plan import RTT_MS, TWIN_STARTS_MS, measured
 from windtunnel.papers.suite import Results, Suite
@@ -41,7 +41,7 @@ def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
 def test_no_scenario_file_lies_idle() -> None:
     """Every scenario file of the suite is run by it."""
     used = {setup.template.name for setup in whole().setups.values()}
-    assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} == used
+    assert {p.stem for p in (SCE.root / "scenarios").glob("*.toml")} == used
 
 
 def test_start_offsets_differ_by_no_round_trip() -> None:
@@ -52,7 +52,7 @@ def test_start_offsets_differ_by_no_round_trip() -> None:
 
 def test_the_published_ramps() -> None:
     """Probability 0 at half of the target of 5 ms, 1/N at it, 1 at twice the target (docs/spec 15.2)."""
-    assert {n: (r["lo_ms"], r["hi_ms"], r["knee"]) for n, r in toml("graphs.toml")["ramp"].items()} == {
+    assert {n: (r["lo_ms"], r["hi_ms"], r["knee"]) for n, r in SCE.toml("graphs.toml")["ramp"].items()} == {
         "basic": (2.5, 5.0, 1.0),
         "straddling": (2.5, 10.0, 1 / 20),
         "single": (5.0, 10.0, 0.0),
@@ -64,13 +64,13 @@ def test_the_mails_ramps_are_places_of_the_map() -> None:
     """Each of them is exactly the ramp that the map runs at its place."""
     for name, place in ramp_map.mails_places().items():
         assert place in ramp_map.PLACES
-        data = toml("graphs.toml")["ramp"][name]
+        data = SCE.toml("graphs.toml")["ramp"][name]
         assert (place.begin, place.end, place.knee) == (data["lo_ms"], data["hi_ms"], data["knee"])
 
 
 def test_claims_are_complete() -> None:
     """Each graph has claims, with a number and a reason; expressions name measured quantities; methods exist."""
-    claims = toml("claims.toml")["claim"]
+    claims = SCE.toml("claims.toml")["claim"]
     assert {c["id"][:3] for c in claims} == {f"K{n}" for n in (*range(46, 54), 54)}
     assert_complete(claims)
     for quantity in (quantity for claim in claims for quantity in claim["quantities"].values()):
@@ -81,7 +81,7 @@ def test_names_of_parts() -> None:
     """Graphs, the map, all claims, those about one graph."""
     assert select(whole(), ["K47"]) == [f"K47{letter}{sender}" for sender in ("", "-half") for letter in "abcd"]
     assert select(whole(), ["graph4", "map"]) == ["graph4", "map"]
-    assert len(select(whole(), ["claims"])) == 2 * len(toml("claims.toml")["claim"])
+    assert len(select(whole(), ["claims"])) == 2 * len(SCE.toml("claims.toml")["claim"])
     assert "map" not in {group.id for group in sce.suite(quick=True).groups}
 
 

@@ -15,10 +15,10 @@ from windtunnel import Scenario
 from windtunnel.experiment.measures.language import call_of
 from windtunnel.experiment.verdict import of_number
 from windtunnel.papers import NAMES, _suites
+from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.features import Axis, RunData, View, evaluate
 from windtunnel.papers.features.extremes import GIVEN
 from windtunnel.papers.features.view import Tables
-from windtunnel.papers.mds.data_files import template
 from windtunnel.papers.mds.figures import Feature, axes_of, read_features
 from windtunnel.papers.rows import Row, compare
 from windtunnel.papers.suite import Group, Results, Suite, given, rows_of
@@ -102,7 +102,7 @@ def test_every_other_reading_can_fail(
 def test_a_real_run_ends_where_its_scenario_does():
     """The axis of figure 2 ends at 30 s with any controller and queue, to the precision of the reading."""
     for settings in ([], ['flow.0.cc="cubic"'], ['bottleneck.queue={ kind="fifo", limit="20 packets" }']):
-        run = Scenario.from_toml(template("fig2").text, overrides=settings).run()
+        run = Scenario.from_toml(MDS.template("fig2").text, overrides=settings).run()
         view = View(RunData(run.tables, run.summary), "cwnd", "all", Axis(0.0, 30.0, 0.0, 1.0))
         assert evaluate(view, "axis_x_max()") == pytest.approx(30.0, abs=0.027)
         assert evaluate(view, "axis_x_min()") == 0.0

@@ -14,6 +14,7 @@ from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.measures.language import call_of
 from windtunnel.flowgrind import Line, read_script
 from windtunnel.papers import reproduce, select, talk
+from windtunnel.papers.data_folder import TALK
 from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate
 from windtunnel.papers.features.probes import find_probes
 from windtunnel.papers.features.settling import moving_average
@@ -22,7 +23,6 @@ from windtunnel.papers.setups import Excerpt
 from windtunnel.papers.suite import Results, Suite
 from windtunnel.papers.talk import bbr, bbr_figure, claims, numbers, responses
 from windtunnel.papers.talk.controllers import available, catalogue, missing, registered
-from windtunnel.papers.talk.data_files import ROOT, table, template, text, toml
 from windtunnel.papers.talk.plan import BUFFER_PACKETS, KINDS, command
 
 
@@ -70,7 +70,7 @@ def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
 def test_no_scenario_file_lies_idle() -> None:
     """Every scenario file of the suite is run by it or by a claim about a controller that another build has."""
     used = {setup.template.name for setup in whole().setups.values()} | {arm["scenario"] for arm in claims.arms()}
-    assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} <= used
+    assert {p.stem for p in (TALK.root / "scenarios").glob("*.toml")} <= used
 
 
 def test_the_catalogue_names_all_of_the_talks_controllers() -> None:
@@ -85,12 +85,12 @@ def test_the_catalogue_names_all_of_the_talks_controllers() -> None:
 
 
 def lines_of(script: str) -> list[Line]:
-    return read_script(text(f"flowgrind/{script}.sh"), {"cong": "reno"})
+    return read_script(TALK.text(f"flowgrind/{script}.sh"), {"cong": "reno"})
 
 
 def test_printed_counts_are_of_controllers_of_the_catalogue() -> None:
     """Seven slides print a count of overflows; NewReno's is 3 of 797 thousand packets."""
-    counts = {row["controller"]: row for row in table("collateral.csv")}
+    counts = {row["controller"]: row for row in TALK.table("collateral.csv")}
     assert set(counts) <= {c.name for c in catalogue()}
     assert len(counts) == 7
     assert (counts["reno"]["overflows"], counts["reno"]["packets_thousands"]) == ("3", "797")
@@ -98,7 +98,7 @@ def test_printed_counts_are_of_controllers_of_the_catalogue() -> None:
 
 def test_claims_are_complete() -> None:
     """P35 to P48 are there (P47 is a number); expressions name what is measured, methods exist, bounds have reasons."""
-    every = [e for theme in claims.THEMES for e in toml(f"claims/{theme}.toml")["experiment"]]
+    every = [e for theme in claims.THEMES for e in TALK.toml(f"claims/{theme}.toml")["experiment"]]
     assert {e["id"] for e in every} == {f"P{n}" for n in range(35, 49)} - {"P47"}
     arms = {arm["name"] for arm in claims.arms()}
     for experiment in every:
@@ -116,14 +116,14 @@ def test_arms_of_missing_controllers_are_valid_scenarios() -> None:
         settings = list(arm.get("set", ()))
         for controller in missing():
             settings = [s.replace(f'"{controller.name}"', '"reno"') for s in settings]
-        _core.check(template(arm["scenario"]).text, arm["name"], settings)
+        _core.check(TALK.template(arm["scenario"]).text, arm["name"], settings)
 
 
 def test_claims_about_missing_controllers_are_left_out() -> None:
     """A claim is there exactly if its controllers are; so is a check that needs one."""
     ids = {g.id for g in whole().groups}
     for theme in claims.THEMES:
-        for experiment in toml(f"claims/{theme}.toml")["experiment"]:
+        for experiment in TALK.toml(f"claims/{theme}.toml")["experiment"]:
             assert (experiment["id"] in ids) == (set(experiment.get("needs", ())) <= registered())
 
 
@@ -165,7 +165,7 @@ def test_numbers_of_the_slides() -> None:
 def test_response_functions_have_the_specifications_values() -> None:
     """Every vector of docs/spec/congestion-control.md section 3 that the suite lists."""
     rows = responses.responses_groups({}, quick=True)[0].rows(Results({}, []))
-    assert len(rows) == len(toml("responses.toml")["vector"])
+    assert len(rows) == len(TALK.toml("responses.toml")["vector"])
     assert {row.verdict for row in rows} == {"agrees"}
 
 

@@ -1,4 +1,6 @@
-"""A suite's data: scenario files, published values, notes. They are in ``data``, next to the suite's code."""
+"""The suites' data: scenario files, published and reference values, claims, notes. They are in ``data``, next to the
+suite's code.
+"""
 
 from __future__ import annotations
 
@@ -33,3 +35,9 @@ class DataFolder:
     def text(self, name: str) -> str:
         """A text file."""
         return (self.root / name).read_text(encoding="utf-8")
+
+
+AIMD, DEPLOYMENT, DUALQ, MDS, SCE, TALK = (
+    DataFolder(Path(__file__).parent / suite / "data")
+    for suite in ("aimd", "deployment", "dualq", "mds", "sce", "talk")
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from windtunnel.papers.aimd.amplitude import amplitude_group
 from windtunnel.papers.aimd.claims import claims_groups
-from windtunnel.papers.aimd.data_files import text
 from windtunnel.papers.aimd.disturbance import disturbance_group
 from windtunnel.papers.aimd.geometry import geometry_groups
 from windtunnel.papers.aimd.linux import linux_group
@@ -13,6 +12,7 @@ from windtunnel.papers.aimd.matrix import matrix_groups
 from windtunnel.papers.aimd.numbers import number_groups
 from windtunnel.papers.aimd.paths import grid_groups
 from windtunnel.papers.aimd.red import red_groups
+from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Suite
 
@@ -30,7 +30,9 @@ def suite(*, quick: bool) -> Suite:
     groups = [*models[:1], *figures, *models[1:], linux_group(setups, quick=quick), *claims_groups(setups, quick=quick)]
     groups += red_groups(setups, quick=quick)
     groups += [amplitude_group(setups, quick=quick), disturbance_group(setups, quick=quick)]
-    return Suite("aimd", "Friendliness between AIMD Algorithms", setups, groups, text("notes.md"), _aliases(groups))
+    return Suite(
+        "aimd", "Friendliness between AIMD Algorithms", setups, groups, AIMD.text("notes.md"), _aliases(groups)
+    )
 
 
 def _aliases(groups: list[Group]) -> dict[str, list[str]]:

@@ -21,7 +21,7 @@ import numpy as np
 from windtunnel.experiment.verdict import Verdict
 from windtunnel.experiment.words import word
 from windtunnel.figures.style import RC, flow_look
-from windtunnel.papers.aimd.data_files import template
+from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.rows import Row, compare, spread
 from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
@@ -81,7 +81,7 @@ def amplitude_group(setups: dict[str, Setup], *, quick: bool) -> Group:
 
 def _add_setup(setups: dict[str, Setup], queue: str, n: int, *, quick: bool) -> Setup:
     settings = (f'bottleneck.rate="{SHARE_MBPS * n} Mbps"', f"flow.0.count={n}", *QUEUES[queue])
-    setup = Setup(f"amplitude/{queue}-{n}", template("reno-many"), settings)
+    setup = Setup(f"amplitude/{queue}-{n}", AIMD.template("reno-many"), settings)
     staggers = TWIN_STAGGERS_MS[: QUICK_TWINS if quick else None]
     setup.twins = tuple((f'flow.0.stagger="{ms} ms"', f"seed={k}") for k, ms in enumerate(staggers, 2))
     for measurement in (DEVIATION, HIT):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from windtunnel.experiment.verdict import Verdict
 from windtunnel.papers import claims
-from windtunnel.papers.aimd.data_files import template, toml
 from windtunnel.papers.aimd.markov import QUEUES, add_setup, setup_name
 from windtunnel.papers.aimd.paths import GRIDS, RATES, RENO, RTTS, ratios
 from windtunnel.papers.aimd.plan import LOW, fair_mbps, starts, steady
+from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.features import Axis
 from windtunnel.papers.rows import Row, compare, spread
 from windtunnel.papers.setups import Picture, Setup
@@ -25,14 +25,14 @@ LARGEST_RATIO, PRECISION = 15.0, 0.5
 
 def claims_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """One group for each claim; ``setups`` must contain the grid's setups."""
-    data = toml("claims.toml")
+    data = AIMD.toml("claims.toml")
 
     def make(name: str) -> Setup:
         for queue in QUEUES:
             if name == setup_name(queue, 0.7):
                 return add_setup(setups, queue, 0.7)
         run = data["run"][name]
-        setup = Setup(name, template(run["scenario"]), tuple(run.get("set", ())))
+        setup = Setup(name, AIMD.template(run["scenario"]), tuple(run.get("set", ())))
         setup.twins = starts(setup, quick=quick)
         return setup
 

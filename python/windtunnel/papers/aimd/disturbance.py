@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from windtunnel.experiment.verdict import Verdict
-from windtunnel.papers.aimd.data_files import template
 from windtunnel.papers.aimd.paths import CUBIC, GRIDS, RENO, add_setup, means
 from windtunnel.papers.aimd.plan import fair_mbps, starts, steady
+from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.rows import Row, spread
 from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
@@ -123,7 +123,7 @@ def _pair(setups: dict[str, Setup], rate: int, rtt: int, *, quick: bool) -> Pair
     plain = add_setup(setups, GRID, rate, rtt, quick=quick)
     load = f'flow.2.app.load="{LOAD * rate:g} Mbps"'
     name, rtts = f"disturbed/{rate}Mbps-{rtt}ms", (float(rtt),) * 3
-    setup = Setup(name, template("disturbed"), (*GRID.settings, load), float(rate), rtts)
+    setup = Setup(name, AIMD.template("disturbed"), (*GRID.settings, load), float(rate), rtts)
     setup.twins = tuple((*twin, f"seed={seed}") for seed, twin in enumerate(starts(setup, quick=quick), 2))
     for flow in (CUBIC, RENO):
         setup.index(steady("mean", flow, fair_mbps(rate, 2)))
@@ -140,9 +140,9 @@ def _alone(setups: dict[str, Setup], cc: str, rate: int, rtt: int) -> Alone:
     """Both setups; nothing differs from one undisturbed run to the next."""
     name, rtts = f"alone/{cc}-{rate}Mbps-{rtt}ms", (float(rtt),) * 2
     settings = (f'flow.0.cc="{cc}"', f'flow.1.app.load="{LOAD * rate:g} Mbps"')
-    disturbed = Setup(name, template("alone"), settings, float(rate), rtts)
+    disturbed = Setup(name, AIMD.template("alone"), settings, float(rate), rtts)
     disturbed.twins = tuple((f"seed={seed}",) for seed in ALONE_SEEDS[1:])
-    plain = Setup(f"{name}-plain", template("alone"), (settings[0], f"flow.1.app={NOTHING}"), float(rate), rtts)
+    plain = Setup(f"{name}-plain", AIMD.template("alone"), (settings[0], f"flow.1.app={NOTHING}"), float(rate), rtts)
     for setup in (plain, disturbed):
         setup.index(_alone_mean(rate))
         setups[setup.name] = setup

@@ -8,8 +8,8 @@ import numpy as np
 
 from windtunnel.experiment.verdict import Verdict
 from windtunnel.models.sawteeth import C_RENO, RENO, Aimd, Cycle, Path, desynchronized, synchronized
-from windtunnel.papers.aimd.data_files import toml
 from windtunnel.papers.aimd.sawtooth_figure import draw
+from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.rows import Row, compare
 from windtunnel.papers.suite import Group
 
@@ -22,7 +22,7 @@ ROUNDED = Aimd(0.53, C_RENO.b)
 
 def path(figure: str) -> Path:
     """The path of a figure; ``geometry.toml`` says which of its values the report gives, and which are chosen."""
-    data = toml("geometry.toml")
+    data = AIMD.toml("geometry.toml")
     chosen = data["path"]
     return Path(chosen["rate_mbps"] * 1e6 / PACKET_BITS, chosen["base_rtt_s"], data["figure"][figure]["queue_s"])
 
@@ -84,8 +84,8 @@ def _draw(figure: str, caption: str) -> bytes:
 
 def geometry_groups() -> list[Group]:
     """A group for each of the three figures."""
-    data = toml("geometry.toml")
-    captions = toml("captions.toml")["figure"]
+    data = AIMD.toml("geometry.toml")
+    captions = AIMD.toml("captions.toml")["figure"]
     return [_group(figure, captions[figure], entry["row"]) for figure, entry in data["figure"].items()]
 
 

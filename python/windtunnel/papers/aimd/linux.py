@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from windtunnel.papers.aimd.data_files import table, template
 from windtunnel.papers.aimd.plan import FRAME, HIGH, LOW, fair_mbps
+from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.rows import Row, compare, printed_precision, refer, spread
 from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
@@ -82,7 +82,7 @@ def read_lines() -> list[Line]:
     """All rows of the reference."""
     return [
         Line(r["aqm"], float(r["rate_mbps"]), float(r["base_rtt_ms"]), float(r["duration_s"]), r)
-        for r in table("linux.csv")
+        for r in AIMD.table("linux.csv")
     ]
 
 
@@ -93,7 +93,7 @@ def _setup(line: Line) -> Setup:
     rtt_ms = line.rtt_ms - (packet_ms if line.queue == "td" else 0.0)
     settings = (f'duration="{BEGIN_S + line.duration_s:g} s"', f'flow.0.start="{BEGIN_S:g} s"', *settings)
     settings = (*settings, _second(max(0.0, OFFSET_MS - line.rtt_ms)))
-    setup = Setup(line.id, template(scenario), settings, line.rate_mbps, (rtt_ms, rtt_ms))
+    setup = Setup(line.id, AIMD.template(scenario), settings, line.rate_mbps, (rtt_ms, rtt_ms))
     setup.twins = tuple((_second(LONGEST_MS * math.modf(k * GOLDEN)[0]),) for k in range(1, TWINS + 1))
     for _, flow in FLOWS:
         for measurement in line.measurements(flow):

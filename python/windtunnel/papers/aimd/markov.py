@@ -15,9 +15,9 @@ import numpy as np
 
 from windtunnel import models
 from windtunnel.figures.style import INK, RC, flow_look
-from windtunnel.papers.aimd.data_files import template
 from windtunnel.papers.aimd.numbers import FACTORS, independent_ratio, predicted_ratio
 from windtunnel.papers.aimd.plan import fair_mbps, starts, steady
+from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.rows import Row, compare, refer
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
@@ -41,7 +41,7 @@ def add_setup(setups: dict[str, Setup], queue: str, b: float) -> Setup:
     name = setup_name(queue, b)
     if name not in setups:
         settings = (f"flow.0.cc.a={float(models.friendly_increase(b)):.6f}", f"flow.0.cc.b={b:g}")
-        setup = Setup(name, template(f"aimd-{queue}"), settings)
+        setup = Setup(name, AIMD.template(f"aimd-{queue}"), settings)
         setup.twins = starts(setup, quick=False)
         for flow in ("0", "1"):
             setup.index(steady("mean", flow, fair_mbps(RATE_MBPS, 2)))

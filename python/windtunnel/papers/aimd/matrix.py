@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from windtunnel.papers.aimd import whiskers
-from windtunnel.papers.aimd.data_files import template, toml
 from windtunnel.papers.aimd.plan import HIGH, LOW, fair_mbps, starts, steady, whisker
+from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.rows import Row, spread
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
@@ -40,12 +40,12 @@ def _range(first: int, count: int) -> str:
 
 def _group(setups: dict[str, Setup], figure: str) -> Group:
     other, kind = PLOTS[figure]
-    caption = toml("captions.toml")["figure"][figure]
+    caption = AIMD.toml("captions.toml")["figure"][figure]
     used = []
     for a, b in SPLITS:
         name = f"fig{figure}/A{a}-B{b}"
         settings = (f"flow.0.count={a}", f"flow.1.count={b}", f'flow.1.cc="{kind}"')
-        setup = Setup(name, template("pie-many"), settings)
+        setup = Setup(name, AIMD.template("pie-many"), settings)
         setup.twins = starts(setup, quick=False)
         for flows in groups_of(a, b):
             for measurement in whisker(flows, fair_mbps(RATE_MBPS, a + b)):

@@ -9,7 +9,7 @@ from windtunnel import models
 from windtunnel.experiment.words import word
 from windtunnel.models import losses
 from windtunnel.models.sawteeth import C_RENO, RENO, Aimd, Path, synchronized
-from windtunnel.papers.aimd.data_files import toml
+from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.rows import Row, compare, printed_precision
 from windtunnel.papers.suite import Group
 
@@ -53,7 +53,7 @@ def number_groups() -> list[Group]:
 
 
 def _printed(group: str) -> list[Row]:
-    return [_number(group, n) for n in toml("numbers.toml")["number"] if n["group"] == group]
+    return [_number(group, n) for n in AIMD.toml("numbers.toml")["number"] if n["group"] == group]
 
 
 def _number(group: str, n: dict[str, Any]) -> Row:

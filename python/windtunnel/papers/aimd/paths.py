@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from windtunnel.experiment.words import word
 from windtunnel.papers.aimd import whiskers
-from windtunnel.papers.aimd.data_files import template, toml
 from windtunnel.papers.aimd.linux import read_lines
 from windtunnel.papers.aimd.modes import PIE_TARGET_S, Mode, mode, mode_by_equation, mode_of_share
 from windtunnel.papers.aimd.plan import LIMIT_S, fair_mbps, starts, steady, whisker
+from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.rows import Row, compare, spread
 from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results, given
@@ -74,7 +74,7 @@ def add_setup(setups: dict[str, Setup], grid: Grid, rate: int, rtt: int, *, quic
     """The setup of a path; it is added to ``setups`` if it is new."""
     name = grid.setup(rate, rtt)
     if name not in setups:
-        setup = Setup(name, template(grid.scenario), grid.settings, float(rate), (float(rtt), float(rtt)))
+        setup = Setup(name, AIMD.template(grid.scenario), grid.settings, float(rate), (float(rtt), float(rtt)))
         setup.twins = starts(setup, quick=quick)
         for flow in (CUBIC, RENO):
             for measurement in whisker(flow, fair_mbps(rate, 2)):
@@ -91,7 +91,7 @@ def converged() -> Measurement:
 
 
 def _group(setups: dict[str, Setup], grid: Grid, *, quick: bool) -> Group:
-    caption = toml("captions.toml")["figure"][grid.figure]
+    caption = AIMD.toml("captions.toml")["figure"][grid.figure]
     paths = [(rate, rtt) for rate in (QUICK_RATES if quick else RATES) for rtt in (QUICK_RTTS if quick else RTTS)]
     used = [add_setup(setups, grid, *path, quick=quick) for path in paths]
 

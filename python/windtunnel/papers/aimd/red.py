@@ -18,10 +18,10 @@ from windtunnel.experiment.verdict import Verdict
 from windtunnel.experiment.words import word
 from windtunnel.models.losses import periodic_window, whole_packet_window
 from windtunnel.models.sawteeth import RENO
-from windtunnel.papers.aimd.data_files import template
 from windtunnel.papers.aimd.numbers import friendly
 from windtunnel.papers.aimd.plan import TWIN_STARTS_MS
 from windtunnel.papers.aimd.red_figure import Line, Panel, draw
+from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.rows import Row, compare, spread
 from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
@@ -139,7 +139,7 @@ def _point(setups: dict[str, Setup], arm: Arm, b: float, load: int, *, quick: bo
     if arm.queue == "tail-drop":
         settings.append('bottleneck.queue={ kind = "fifo", limit = "50 packets" }')
     settings += BYTES if arm.in_bytes else ()
-    setup = Setup(f"red/{arm.id}-{b:g}-{load}", template(arm.scenario), tuple(settings))
+    setup = Setup(f"red/{arm.id}-{b:g}-{load}", AIMD.template(arm.scenario), tuple(settings))
     # Over the dropper the flows do not affect each other: their start offset changes nothing.
     if arm.queue != "dropper":
         setup.twins = tuple((f'flow.1.start="{ms} ms"',) for ms in TWIN_STARTS_MS[: 1 if quick else TWINS])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from windtunnel.papers.data_folder import DEPLOYMENT
 from windtunnel.papers.deployment import sparse
 from windtunnel.papers.deployment.checklists import checklist_group
-from windtunnel.papers.deployment.data_files import template, text, toml
 from windtunnel.papers.experiment_figure import figure_of
 from windtunnel.papers.experiments import Experiment, read
 from windtunnel.papers.setups import Setup
@@ -25,10 +25,10 @@ def experiments(
     """The experiments of some topics, of these ``only`` the named ones; their arms are added to ``setups``."""
     found: list[Experiment] = []
     for topic in topics:
-        data = toml(f"experiments/{topic}.toml")
+        data = DEPLOYMENT.toml(f"experiments/{topic}.toml")
         if only is not None:
             data["experiment"] = [e for e in data["experiment"] if e["id"] in only]
-        found += read(data, template, setups, quick=quick)
+        found += read(data, DEPLOYMENT.template, setups, quick=quick)
     return found
 
 
@@ -38,14 +38,14 @@ def suite(*, quick: bool) -> Suite:
     by_topic = {topic: experiments(setups, quick=quick, topics=[topic]) for topic in TOPICS}
     aliases = {topic: [experiment.id for experiment in mine] for topic, mine in by_topic.items()}
     found = [experiment for mine in by_topic.values() for experiment in mine]
-    lists = [checklist_group(data, found, quick=quick) for data in toml("checklists.toml")["list"]]
+    lists = [checklist_group(data, found, quick=quick) for data in DEPLOYMENT.toml("checklists.toml")["list"]]
     aliases["checklists"] = [group.id for group in lists]
     groups = [*lists, *map(_group, found)]
     for group in groups:
         if group.id == sparse.EXPERIMENT:
             sparse.add_figure(group, setups)
     title = "Multiplicative Decrease Scaling beyond one box"
-    return Suite("mds-deployment", title, setups, groups, text("notes.md"), aliases)
+    return Suite("mds-deployment", title, setups, groups, DEPLOYMENT.text("notes.md"), aliases)
 
 
 def _group(experiment: Experiment) -> Group:

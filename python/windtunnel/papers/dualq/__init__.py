@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from windtunnel.papers.data_folder import DUALQ
 from windtunnel.papers.dualq.claims import claims_groups
-from windtunnel.papers.dualq.data_files import text
 from windtunnel.papers.dualq.slides import slide_groups
 from windtunnel.papers.dualq.tables import table_groups
 from windtunnel.papers.setups import Setup
@@ -17,7 +17,7 @@ def suite(*, quick: bool) -> Suite:
     setups: dict[str, Setup] = {}
     tables = table_groups(setups, quick=quick)
     groups = [*slide_groups(setups), *tables, *claims_groups(setups, quick=quick)]
-    return Suite("dualq", TITLE, setups, groups, text("notes.md"), _aliases(groups))
+    return Suite("dualq", TITLE, setups, groups, DUALQ.text("notes.md"), _aliases(groups))
 
 
 def _aliases(groups: list[Group]) -> dict[str, list[str]]:

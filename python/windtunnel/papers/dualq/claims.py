@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from windtunnel.papers import claims
-from windtunnel.papers.dualq.data_files import toml
+from windtunnel.papers.data_folder import DUALQ
 from windtunnel.papers.dualq.plan import MEANINGS, QUEUES, Meaning, add_setup, runs
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group
@@ -15,7 +15,7 @@ from windtunnel.papers.suite import Group
 
 def claims_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """One group for each claim and meaning; the quick suite leaves out those whose runs are not in ``setups``."""
-    listed = [_with_meaning(claim, meaning) for meaning in MEANINGS for claim in toml("claims.toml")["claim"]]
+    listed = [_with_meaning(claim, meaning) for meaning in MEANINGS for claim in DUALQ.toml("claims.toml")["claim"]]
     return claims.claims_groups(listed, setups, lambda name: _make(setups, name, quick=quick), quick=quick)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from windtunnel.papers.dualq.data_files import template, toml
+from windtunnel.papers.data_folder import DUALQ
 from windtunnel.papers.setups import Measurement, Setup
 
 RATE_MBPS, CAP_MBPS = 50.0, 40.0
@@ -64,7 +64,7 @@ QUEUES = (
 
 def runs() -> Sequence[dict[str, Any]]:
     """The slides' runs."""
-    found: list[dict[str, Any]] = toml("runs.toml")["run"]
+    found: list[dict[str, Any]] = DUALQ.toml("runs.toml")["run"]
     return found
 
 
@@ -84,7 +84,7 @@ def add_setup(setups: dict[str, Setup], queue: Queue, meaning: Meaning, run: dic
             f'flow.1.ect="{run["ect"]}"',
             *(() if run["responsive"] else ('flow.1.unresponsive="all"',)),
         )
-        setup = Setup(name, template("tweaked"), settings, rtts_ms=(meaning.base_ms,) * 2)
+        setup = Setup(name, DUALQ.template("tweaked"), settings, rtts_ms=(meaning.base_ms,) * 2)
         setup.twins = tuple(
             (f'flow.1.start="{1000 * JOINS_S + ms:g} ms"', f"seed={seed}")
             for seed, ms in enumerate(TWIN_STARTS_MS[: QUICK_TWINS if quick else None], 2)

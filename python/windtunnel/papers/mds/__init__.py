@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.experiment_figure import figure_of
 from windtunnel.papers.experiments import Experiment, read
 from windtunnel.papers.mds.claims import claims_groups
-from windtunnel.papers.mds.data_files import template, text, toml
 from windtunnel.papers.mds.effects import effects_group
 from windtunnel.papers.mds.fairness import fairness_groups
 from windtunnel.papers.mds.figures import figure_groups
@@ -46,9 +46,9 @@ def suite(*, quick: bool) -> Suite:
         ]
     groups = [*figures, *tables, *claims_groups(setups, quick=quick)]
     if not quick:
-        found = read(toml("experiments/low-rtt.toml"), template, setups, quick=False)
+        found = read(MDS.toml("experiments/low-rtt.toml"), MDS.template, setups, quick=False)
         groups += [mixes_group(setups), *map(_experiment_group, found)]
-    return Suite("mds", "Multiplicative Decrease Scaling", setups, groups, text("notes.md"), _aliases(groups))
+    return Suite("mds", "Multiplicative Decrease Scaling", setups, groups, MDS.text("notes.md"), _aliases(groups))
 
 
 def _experiment_group(experiment: Experiment) -> Group:

@@ -12,10 +12,10 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from windtunnel.papers import claims, deployment
+from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.deployment.checklists import Line
 from windtunnel.papers.experiments import Check, Experiment
 from windtunnel.papers.mds import fairness
-from windtunnel.papers.mds.data_files import template, toml
 from windtunnel.papers.rows import Row
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
@@ -26,13 +26,13 @@ PERTURBED = 4
 
 def claims_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """One group for each claim; the quick suite leaves out a claim whose runs are not in ``setups``."""
-    data = toml("claims.toml")
+    data = MDS.toml("claims.toml")
 
     def make(name: str) -> Setup:
         if name in data["run"]:
             run = data["run"][name]
             perturbed = int(run.get("perturbed", PERTURBED))
-            return Setup(name, template(run["scenario"]), tuple(run.get("set", ())), perturbed=perturbed)
+            return Setup(name, MDS.template(run["scenario"]), tuple(run.get("set", ())), perturbed=perturbed)
         return _table_setup(name, setups)
 
     tried = [claim for claim in data["claim"] if "checks" in claim]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from windtunnel.papers.mds.data_files import table
+from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.rows import Row, spread
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def other_draws(line: Line, flow: int) -> dict[int, float]:
     key = (line.table, line.rate_mbps, line.rtt_ms, line.threshold_ms)
     return {
         int(r["offset_us"]): float(r[column])
-        for r in table("tables/draws.csv")
+        for r in MDS.table("tables/draws.csv")
         if (int(r["table"]), float(r["rate_mbps"]), float(r["rtt_ms"]), "") == key
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windtunnel.papers.mds.data_files import table, template
+from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.mds.figures import axes_of, read_features, run_of
 from windtunnel.papers.rows import Row, spread
 from windtunnel.papers.setups import Measurement, Setup
@@ -16,7 +16,7 @@ def effects_group(setups: dict[str, Setup]) -> Group:
     """The group of all effects; ``setups`` must contain the figures' own runs."""
     features = {f.id: f for f in read_features()}
     axes = axes_of(list(features.values()))
-    lines = table("effects.csv")
+    lines = MDS.table("effects.csv")
     places = []
     for line in lines:
         feature = features[line["row"]]
@@ -24,7 +24,7 @@ def effects_group(setups: dict[str, Setup]) -> Group:
         name = f"effect/{base.name}/{line['settings']}"
         if name not in setups:
             setups[name] = Setup(
-                name, template(base.template.name), tuple(line["settings"].split(";")), perturbed=PERTURBED
+                name, MDS.template(base.template.name), tuple(line["settings"].split(";")), perturbed=PERTURBED
             )
         measurement = Measurement(feature.panel, feature.flow, feature.method, axes[feature.figure, feature.panel])
         places.append(((base.name, base.index(measurement)), (name, setups[name].index(measurement))))

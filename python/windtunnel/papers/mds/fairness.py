@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from windtunnel import models
-from windtunnel.papers.mds.data_files import table, template, toml
+from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.mds.draws import draws_row
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.rows import Row, compare, printed_precision, spread
@@ -75,7 +75,7 @@ def read_lines(number: int) -> list[Line]:
             (r["first_mbps"], r["second_mbps"]),
             r.get("outside") == "1",
         )
-        for r in table(f"tables/table{number}.csv")
+        for r in MDS.table(f"tables/table{number}.csv")
     ]
 
 
@@ -94,7 +94,7 @@ def add_setup(
             *extra,
             *((f'bottleneck.queue.ce_threshold="{line.threshold_ms} ms"',) if line.threshold_ms else ()),
         )
-        setup = Setup(name, template(f"table{line.table}"), settings, line.rate_mbps, (line.rtt_ms, line.rtt_ms))
+        setup = Setup(name, MDS.template(f"table{line.table}"), settings, line.rate_mbps, (line.rtt_ms, line.rtt_ms))
         setup.perturbed = perturbed_runs(setup, figure=False, quick=quick)
         setups[name] = setup
     return setups[name]
@@ -141,7 +141,7 @@ def _group(setups: dict[str, Setup], number: int, *, quick: bool) -> Group:
         out.append(_questionable_row(number, [(line, s) for line, suffix, s in shares if not suffix]))
         return out + (footnote_rows(number, lines) if number in (2, 3) else [])
 
-    caption = toml("captions.toml")["table"][str(number)]
+    caption = MDS.toml("captions.toml")["table"][str(number)]
     return Group(f"table{number}", f"Table {number}", caption, [setup.name for _, setup, _, _ in runs], rows)
 
 

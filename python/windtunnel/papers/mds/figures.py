@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from windtunnel.experiment.measures.language import call_of
+from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.features import Axis
 from windtunnel.papers.features.extremes import GIVEN
 from windtunnel.papers.mds import curves
-from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.readings import readings
 from windtunnel.papers.rows import Row, compare
@@ -68,7 +68,7 @@ def read_features() -> list[Feature]:
             r["method"],
             r["how"],
         )
-        for r in table("features.csv")
+        for r in MDS.table("features.csv")
     ]
 
 
@@ -93,7 +93,7 @@ def figure_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """A group for each figure; the runs that they need are added to ``setups``."""
     features = read_features()
     axes = axes_of(features)
-    captions: Mapping[str, str] = toml("captions.toml")["figure"]
+    captions: Mapping[str, str] = MDS.toml("captions.toml")["figure"]
     groups = []
     for figure, caption in captions.items():
         mine = [f for f in features if f.figure == figure]
@@ -126,7 +126,7 @@ def _run_group(
 ) -> Group:
     name, id = run_of(figure), f"fig{figure}"
     if name not in setups:
-        setups[name] = setup = Setup(name, template(name))
+        setups[name] = setup = Setup(name, MDS.template(name))
         setup.perturbed = perturbed_runs(setup, figure=True, quick=quick)
     setup = setups[name]
     zoom = tuple((panel, axis) for (f, panel), axis in axes.items() if f == figure) if figure in SAME_RUN else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windtunnel import models
-from windtunnel.papers.mds.data_files import table, template, toml
+from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.rows import Row, compare, printed_precision
 from windtunnel.papers.setups import Measurement, Setup
@@ -20,14 +20,14 @@ def setup_name(rate_mbps: str, rtt_ms: str, flows: int) -> str:
 
 def frequency_group(setups: dict[str, Setup]) -> Group:
     """The group of table 8."""
-    lines = table("tables/table8.csv")
+    lines = MDS.table("tables/table8.csv")
     names = []
     for line in lines:
         for flows in (1, 2):
             name = setup_name(line["rate_mbps"], line["rtt_ms"], flows)
             setup = Setup(
                 name,
-                template("table8"),
+                MDS.template("table8"),
                 (f"flow.0.count={flows}",),
                 float(line["rate_mbps"]),
                 (float(line["rtt_ms"]),),
@@ -64,4 +64,4 @@ def frequency_group(setups: dict[str, Setup]) -> Group:
                 )
         return out
 
-    return Group("table8", "Table 8", toml("captions.toml")["table"]["8"], names, rows)
+    return Group("table8", "Table 8", MDS.toml("captions.toml")["table"]["8"], names, rows)

@@ -14,7 +14,7 @@ from random import Random
 from windtunnel.experiment.expectation import Expected, Limits
 from windtunnel.experiment.scales import RATIO
 from windtunnel.experiment.words import word
-from windtunnel.papers.mds.data_files import template
+from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
@@ -53,7 +53,7 @@ class Mix:
         """Its run."""
         responses = (f"flow.{i}.cc={RENO_MDS}" for i, mds in enumerate(self.mds) if mds)
         starts = (f'flow.{i}.start="{1e3 * s:.0f} ms"' for i, s in enumerate(self.starts_s))
-        return Setup(self.name, template("mix"), (*responses, *starts), self.rate_mbps, self.rtts_ms)
+        return Setup(self.name, MDS.template("mix"), (*responses, *starts), self.rate_mbps, self.rtts_ms)
 
 
 def draw_mix(number: int) -> Mix:

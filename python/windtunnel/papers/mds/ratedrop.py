@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windtunnel.papers.mds.data_files import table, toml
+from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.rows import Row, compare
 from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
@@ -12,7 +12,7 @@ CONTROLLERS = {"14": "CUBIC-MDS", "15": "Scalable-MDS"}
 
 def ratedrop_group(setups: dict[str, Setup]) -> Group:
     """The group of table 7; ``setups`` must contain the runs of figures 14 and 15."""
-    lines = table("tables/table7.csv")
+    lines = MDS.table("tables/table7.csv")
     places = []
     for line in lines:
         setup = setups[f"fig{line['figure']}a"]
@@ -34,4 +34,4 @@ def ratedrop_group(setups: dict[str, Setup]) -> Group:
             for line, place in zip(lines, places, strict=True)
         ]
 
-    return Group("table7", "Table 7", toml("captions.toml")["table"]["7"], ["fig14a", "fig15a"], rows)
+    return Group("table7", "Table 7", MDS.toml("captions.toml")["table"]["7"], ["fig14a", "fig15a"], rows)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.features import Axis
-from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.rows import Row, spread
 from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
@@ -32,21 +32,23 @@ def rank_correlation(values: npt.ArrayLike) -> float:
 
 
 def _settings(scenario: str, tau: int) -> tuple[str, ...]:
-    flows = template(scenario).data["flow"]
+    flows = MDS.template(scenario).data["flow"]
     assert isinstance(flows, list)
     return (f"bottleneck.queue.tau={tau}", *(f"flow.{i}.cc.tau={tau}" for i in range(len(flows))))
 
 
 def tau_group(setups: dict[str, Setup]) -> Group:
     """The group of table 1."""
-    lines = table("tables/table1.csv")
+    lines = MDS.table("tables/table1.csv")
     places: list[list[tuple[str, int]]] = []
     for line in lines:
         row = []
         for tau in TAUS:
             name = f"table1/{line['scenario']}/tau{tau}"
             if name not in setups:
-                setups[name] = Setup(name, template(line["scenario"]), _settings(line["scenario"], tau), perturbed=2)
+                setups[name] = Setup(
+                    name, MDS.template(line["scenario"]), _settings(line["scenario"], tau), perturbed=2
+                )
             row.append((name, setups[name].index(Measurement(line["panel"], line["flow"], line["method"], AXIS))))
         places.append(row)
 
@@ -82,4 +84,4 @@ def tau_group(setups: dict[str, Setup]) -> Group:
         return out
 
     names = sorted({name for row in places for name, _ in row})
-    return Group("table1", "Table 1", toml("captions.toml")["table"]["1"], names, rows)
+    return Group("table1", "Table 1", MDS.toml("captions.toml")["table"]["1"], names, rows)

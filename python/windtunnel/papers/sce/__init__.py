@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from windtunnel.papers.data_folder import SCE
 from windtunnel.papers.sce.claims import claims_groups
-from windtunnel.papers.sce.data_files import text
 from windtunnel.papers.sce.graphs import graph_groups
 from windtunnel.papers.sce.plan import SENDERS
 from windtunnel.papers.sce.ramp_map import map_groups
@@ -20,7 +20,7 @@ def suite(*, quick: bool) -> Suite:
     if not quick:
         groups += map_groups(setups)
     groups += claims_groups(setups, quick=quick)
-    return Suite("sce", "SCE ramps", setups, groups, text("notes.md"), _aliases(groups))
+    return Suite("sce", "SCE ramps", setups, groups, SCE.text("notes.md"), _aliases(groups))
 
 
 def _aliases(groups: list[Group]) -> dict[str, list[str]]:

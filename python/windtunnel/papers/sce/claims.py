@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from windtunnel.papers import claims
-from windtunnel.papers.sce.data_files import toml
+from windtunnel.papers.data_folder import SCE
 from windtunnel.papers.sce.plan import SENDERS, Sender, add_setup, cake, ramp_key, twins
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group
@@ -18,7 +18,7 @@ from windtunnel.papers.suite import Group
 
 def claims_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
     """One group for each claim and sender; ``setups`` must contain the graphs' setups."""
-    data = toml("claims.toml")
+    data = SCE.toml("claims.toml")
 
     def make(name: str) -> Setup:
         run = data["run"][name]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from windtunnel.experiment.scales import PLAIN, Scale
+from windtunnel.papers.data_folder import SCE
 from windtunnel.papers.rows import Row, trial_row
-from windtunnel.papers.sce.data_files import toml
 from windtunnel.papers.sce.plan import RATE_MBPS, RTT_MS, SENDERS, Sender, add_setup, cake, measured, ramp_key, twins
 from windtunnel.papers.setups import Excerpt, Setup
 from windtunnel.papers.suite import Group, Results
@@ -78,7 +78,7 @@ FEW = tuple(value for value in VALUES if value.id in ("used", "share", "delay-p5
 
 def graph_groups(setups: dict[str, Setup], sender: Sender, *, quick: bool) -> list[Group]:
     """The figure of all graphs, with a few numbers of each; for the first sender also a group for each graph."""
-    graphs: list[dict[str, Any]] = toml("graphs.toml")["graph"]
+    graphs: list[dict[str, Any]] = SCE.toml("graphs.toml")["graph"]
     used = [_add_graph(setups, graph, sender, quick=quick) for graph in graphs]
     first = sender is SENDERS[0]
     groups = [_group(graph, setup) for graph, setup in zip(graphs, used, strict=True)] if first else []
@@ -131,7 +131,7 @@ def title(graph: dict[str, Any]) -> str:
 
 
 def _ramp_text(graph: dict[str, Any]) -> str:
-    return str(toml("graphs.toml")["ramp"][graph["ramp"]]["text"])
+    return str(SCE.toml("graphs.toml")["ramp"][graph["ramp"]]["text"])
 
 
 def _add_graph(setups: dict[str, Setup], graph: dict[str, Any], sender: Sender, *, quick: bool) -> Setup:

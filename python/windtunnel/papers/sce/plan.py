@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from windtunnel.papers.sce.data_files import template, toml
+from windtunnel.papers.data_folder import SCE
 from windtunnel.papers.setups import Measurement, Setup
 
 Queue: TypeAlias = Literal["flows", "single"]
@@ -33,7 +33,7 @@ def cake(queue: Queue, ramp: str | None) -> str:
 
 def ramp_key(name: str) -> str:
     """CAKE's key for one of the mail's ramps."""
-    return str(toml("graphs.toml")["ramp"][name]["cake"])
+    return str(SCE.toml("graphs.toml")["ramp"][name]["cake"])
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def add_setup(
     flows = [sender.cc if flow == "reno-sce" else flow for flow in flows]
     if name not in setups:
         scenario = "two-flows" if len(flows) == 2 else "one-flow"
-        setup = Setup(name, template(scenario), (queue, *controllers(flows)))
+        setup = Setup(name, SCE.template(scenario), (queue, *controllers(flows)))
         late = len(flows) - 1
         setup.twins = tuple(
             (f'flow.{late}.start="{1000 * START_S + ms:g} ms"', f"seed={seed}")

@@ -16,8 +16,8 @@ import numpy as np
 
 from windtunnel.experiment.statistics import summary_of_all
 from windtunnel.metrics import Array
+from windtunnel.papers.data_folder import SCE
 from windtunnel.papers.rows import Row, trial_row
-from windtunnel.papers.sce.data_files import toml
 from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED, Value
 from windtunnel.papers.sce.plan import SENDERS, TARGET_MS, add_setup, measured
 from windtunnel.papers.sce.thresholds import FAIR, FAIR_TEXT
@@ -77,7 +77,7 @@ PLACES = tuple(Place(begin, extent) for extent in EXTENTS_MS for begin in BEGINS
 
 def mails_places() -> dict[str, Place]:
     """The mail's ramps, by name."""
-    return {name: Place(r["lo_ms"], r["hi_ms"] - r["lo_ms"]) for name, r in toml("graphs.toml")["ramp"].items()}
+    return {name: Place(r["lo_ms"], r["hi_ms"] - r["lo_ms"]) for name, r in SCE.toml("graphs.toml")["ramp"].items()}
 
 
 def map_groups(setups: dict[str, Setup]) -> list[Group]:

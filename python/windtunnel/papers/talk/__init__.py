@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windtunnel.papers.data_folder import TALK
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Suite
 from windtunnel.papers.talk.bbr import bbr_groups
@@ -10,7 +11,6 @@ from windtunnel.papers.talk.cheating import cheating_groups
 from windtunnel.papers.talk.claims import claims_groups
 from windtunnel.papers.talk.collateral import collateral_groups
 from windtunnel.papers.talk.convergence import convergence_groups
-from windtunnel.papers.talk.data_files import text
 from windtunnel.papers.talk.efficiency import efficiency_groups
 from windtunnel.papers.talk.fairness import fairness_groups
 from windtunnel.papers.talk.gallery import gallery_groups
@@ -38,7 +38,7 @@ def suite(*, quick: bool) -> Suite:
         *cheating_groups(setups, quick=quick),
         *claims_groups(setups, quick=quick),
     ]
-    notes = f"{text('notes.md')}\n\n{tables()}"
+    notes = f"{TALK.text('notes.md')}\n\n{tables()}"
     return Suite("talk", "How TCP congestion control algorithms work", setups, groups, notes, _aliases(groups))
 
 

@@ -9,10 +9,10 @@ import matplotlib as mpl
 
 from windtunnel.figures.files import png
 from windtunnel.figures.style import INK, RC, SOFT, flow_look
+from windtunnel.papers.data_folder import TALK
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import Controller, catalogue, registered
-from windtunnel.papers.talk.data_files import table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def tables() -> str:
         ("controller", "a: increase per round trip (packets)", "b: factor kept at congestion"),
         ((c.title, c.increase, c.kept) for c in listed),
     )
-    slide = table("comparison.csv")
+    slide = TALK.table("comparison.csv")
     compared = _markdown(("", *(k for k in slide[0] if k != "row")), (tuple(r.values()) for r in slide))
     return "\n\n".join(
         [

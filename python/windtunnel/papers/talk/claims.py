@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from windtunnel.papers.arms import expanded
+from windtunnel.papers.data_folder import TALK
 from windtunnel.papers.experiment_figure import figure_of
 from windtunnel.papers.experiments import Experiment, read
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group
 from windtunnel.papers.talk.controllers import registered
-from windtunnel.papers.talk.data_files import template, toml
 
 #: The files, in the order of the talk.
 THEMES = ("storms", "reno", "high-bdp", "delay", "loss", "bbr")
@@ -29,9 +29,9 @@ def experiments(setups: dict[str, Setup], *, quick: bool) -> list[Experiment]:
     """The claims; their arms are added to ``setups``."""
     found: list[Experiment] = []
     for theme in THEMES:
-        data = toml(f"claims/{theme}.toml")
+        data = TALK.toml(f"claims/{theme}.toml")
         usable = [_without_missing(e) for e in data["experiment"] if _possible(e)]
-        found += read({**data, "experiment": usable}, template, setups, quick=quick)
+        found += read({**data, "experiment": usable}, TALK.template, setups, quick=quick)
     return found
 
 
@@ -74,4 +74,4 @@ def _group(experiment: Experiment) -> Group:
 
 def arms() -> list[dict[str, Any]]:
     """Every arm of every file, for tests."""
-    return [arm for theme in THEMES for arm in expanded(toml(f"claims/{theme}.toml")["arm"])]
+    return [arm for theme in THEMES for arm in expanded(TALK.toml(f"claims/{theme}.toml")["arm"])]

@@ -11,11 +11,11 @@ import math
 from dataclasses import dataclass
 
 from windtunnel.flowgrind import default_path, scenario_of
+from windtunnel.papers.data_folder import TALK
 from windtunnel.papers.rows import Row, compare, trial_row
 from windtunnel.papers.setups import Setup, Template
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import available, title
-from windtunnel.papers.talk.data_files import table
 from windtunnel.papers.talk.gallery import OVERFLOWS, add_gallery_setup
 from windtunnel.papers.talk.plan import (
     BDP_PACKETS,
@@ -50,7 +50,7 @@ class Printed:
 def printed() -> list[Printed]:
     """The slides' counts of the controllers that this build has."""
     known = {c.name for c in available()}
-    rows = [r for r in table("collateral.csv") if r["controller"] in known]
+    rows = [r for r in TALK.table("collateral.csv") if r["controller"] in known]
     return [
         Printed(
             r["controller"],

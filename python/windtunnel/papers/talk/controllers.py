@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from windtunnel import _core
-from windtunnel.papers.talk.data_files import toml
+from windtunnel.papers.data_folder import TALK
 
 #: Those against which others are compared, always there.
 RENO, CUBIC = "reno", "cubic"
@@ -38,7 +38,7 @@ class Controller:
 @cache
 def catalogue() -> tuple[Controller, ...]:
     """All of them, by year."""
-    found: list[dict[str, Any]] = toml("controllers.toml")["controller"]
+    found: list[dict[str, Any]] = TALK.toml("controllers.toml")["controller"]
     return tuple(sorted((Controller(**each) for each in found), key=lambda c: c.year))
 
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from windtunnel.papers.data_folder import TALK
 from windtunnel.papers.rows import Row, compare
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.talk.data_files import toml
 
 #: The talk's rate law in packets per round trip: T = 1.2 / sqrt(p).
 LAW = 1.2
@@ -61,7 +61,7 @@ MODELS: dict[str, Callable[..., float]] = {
 
 def numbers_group() -> Group:
     """The numbers, compared with what the formulas give."""
-    listed: list[dict[str, Any]] = toml("numbers.toml")["number"]
+    listed: list[dict[str, Any]] = TALK.toml("numbers.toml")["number"]
 
     def rows(_: Results) -> list[Row]:
         return [_row(number) for number in listed]

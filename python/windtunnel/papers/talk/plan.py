@@ -13,9 +13,9 @@ from functools import cache
 
 from windtunnel.flowgrind import Command, default_path, read_script, scenario_of
 from windtunnel.papers.arms import add_seeds
+from windtunnel.papers.data_folder import TALK
 from windtunnel.papers.setups import Measurement, Setup, Template
 from windtunnel.papers.talk.controllers import CUBIC, RENO
-from windtunnel.papers.talk.data_files import template, text
 
 RATE_MBPS, RTT_MS = 40.0, 100.0
 #: What the link carries of data: 1448 of 1500 bytes.
@@ -68,7 +68,7 @@ def command(script: str, cc: str) -> Command:
 
     Its loops name CUBIC and do not name every controller: the others take CUBIC's place.
     """
-    lines = read_script(text(f"flowgrind/{script}.sh"), {"cong": CUBIC})
+    lines = read_script(TALK.text(f"flowgrind/{script}.sh"), {"cong": CUBIC})
     line = next(line for line in lines if line.command.flows[0].cc == CUBIC)
     flows = tuple(replace(flow, cc=cc) if flow.cc == CUBIC else flow for flow in line.command.flows)
     return replace(line.command, flows=flows)
@@ -91,7 +91,7 @@ def add_setup(setups: dict[str, Setup], kind: Kind, cc: str, *, quick: bool) -> 
 def scenario_setup(setups: dict[str, Setup], name: str, scenario: str, *settings: str, seeds: int = 1) -> Setup:
     """The setup of one of the suite's own scenario files; it is added to ``setups`` if it is new."""
     if name not in setups:
-        setup = Setup(name, template(scenario), settings)
+        setup = Setup(name, TALK.template(scenario), settings)
         setups[name] = add_seeds(setup, seeds) if seeds > 1 else setup
     return setups[name]
 

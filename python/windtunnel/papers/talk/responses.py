@@ -14,11 +14,11 @@ from windtunnel import models
 from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.verdict import Verdict
 from windtunnel.metrics import Array
+from windtunnel.papers.data_folder import TALK
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import available, title
-from windtunnel.papers.talk.data_files import toml
 from windtunnel.papers.talk.gallery import add_gallery_setup
 from windtunnel.papers.talk.plan import FIVE, ONE, measured
 from windtunnel.papers.talk.values import Value
@@ -92,7 +92,7 @@ def _draw() -> bytes:
 def _vectors() -> list[Row]:
     """The formulas and the values that the specification derives (docs/spec/congestion-control.md section 3)."""
     out = []
-    for n in toml("responses.toml")["vector"]:
+    for n in TALK.toml("responses.toml")["vector"]:
         value = float(np.asarray(_FUNCTIONS[n["function"]](*n["arguments"])))
         inside = abs(value - n["expected"]) <= n["precision"]
         verdict: Verdict = "agrees" if inside else "differs"
@@ -108,7 +108,7 @@ _FUNCTIONS = {
 
 def _factors(setups: dict[str, Setup], *, quick: bool) -> Group:
     """What controllers add and keep, where the catalogue has a number, as their runs show it."""
-    known = toml("responses.toml")
+    known = TALK.toml("responses.toml")
     checks = ((_KEPT, FIVE, known["kept"], _KEPT_SLACK), (_GROWN, ONE, known["grown"], _GROWN_SLACK))
     used: list[tuple[Value, Setup, str, tuple[float, float], float]] = []
     for value, kind, expected, slack in checks:
