@@ -14,7 +14,7 @@ from windtunnel.papers.data_folder import SCE
 from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.sce import ramp_map
 from windtunnel.papers.sce.graphs import SHARE, USED
-from windtunnel.papers.sce.plan import RTT_MS, TWIN_STARTS_MS, measured
+from windtunnel.papers.sce.plan import RTT_MS, TWIN_STARTS_MS
 from windtunnel.papers.suite import Results, Suite
 
 
@@ -126,7 +126,7 @@ def test_the_fair_part_of_the_map_has_the_bar_of_all_suites(reno: float, part: f
     for setup in (setup for name, setup in whole().setups.items() if name.startswith("map/")):
         values = [1.0] * len(setup.measurements)
         for each, rate in zip(SHARE.of, (reno, 1.0 - reno), strict=True):
-            values[setup.index(measured(*each))] = rate
+            values[setup.index(each)] = rate
         outcomes.append(JobResult(setup.name, 0, tuple(values), {}, 0.1, 1, ""))
     (group,) = (group for group in whole().groups if group.id == "map")
     rows = {row.id: row for row in group.rows(Results(whole().setups, outcomes))}

@@ -17,7 +17,7 @@ from windtunnel.papers import reproduce, select, talk
 from windtunnel.papers.data_folder import TALK
 from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate
 from windtunnel.papers.features.probes import find_probes
-from windtunnel.papers.features.settling import moving_average
+from windtunnel.papers.features.transients import moving_average
 from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.setups import Excerpt
 from windtunnel.papers.suite import Results, Suite

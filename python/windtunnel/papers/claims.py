@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -48,6 +49,13 @@ def claims_groups(
                 setups[name] = make(name)
         groups.append(_claim(id, claim, quantities, setups))
     return groups
+
+
+def about(claim: Mapping[str, Any], name: str, value: str, suffix: str = "", remark: str = "") -> dict[str, Any]:
+    """The claim about other runs: their ``{name}`` is ``value``. Its own ID gets the suffix, its text the remark."""
+    quantities = json.dumps(claim["quantities"]).replace(f"{{{name}}}", value)
+    text = f"{claim['text']} ({remark})" if remark else claim["text"]
+    return {**claim, "id": f"{claim['id']}{suffix}", "text": text, "quantities": json.loads(quantities)}
 
 
 def _later(id: str, claim: Mapping[str, Any]) -> Group:

@@ -61,7 +61,7 @@ class Measurement:
 
     @property
     def identity(self) -> str:
-        """What is measured, the same for two names of one method (``features/identity.py``)."""
+        """What is measured, the same for two names of one method (``features/method.py``)."""
         return identity(self.panel, self.flow, self.method, self.axis)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from windtunnel.papers.data_folder import DUALQ
 from windtunnel.papers.dualq.claims import claims_groups
-from windtunnel.papers.dualq.slides import slide_groups
-from windtunnel.papers.dualq.tables import table_groups
+from windtunnel.papers.dualq.tables import slide_groups, table_groups
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Suite
 

@@ -1,10 +1,10 @@
-"""The slides' runs over each queue: a figure of four panels and a table of rates, round trips and probabilities."""
+"""The slides' figures, one for each run over DualPI2; and the runs over each queue: a figure of four panels and a table
+of rates, round trips and probabilities.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.papers.dualq.plan import (
@@ -17,25 +17,16 @@ from windtunnel.papers.dualq.plan import (
     add_setup,
     measured,
     runs,
+    setup_name,
 )
 from windtunnel.papers.dualq.probabilities import CURVES, NAMES, mean_percent, series
-from windtunnel.papers.rows import Row, trial_row
-from windtunnel.papers.setups import Measurement, Setup
+from windtunnel.papers.rows import Row
+from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.values import Value
 
 #: The quick suite has both meanings of the base RTT over DualPI2 only.
 QUICK = (("dualpi2", "20ms"), ("dualpi2", "40ms"), ("pi2", "20ms"))
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number of a run: what it is, in which unit, and how it follows from measurements."""
-
-    id: str
-    what: str
-    unit: str
-    of: Sequence[Measurement]
-    formula: Callable[..., float] = float
 
 
 def _share(plain: float, tweaked: float) -> float:
@@ -54,6 +45,25 @@ VALUES = (
     Value("rtt-p95", "CUBIC's RTT, P95", "ms", [measured("rtt_ms.p95", PLAIN)]),
     Value("rtt-p95-joined", "the joining flow's RTT, P95", "ms", [measured("rtt_ms.p95", TWEAKED)]),
 )
+
+
+def slide_groups(setups: dict[str, Setup]) -> list[Group]:
+    """A group for each run at a base RTT of 20 ms, with its interactive report; ``setups`` must contain them."""
+    return [_slide(setups, run) for run in runs()]
+
+
+def _slide(setups: dict[str, Setup], run: dict[str, Any]) -> Group:
+    queue, meaning = QUEUES[0], MEANINGS[0]
+    setup = setups[setup_name(queue, meaning, run["id"])]
+
+    def png(results: Results) -> bytes | None:
+        from windtunnel.papers.dualq.figure import draw
+
+        excerpt = results.excerpt(setup.name)
+        return draw(queue, meaning, [(title(queue, meaning, run), excerpt)]) if excerpt is not None else None
+
+    name = run["slide"].replace(" ", "")
+    return Group(name, run["slide"].capitalize(), run["caption"], [setup.name], lambda _: [], png, setup.name)
 
 
 def table_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
@@ -77,13 +87,12 @@ def _group(setups: dict[str, Setup], queue: Queue, meaning: Meaning, *, quick: b
     for run, setup in zip(listed, used, strict=True):
         setup.excerpt, setup.page = series, title(queue, meaning, run)
         for value in _values(queue):
-            for measurement in value.of:
-                setup.index(measurement)
+            value.prepare(setup)
     id = f"{queue.id}-{meaning.id}"
 
     def rows(results: Results) -> list[Row]:
         return [
-            _row(id, run, setup, value, results)
+            value.row(results, setup, f"{id}/{run['id']}", id, f"{run['id']}: {value.what}")
             for run, setup in zip(listed, used, strict=True)
             for value in _values(queue)
         ]
@@ -107,9 +116,3 @@ def kind(run: dict[str, Any]) -> str:
 def title(queue: Queue, meaning: Meaning, run: dict[str, Any]) -> str:
     """The title of a run, as the slides have it."""
     return f"CUBIC vs CUBIC(40Mbps/{kind(run)}): {queue.id}, bandwidth:50Mbit, {meaning.text}"
-
-
-def _row(id: str, run: dict[str, Any], setup: Setup, value: Value, results: Results) -> Row:
-    columns = [results.values(setup.name, setup.index(m)) for m in value.of]
-    seen = [value.formula(*each) for each in zip(*columns, strict=True)]
-    return trial_row(f"{id}/{run['id']}/{value.id}", id, f"{run['id']}: {value.what}", None, None, seen, value.unit)

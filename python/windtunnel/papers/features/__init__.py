@@ -12,24 +12,19 @@ from windtunnel.papers.features import (
     cubic,
     extremes,
     falls,
-    fields,
     marks,
-    news,
     overflows,
     probes,
     queues,
     rates,
-    settling,
     shapes,
     sharing,
     spikes,
-    starts,
-    state,
     summary,
+    transients,
     windows,
 )
-from windtunnel.papers.features.identity import identity
-from windtunnel.papers.features.method import METHODS, evaluate
+from windtunnel.papers.features.method import METHODS, evaluate, identity
 from windtunnel.papers.features.series import Series
 from windtunnel.papers.features.view import Axis, RunData, View
 
@@ -46,20 +41,16 @@ __all__ = [
     "evaluate",
     "extremes",
     "falls",
-    "fields",
     "identity",
     "marks",
-    "news",
     "overflows",
     "probes",
     "queues",
     "rates",
-    "settling",
     "shapes",
     "sharing",
     "spikes",
-    "starts",
-    "state",
     "summary",
+    "transients",
     "windows",
 ]

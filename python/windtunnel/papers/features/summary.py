@@ -1,4 +1,8 @@
-"""Numbers of the run's summary, for tables: totals rather than plotted symbols."""
+"""Numbers of the run's summary, for tables: totals rather than plotted symbols.
+
+Any number has a path: ``field("rtt_ms.p99")`` is of the whole run; ``window_value`` is that of a window. The view names
+a flow (``0``), a queue (``queue 0``) or an impairment (``impairment 0``).
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,24 @@ from typing import Any
 from windtunnel.papers.features.method import method
 from windtunnel.papers.features.view import View
 
+#: Kinds of entries besides flows: the first word of a view's name, and the key of the summary.
+KINDS = {"queue": "queues", "impairment": "impairments"}
+
 
 def _entry(view: View, within: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The summary of the flow (``"0"``) or queue (``"queue 0"``) that the view names."""
-    entry: Mapping[str, Any]
-    if view.flow.startswith("queue "):
-        entry = within["queues"][int(view.flow.removeprefix("queue "))]
-    else:
-        entry = within["flows"][int(view.flow)]
+    """The summary of what the view names."""
+    kind, _, number = view.flow.rpartition(" ")
+    entry: Mapping[str, Any] = within[KINDS.get(kind, "flows")][int(number)]
     return entry
+
+
+def _number(entry: Mapping[str, Any], path: str) -> float:
+    value: Any = entry
+    for key in path.split("."):
+        if value is None:
+            return math.nan
+        value = value[key]
+    return math.nan if value is None else float(value)
 
 
 def _window(view: View, name: str) -> Mapping[str, Any]:
@@ -43,10 +56,7 @@ def window_rate(view: View, window: str, field: str) -> float:
 @method
 def window_value(view: View, window: str, field: str) -> float:
     """A number of a measurement window: ``goodput_mbps``; of a part of it: ``rtt_ms.p95``. NaN where there is none."""
-    value: Any = _entry(view, _window(view, window))
-    for part in field.split("."):
-        value = value[part]
-    return math.nan if value is None else float(value)
+    return _number(_entry(view, _window(view, window)), field)
 
 
 @method
@@ -75,3 +85,9 @@ def loss_share(view: View) -> float:
     lost = float(sum(queue["drops"].values()))
     offered = float(queue["dequeued"]) + lost
     return lost / offered if offered else math.nan
+
+
+@method
+def field(view: View, path: str) -> float:
+    """A number of the whole run; NaN where the flow has none."""
+    return _number(_entry(view, view.run.summary), path)

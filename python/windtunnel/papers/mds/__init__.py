@@ -6,12 +6,10 @@ from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.experiment_figure import figure_of
 from windtunnel.papers.experiments import Experiment, read
 from windtunnel.papers.mds.claims import claims_groups
-from windtunnel.papers.mds.effects import effects_group
 from windtunnel.papers.mds.fairness import fairness_groups
-from windtunnel.papers.mds.figures import figure_groups
+from windtunnel.papers.mds.figures import effects_group, figure_groups, ratedrop_group
 from windtunnel.papers.mds.frequency import frequency_group
 from windtunnel.papers.mds.mixes import mixes_group
-from windtunnel.papers.mds.ratedrop import ratedrop_group
 from windtunnel.papers.mds.tau import tau_group
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Suite

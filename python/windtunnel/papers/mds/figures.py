@@ -1,4 +1,8 @@
-"""Figures 1 to 17: every feature read from the published images, measured in the same way on a run."""
+"""Figures 1 to 17: every feature read from the published images, measured in the same way on a run.
+
+Table 7 is read off the runs of two figures. Effects are what single simplifications and settings of the document do to
+its numbers: the figures, run again without them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from windtunnel.papers.features.extremes import GIVEN
 from windtunnel.papers.mds import curves
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.readings import readings
-from windtunnel.papers.rows import Row, compare
+from windtunnel.papers.rows import Row, compare, spread
 from windtunnel.papers.setups import Measurement, Picture, Setup
 from windtunnel.papers.suite import Group, Results, given
 
@@ -149,3 +153,73 @@ def _run_group(
         return sorted(out, key=lambda row: "/axis_" in row.id)
 
     return Group(id, f"Figure {figure}", caption, [name], rows, lambda r: r.picture(name, id), report=name, remark=RAW)
+
+
+RATEDROP = {"14": "CUBIC-MDS", "15": "Scalable-MDS"}
+
+
+def ratedrop_group(setups: dict[str, Setup]) -> Group:
+    """The group of table 7; ``setups`` must contain the runs of figures 14 and 15."""
+    lines = MDS.table("tables/table7.csv")
+    places = []
+    for line in lines:
+        setup = setups[f"fig{line['figure']}a"]
+        places.append((setup.name, setup.index(Measurement(line["panel"], line["flow"], line["method"]))))
+
+    def rows(results: Results) -> list[Row]:
+        return [
+            compare(
+                f"table7/{line['observation'].replace(' ', '-')}/{RATEDROP[line['figure']]}",
+                "table7",
+                f"{RATEDROP[line['figure']]}: {line['observation']}",
+                float(line["published"]),
+                float(line["tolerance"]),
+                results.values(*place),
+                line["unit"],
+                line["definition"],
+                setups[place[0]].identity(place[1]),
+            )
+            for line, place in zip(lines, places, strict=True)
+        ]
+
+    return Group("table7", "Table 7", MDS.toml("captions.toml")["table"]["7"], ["fig14a", "fig15a"], rows)
+
+
+#: Perturbed runs per figure, to tell an effect from chaos.
+EFFECT_RUNS = 4
+
+
+def effects_group(setups: dict[str, Setup]) -> Group:
+    """The group of all effects; ``setups`` must contain the figures' own runs."""
+    features = {f.id: f for f in read_features()}
+    axes = axes_of(list(features.values()))
+    lines = MDS.table("effects.csv")
+    places = []
+    for line in lines:
+        feature = features[line["row"]]
+        base = setups[run_of(feature.figure)]
+        name = f"effect/{base.name}/{line['settings']}"
+        if name not in setups:
+            setups[name] = Setup(
+                name, MDS.template(base.template.name), tuple(line["settings"].split(";")), perturbed=EFFECT_RUNS
+            )
+        measurement = Measurement(feature.panel, feature.flow, feature.method, axes[feature.figure, feature.panel])
+        places.append(((base.name, base.index(measurement)), (name, setups[name].index(measurement))))
+
+    def rows(results: Results) -> list[Row]:
+        out = []
+        for line, (with_it, without) in zip(lines, places, strict=True):
+            feature = features[line["row"]]
+            values, own = results.values(*without), results.values(*with_it)
+            note = f"as the document ran it: {own[0]:.6g}" if own else ""
+            id = f"effect/{line['effect']}/{feature.id}".replace(" ", "-")
+            what = f"{line['effect']}: figure {feature.figure}, {feature.what}"
+            measured = values[0] if values else None
+            out.append(
+                Row(id, "effects", what, feature.value, measured, None, feature.unit, "info", note, spread(values))
+            )
+        return out
+
+    names = sorted({name for place in places for name, _ in place})
+    caption = "Simplifications and settings of the document, changed one at a time"
+    return Group("effects", "Effects", caption, names, rows)

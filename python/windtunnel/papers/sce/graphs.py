@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from windtunnel.experiment.scales import PLAIN, Scale
+from windtunnel.experiment.scales import Scale
 from windtunnel.papers.data_folder import SCE
-from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.rows import Row
 from windtunnel.papers.sce.plan import RATE_MBPS, RTT_MS, SENDERS, Sender, add_setup, cake, measured, ramp_key, twins
 from windtunnel.papers.setups import Excerpt, Setup
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.time_series import flow_series
+from windtunnel.papers.values import Value
 
 #: The names by which rows and figures call controllers.
 NAMES = {"reno": "Reno", "reno-sce": "Reno-SCE", "dctcp-sce": "DCTCP-SCE", "cubic-sce": "CUBIC-SCE"}
@@ -21,23 +22,6 @@ NAMES = {"reno": "Reno", "reno-sce": "Reno-SCE", "dctcp-sce": "DCTCP-SCE", "cubi
 #: The flow numbers of the two flows and of the probe.
 FIRST, SECOND, PROBE = "0", "1", "2"
 QUEUE = "queue 0"
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number of a setup: what it is, in which unit, and how it follows from measurements (field, of what)."""
-
-    id: str
-    what: str
-    unit: str
-    of: Sequence[tuple[str, str]]
-    formula: Callable[..., float]
-    scale: Scale = PLAIN
-
-    def values(self, results: Results, setup: Setup) -> list[float]:
-        """The number in every run."""
-        columns = [results.values(setup.name, setup.index(measured(*each))) for each in self.of]
-        return [self.formula(*row) for row in zip(*columns, strict=True)]
 
 
 def _jain(a: float, b: float) -> float:
@@ -48,28 +32,34 @@ def _share(a: float, b: float) -> float:
     return a / (a + b) if a + b > 0 else math.nan
 
 
-_RATES = (("throughput_mbps", FIRST), ("throughput_mbps", SECOND))
+_RATES = (measured("throughput_mbps", FIRST), measured("throughput_mbps", SECOND))
 SHARE = Value("share", "share of {first} in the throughput of both", "", _RATES, _share, Scale.of("share"))
 JAIN = Value("jain", "Jain's index of both throughputs", "", _RATES, _jain, Scale.of("jain", 2))
 USED = Value(
     "used", "throughput of both over the link's rate", "", _RATES, lambda a, b: (a + b) / RATE_MBPS, Scale.of("share")
 )
-DELAY_P95 = Value("delay-p95", "queueing delay, P95", "ms", [("sojourn_ms.p95", QUEUE)], float)
+DELAY_P95 = Value("delay-p95", "queueing delay, P95", "ms", [measured("sojourn_ms.p95", QUEUE)])
 
 #: What the rows of a graph show.
 VALUES = (
-    Value("rate-1", "throughput of {first}", "Mbit/s", _RATES[:1], float),
-    Value("rate-2", "throughput of {second}", "Mbit/s", _RATES[1:], float),
+    Value("rate-1", "throughput of {first}", "Mbit/s", _RATES[:1]),
+    Value("rate-2", "throughput of {second}", "Mbit/s", _RATES[1:]),
     USED,
     SHARE,
     JAIN,
-    Value("delay-p50", "queueing delay, median", "ms", [("sojourn_ms.p50", QUEUE)], float),
+    Value("delay-p50", "queueing delay, median", "ms", [measured("sojourn_ms.p50", QUEUE)]),
     DELAY_P95,
-    Value("delay-p99", "queueing delay, P99", "ms", [("sojourn_ms.p99", QUEUE)], float),
-    Value("probe-p95", "the probe's RTT above the path's, P95", "ms", [("rtt_ms.p95", PROBE)], lambda p: p - RTT_MS),
-    Value("ce-1", "CE marks of {first} in 40 s", "", [("ce_marks", FIRST)], float),
-    Value("ce-2", "CE marks of {second} in 40 s", "", [("ce_marks", SECOND)], float),
-    Value("sce-2", "SCE marks of {second} in 40 s", "", [("sce_marks", SECOND)], float),
+    Value("delay-p99", "queueing delay, P99", "ms", [measured("sojourn_ms.p99", QUEUE)]),
+    Value(
+        "probe-p95",
+        "the probe's RTT above the path's, P95",
+        "ms",
+        [measured("rtt_ms.p95", PROBE)],
+        lambda p: p - RTT_MS,
+    ),
+    Value("ce-1", "CE marks of {first} in 40 s", "", [measured("ce_marks", FIRST)]),
+    Value("ce-2", "CE marks of {second} in 40 s", "", [measured("ce_marks", SECOND)]),
+    Value("sce-2", "SCE marks of {second} in 40 s", "", [measured("sce_marks", SECOND)]),
 )
 
 #: The rows of a graph with another sender.
@@ -115,11 +105,7 @@ def flow_names(flows: Sequence[str]) -> tuple[str, str]:
 def number_rows(id: str, flows: Sequence[str], setup: Setup, results: Results, values: Sequence[Value]) -> list[Row]:
     """A row for information of each number: the mean over the runs and its interval."""
     first, second = flow_names(flows)
-    rows = []
-    for value in values:
-        what, seen = value.what.format(first=first, second=second), value.values(results, setup)
-        rows.append(trial_row(f"{id}/{value.id}", id, what, None, None, seen, value.unit, scale=value.scale))
-    return rows
+    return [value.row(results, setup, id, id, value.what.format(first=first, second=second)) for value in values]
 
 
 def title(graph: dict[str, Any]) -> str:
@@ -139,8 +125,7 @@ def _add_graph(setups: dict[str, Setup], graph: dict[str, Any], sender: Sender, 
     setup = add_setup(setups, name, queue, graph["flows"], twins=twins(quick=quick), sender=sender)
     setup.excerpt, setup.page = flow_series, title(graph) if sender is SENDERS[0] else ""
     for value in VALUES:
-        for each in value.of:
-            setup.index(measured(*each))
+        value.prepare(setup)
     return setup
 
 

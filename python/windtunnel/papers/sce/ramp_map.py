@@ -18,11 +18,12 @@ from windtunnel.experiment.statistics import summary_of_all
 from windtunnel.metrics import Array
 from windtunnel.papers.data_folder import SCE
 from windtunnel.papers.rows import Row, trial_row
-from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED, Value
-from windtunnel.papers.sce.plan import SENDERS, TARGET_MS, add_setup, measured
+from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED
+from windtunnel.papers.sce.plan import SENDERS, TARGET_MS, add_setup
 from windtunnel.papers.sce.thresholds import FAIR, FAIR_TEXT
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.values import Value
 
 #: Where ramps begin, and how far they extend, in ms.
 BEGINS_MS = (0.0, 1.25, 2.5, 3.75, 5.0, 7.5, 10.0, 15.0)
@@ -108,8 +109,7 @@ def _add_setup(setups: dict[str, Setup], law: str, cc: str, place: Place) -> Set
     setup = add_setup(setups, name, place.queue, ("reno", cc), twins=TWINS)
     setup.settings += ('record.points="0 s"', 'record.state="off"')
     for value in VALUES:
-        for each in value.of:
-            setup.index(measured(*each))
+        value.prepare(setup)
     return setup
 
 

@@ -17,7 +17,7 @@ from windtunnel.experiment.words import word
 from windtunnel.figures.style import INK, PURPLE, RC, SOFT, flow_look
 from windtunnel.papers.rows import Row
 from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED, number_rows
-from windtunnel.papers.sce.plan import SENDERS, Sender, add_setup, cake, measured, ramp_key, twins
+from windtunnel.papers.sce.plan import SENDERS, Sender, add_setup, cake, ramp_key, twins
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 
@@ -63,8 +63,7 @@ def _add_setup(setups: dict[str, Setup], n: int, sender: Sender, *, quick: bool)
     name = f"{'graph4' if key == ramp_key('straddling') else f'thresholds-{n}'}{sender.suffix}"
     setup = add_setup(setups, name, cake("single", key), FLOWS, twins=twins(quick=quick), sender=sender)
     for value in VALUES:
-        for each in value.of:
-            setup.index(measured(*each))
+        value.prepare(setup)
     return setup
 
 

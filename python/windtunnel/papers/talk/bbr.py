@@ -22,7 +22,7 @@ from windtunnel.papers.talk.controllers import registered
 from windtunnel.papers.talk.gallery import add_gallery_setup
 from windtunnel.papers.talk.plan import LOSS, QUICK_SEEDS, SEEDS, Kind, add_setup, lossy, measured, scenario_setup
 from windtunnel.papers.talk.series import flow_series
-from windtunnel.papers.talk.values import Value
+from windtunnel.papers.values import Value
 from windtunnel.result import RunResult
 
 NAME = "bbr"

@@ -11,7 +11,7 @@ import numpy as np
 from windtunnel.figures.files import png
 from windtunnel.figures.style import INK, RC, RED, SOFT, flow_look
 from windtunnel.papers.features.probes import MODES
-from windtunnel.papers.features.settling import moving_average
+from windtunnel.papers.features.transients import moving_average
 from windtunnel.papers.setups import Excerpt
 from windtunnel.papers.talk.bbr import Path
 from windtunnel.papers.talk.plan import RATE_MBPS

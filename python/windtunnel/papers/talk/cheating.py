@@ -16,7 +16,7 @@ from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.plan import measured, scenario_setup
-from windtunnel.papers.talk.values import Value
+from windtunnel.papers.values import Value
 
 SEEDS, QUICK_SEEDS = 5, 2
 #: The window that is measured: after the first losses.
@@ -112,7 +112,7 @@ def _receivers(setups: dict[str, Setup], *, quick: bool) -> Group:
         return [_row(results, attack, sender, setup) for (attack, sender), setup in used.items()]
 
     def png(results: Results) -> bytes | None:
-        from windtunnel.papers.talk.cheating_figure import draw_cheats
+        from windtunnel.papers.talk.fairness_figure import draw_cheats
 
         means = {key: mean for key, setup in used.items() if (mean := _SHARE.mean(results, setup)) is not None}
         return draw_cheats(senders, means) if means else None

@@ -25,7 +25,7 @@ from windtunnel.papers.talk.plan import (
     command,
     measured,
 )
-from windtunnel.papers.talk.values import Value
+from windtunnel.papers.values import Value
 
 #: Buffers that are tried, in packets: from 0.18 to 2.9 times what the path holds.
 BUFFERS = (60, 120, 180, 240, 300, 360, 420, 480, 600, 720, 960)

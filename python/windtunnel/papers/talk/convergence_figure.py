@@ -10,7 +10,7 @@ import numpy as np
 
 from windtunnel.figures.files import png
 from windtunnel.figures.style import INK, RC, RED, SOFT, flow_look
-from windtunnel.papers.features.settling import moving_average
+from windtunnel.papers.features.transients import moving_average
 from windtunnel.papers.setups import Excerpt
 from windtunnel.papers.talk.controllers import title
 from windtunnel.papers.talk.convergence import JOINS_S, PHASE_BDP, PHASE_BUFFER, STEPS, ZOOMS

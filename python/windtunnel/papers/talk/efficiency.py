@@ -10,7 +10,7 @@ from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import RENO
 from windtunnel.papers.talk.gallery import add_gallery_setup
 from windtunnel.papers.talk.plan import ONE, measured, scenario_setup
-from windtunnel.papers.talk.values import Value
+from windtunnel.papers.values import Value
 
 TAHOE = "tahoe"
 _USE = Value("use", "use of the link in 60 s", "%", [measured("queue 0", "utilization_percent()")], scale=PERCENT)

@@ -1,4 +1,4 @@
-"""The figures of fairness: bars for all controllers, and heat maps of round trips and of all pairs."""
+"""The figures of shares: bars for all controllers, and heat maps of round trips, of all pairs, and of cheats."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from windtunnel.figures.files import png
 from windtunnel.figures.style import RC, SOFT, flow_look
 from windtunnel.metrics import Array
+from windtunnel.papers.talk.cheating import ATTACKS, Attack, Sender
 from windtunnel.papers.talk.controllers import title
 from windtunnel.papers.talk.fairness import LONG_MS, SHORT_MS
 
@@ -21,6 +22,8 @@ DPI = 110
 _MAP_RC = {**RC, "axes.grid": False, "axes.spines.top": True, "axes.spines.right": True}
 #: Where a bar of a share has its equal one.
 _EQUAL = {"%": 50.0, "": 1.0}
+#: Shares further than this from a half are on dark ground.
+_DARK = 34
 
 
 def draw_charts(charts: Sequence[tuple[str, str, Sequence[tuple[str, Sequence[float]]]]]) -> bytes:
@@ -85,7 +88,7 @@ def draw_pairs(names: Sequence[str], means: Mapping[tuple[str, str], float]) -> 
         figure = Figure(figsize=(side + 1.2, side), layout="constrained")
         axes = figure.subplots()
         image = axes.imshow(values, cmap="RdBu", vmin=0, vmax=100)
-        _numbers(axes, values, lambda v: abs(v - 50) > 34, lambda v: f"{v:.0f}")
+        _numbers(axes, values, _on_dark, lambda v: f"{v:.0f}")
         labels = [title(cc) for cc in names]
         axes.set_xticks(range(len(names)), labels, rotation=60, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(names)), labels)
@@ -95,9 +98,37 @@ def draw_pairs(names: Sequence[str], means: Mapping[tuple[str, str], float]) -> 
     return png(figure, DPI)
 
 
-def _numbers(axes: Axes, values: Array, dark: Callable[[float], bool], text: Callable[[float], str]) -> None:
+def draw_cheats(senders: Sequence[Sender], means: Mapping[tuple[Attack, Sender], float]) -> bytes:
+    """Misbehaviours down, senders across; red is what the cheat gains."""
+    from matplotlib.figure import Figure
+
+    values = np.array([[means.get((attack, sender), np.nan) for sender in senders] for attack in ATTACKS])
+    with mpl.rc_context(_MAP_RC):
+        figure = Figure(figsize=(9, 4), layout="constrained")
+        axes = figure.subplots()
+        image = axes.imshow(values, cmap="RdBu_r", vmin=0, vmax=100, aspect="auto")
+        _numbers(axes, values, _on_dark, lambda v: f"{v:.0f}", size=None)
+        axes.set_xticks(range(len(senders)), [sender.name for sender in senders], rotation=20, ha="right")
+        axes.set_yticks(range(len(ATTACKS)), [attack.name for attack in ATTACKS])
+        figure.colorbar(image, ax=axes, label="share of the cheat (%)")
+        figure.suptitle("What a lie gains next to an honest flow: 50 is fair", fontsize=11, x=0.01, ha="left")
+    return png(figure, DPI)
+
+
+def _on_dark(share: float) -> bool:
+    return abs(share - 50) > _DARK
+
+
+def _numbers(
+    axes: Axes,
+    values: Array,
+    dark: Callable[[float], bool],
+    text: Callable[[float], str],
+    *,
+    size: float | None = 7.5,
+) -> None:
     """The value in each cell, white on dark ones."""
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
             colour = "white" if dark(value) else "black"
-            axes.text(column, row, text(value), ha="center", va="center", fontsize=7.5, color=colour)
+            axes.text(column, row, text(value), ha="center", va="center", fontsize=size, color=colour)

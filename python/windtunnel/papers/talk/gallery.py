@@ -21,7 +21,7 @@ from windtunnel.papers.talk.plan import (
     measured,
 )
 from windtunnel.papers.talk.series import flow_series
-from windtunnel.papers.talk.values import Value
+from windtunnel.papers.values import Value
 
 _QUEUE = "queue 0"
 #: When all five displaced streams send, and have had ten seconds together.

@@ -21,7 +21,7 @@ from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import available, title
 from windtunnel.papers.talk.gallery import add_gallery_setup
 from windtunnel.papers.talk.plan import FIVE, ONE, measured
-from windtunnel.papers.talk.values import Value
+from windtunnel.papers.values import Value
 
 #: RFC 3649: the windows between which HighSpeed's response is a line on logarithmic axes, its loss rate and decrease.
 HS_LOW, HS_HIGH, HS_HIGH_DECREASE = 38.0, 83_000.0, 0.1

@@ -11,7 +11,7 @@ from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import registered
 from windtunnel.papers.talk.plan import measured, scenario_setup
 from windtunnel.papers.talk.series import flow_series
-from windtunnel.papers.talk.values import Value
+from windtunnel.papers.values import Value
 
 
 @dataclass(frozen=True)

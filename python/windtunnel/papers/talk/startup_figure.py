@@ -9,7 +9,7 @@ import numpy as np
 
 from windtunnel.figures.files import png
 from windtunnel.figures.style import RC, SOFT, flow_look
-from windtunnel.papers.features.settling import moving_average
+from windtunnel.papers.features.transients import moving_average
 from windtunnel.papers.setups import Excerpt
 from windtunnel.papers.talk.shapes import ROUNDS, Shape
 from windtunnel.papers.talk.startup import FAULTS, Fault, starts

@@ -1,4 +1,4 @@
-"""Numbers of setups, as rows: each says what it is and follows from measurements of the setup's runs."""
+"""Numbers of setups, as rows: each says what it is, and follows from measurements of the setup's runs."""
 
 from __future__ import annotations
 
