@@ -354,7 +354,7 @@ def test_cells(tmp_path: Path) -> None:
 
 def test_shell_words() -> None:
     """Words of a command are words, and variables of different links are different and no one else's."""
-    from windtunnel.export.tc.lines import Variables, tc
+    from windtunnel.export.tc.words import Variables, tc
 
     words = [f"$(: > {MARK})", "a b", "'"]
     run = subprocess.run(

@@ -291,9 +291,9 @@ def test_memory_is_constant(tmp_path: Path) -> None:
 
 def test_recording_less_changes_nothing() -> None:
     """What runs of campaigns do not record is not missed: digest and summary are those of a full run."""
-    from windtunnel.experiment.recording import settings
+    from windtunnel.experiment.runs import recording
 
-    full, least = base().run(), base().override(*settings(frozenset(), "1 s")).run()
+    full, least = base().run(), base().override(*recording(frozenset(), "1 s")).run()
     assert full.digest == least.digest
     kept = ("flows", "queues", "windows", "impairments", "packets", "stalled", "duration_s", "seed")
     assert all(full.summary[key] == least.summary[key] for key in kept)

@@ -12,7 +12,7 @@ import pytest
 from windtunnel import Scenario
 from windtunnel.export.tc import script
 from windtunnel.export.tc.qdiscs import QDISCS, Place, qdisc
-from windtunnel.export.tc.quantities import tc_rate, tc_time
+from windtunnel.export.tc.words import tc_rate, tc_time
 
 #: One flow for a moment: the script needs the result's names and paths only.
 PATH = """

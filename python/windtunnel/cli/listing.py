@@ -1,4 +1,6 @@
-"""``windtunnel list``: the algorithms with their parameters, defaults, units and sources."""
+"""What a scenario may contain: ``windtunnel list`` shows the algorithms with their parameters, defaults, units and
+sources; ``windtunnel schema`` is for editors.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +56,16 @@ def list_(kind: str | None, name: str | None, json: bool, plugin: tuple[Path, ..
         console.print(_label(group).upper(), style="bold")
         for entry in entries:
             _show(entry, console)
+
+
+@click.command
+@plugin_option
+def schema(plugin: tuple[Path, ...]) -> None:
+    """Print the JSON Schema of scenario files."""
+    from windtunnel import _core
+
+    load_plugins(plugin)
+    write_json(_core.schema())
 
 
 def _choose(listing: Listing, kind: str | None, name: str | None) -> Listing:

@@ -14,8 +14,7 @@ from windtunnel.engine.cache import Store
 from windtunnel.engine.loop import outcomes
 from windtunnel.engine.work import Place
 from windtunnel.experiment.measures import Expression
-from windtunnel.experiment.recording import settings as recording
-from windtunnel.experiment.runs import Outcome, Record, Run, Simulate, failure, key_of_run
+from windtunnel.experiment.runs import Outcome, Record, Run, Simulate, failure, key_of_run, recording
 from windtunnel.scenario import Scenario
 
 

@@ -10,7 +10,7 @@ import json
 import math
 import time
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,10 @@ from windtunnel.result import RunResult
 #: Of the summary, what does not depend on what is recorded.
 _KEPT = ("duration_s", "stalled", "seed", "packets", "flows", "queues", "impairments", "windows")
 _FAST = 1
+
+
+_BY_INTERVAL = {"flows", "queues", "bands", "classes"}
+_STATE = {"cc", "aqm", "qdisc"}
 
 
 @dataclass(frozen=True)
@@ -162,6 +166,25 @@ def simulate(run: Run, go_on: GoOn) -> Record:
             problems[metric.text] = str(error)
     kept = {key: summary[key] for key in _KEPT}
     return Record(kept, values, problems, raw.digest, tuple(raw.foreign), seconds)
+
+
+def recording(tables: Set[str], duration: str) -> tuple[str, ...]:
+    """The settings of ``[record]`` where only ``tables`` are read: other rows would only take time.
+
+    Recording changes neither a run nor its summary, but for the count of events.
+    """
+    settings = []
+    if not tables & (_BY_INTERVAL | _STATE):
+        settings.append(f'record.interval="{duration}"')
+    if not tables & _STATE:
+        settings.append('record.state="off"')
+    if not any(table.endswith("_points") for table in tables):
+        settings.append(f'record.points="{duration}"')
+    if not any(table.endswith("_events") for table in tables):
+        settings.append("record.events=false")
+    if "packets" not in tables:
+        settings.append("record.packets=false")
+    return tuple(settings)
 
 
 def key_of_run(resolved: str, file: str | None) -> bytes:

@@ -8,12 +8,11 @@ from typing import Any
 
 from windtunnel.atomic import staged, staged_file
 from windtunnel.errors import InputError
-from windtunnel.export.csv import write_csv
 from windtunnel.export.flent import FLENT_SUFFIX, write_flent
 from windtunnel.export.flowgrind import write_flowgrind
-from windtunnel.export.parquet import write_parquet
 from windtunnel.export.pcapng import write_pcapng
 from windtunnel.export.ss import write_ss
+from windtunnel.export.tables import write_csv, write_parquet
 from windtunnel.export.tc import write_tc
 from windtunnel.export.xplot import write_xplot
 from windtunnel.result import RunResult

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from windtunnel.export.connections import groups_of_flows
-from windtunnel.export.tc.quantities import bits_per_s
+from windtunnel.export.tc.words import bits_per_s
 from windtunnel.result import RunResult
 
 

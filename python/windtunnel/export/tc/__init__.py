@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.errors import InputError
+from windtunnel.escape import comment
 from windtunnel.export.connections import connections
-from windtunnel.export.tc.lines import Variables, comment, tc
 from windtunnel.export.tc.netem import netem
 from windtunnel.export.tc.qdiscs import Place
-from windtunnel.export.tc.quantities import bits_per_s, size, tc_rate, tc_size
 from windtunnel.export.tc.tree import Tree
+from windtunnel.export.tc.words import Variables, bits_per_s, size, tc, tc_rate, tc_size
 from windtunnel.result import RunResult
 
 Table = Mapping[str, Any]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from windtunnel.export.tc.quantities import percent, seconds, tc_time
+from windtunnel.export.tc.words import percent, seconds, tc_time
 
 Element = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from windtunnel.export.tc.quantities import bits_per_s, plain, seconds, size, tc_rate, tc_size, tc_time
+from windtunnel.export.tc.words import bits_per_s, plain, seconds, size, tc_rate, tc_size, tc_time
 
 Queue = Mapping[str, Any]
 Words = list[str]

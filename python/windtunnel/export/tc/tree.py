@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from windtunnel.export.tc.lines import comment, tc
+from windtunnel.escape import comment
 from windtunnel.export.tc.qdiscs import Place, Words, limit_in, qdisc
-from windtunnel.export.tc.quantities import bits_per_s, size, tc_rate, tc_size
+from windtunnel.export.tc.words import bits_per_s, size, tc, tc_rate, tc_size
 
 #: Values of the ECN field by its name in a filter.
 _ECN: Mapping[str, int] = {"not-ect": 0, "ect1": 1, "ect0": 2, "ce": 3}

@@ -1,8 +1,12 @@
-"""Quantities of a resolved scenario in tc's words (tc(8), PARAMETERS): ``5 ms`` is ``5ms``."""
+"""The words of tc (tc(8)): quantities of a resolved scenario, ``5 ms`` being ``5ms`` (PARAMETERS), and commands, whose
+words stay words whatever is in them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from windtunnel.escape import shell, shell_variable
 
 #: A resolved scenario prints one of these units.
 _SECONDS: Mapping[str, float] = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -59,3 +63,28 @@ def tc_size(length: float) -> str:
 def percent(text: object) -> str:
     """A share for tc: ``1 %`` is ``1%``."""
     return str(text).replace(" ", "")
+
+
+def tc(command: str, variable: str, words: Iterable[object]) -> str:
+    """A command for the interface that a variable of the script names: ``qdisc add`` and its words."""
+    return f'tc {command} dev "${variable}" {shell(words)}'
+
+
+class Variables:
+    """Names of variables for the links' interfaces, a different one for each.
+
+    That of a dumbbell is ``BOTTLENECK``. Others have a prefix, so that no link is called ``PATH``.
+    """
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def of(self, link: str, *, only: bool) -> str:
+        """The variable of a link; ``only``: of a dumbbell."""
+        wanted = "BOTTLENECK" if only else f"LINK_{shell_variable(link)}"
+        name, number = wanted, 1
+        while name in self._taken:
+            number += 1
+            name = f"{wanted}_{number}"
+        self._taken.add(name)
+        return name
