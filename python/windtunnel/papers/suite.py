@@ -12,12 +12,14 @@ A number agrees *weakly* where the interval of the runs is wider than a fifth of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from windtunnel.experiment.scales import PLAIN, Scale
+from windtunnel.experiment.statistics import summary_of_all
 from windtunnel.papers.jobs import JobResult
-from windtunnel.papers.rows import Row
-from windtunnel.papers.setups import Excerpt, Setup
+from windtunnel.papers.rows import Row, trial_row
+from windtunnel.papers.setups import Excerpt, Measurement, Setup
 
 
 class Results:
@@ -49,6 +51,37 @@ class Results:
         return next((o.excerpt for o in self._by_setup.get(setup, []) if o.excerpt is not None), None)
 
 
+@dataclass(frozen=True)
+class Value:
+    """A number of a run: what it is, in which unit, and how it follows from measurements."""
+
+    id: str
+    what: str
+    unit: str
+    of: Sequence[Measurement]
+    formula: Callable[..., float] = float
+    scale: Scale = PLAIN
+
+    def prepare(self, setup: Setup) -> None:
+        """Let the setup measure what the number needs."""
+        for measurement in self.of:
+            setup.index(measurement)
+
+    def values(self, results: Results, setup: Setup) -> list[float]:
+        """The number in every run; empty if the first did not run."""
+        columns = [results.values(setup.name, setup.index(m)) for m in self.of]
+        return [self.formula(*each) for each in zip(*columns, strict=True)]
+
+    def mean(self, results: Results, setup: Setup) -> float | None:
+        """The mean over the runs."""
+        return summary_of_all(self.values(results, setup), self.scale).mean
+
+    def row(self, results: Results, setup: Setup, id: str, group: str, what: str) -> Row:
+        """The row of the number, for information."""
+        values = self.values(results, setup)
+        return trial_row(f"{id}/{self.id}", group, what, None, None, values, self.unit, scale=self.scale)
+
+
 @dataclass
 class Group:
     """A figure, a table or the claims: the setups it needs, and how their results become its rows."""
@@ -77,6 +110,23 @@ class Suite:
     groups: list[Group]
     notes: str
     aliases: dict[str, list[str]] = field(default_factory=dict)
+
+
+def parts(groups: Iterable[Group]) -> dict[str, list[str]]:
+    """The groups whose IDs differ by a last letter, or a suffix, by what they share: ``fig3`` for 3a and 3b."""
+    found: dict[str, list[str]] = {}
+    for group in groups:
+        stem = group.id.partition("-")[0].rstrip("abcdef")
+        if stem != group.id:
+            found.setdefault(stem, []).append(group.id)
+    return found
+
+
+def figures_and_claims(groups: Sequence[Group]) -> dict[str, list[str]]:
+    """``figures``, ``claims``, and the parts of one claim: ``K47`` for K47a to K47d, in all variants."""
+    claims = [group for group in groups if group.title.startswith("Claim")]
+    figures = [group.id for group in groups if group not in claims]
+    return {"figures": figures, "claims": [group.id for group in claims], **parts(claims)}
 
 
 # --- What a verdict is worth ----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from windtunnel.papers.aimd.paths import grid_groups
 from windtunnel.papers.aimd.red import red_groups
 from windtunnel.papers.data_folder import AIMD
 from windtunnel.papers.setups import Setup
-from windtunnel.papers.suite import Group, Suite
+from windtunnel.papers.suite import Group, Suite, parts
 
 
 def suite(*, quick: bool) -> Suite:
@@ -37,13 +37,9 @@ def suite(*, quick: bool) -> Suite:
 
 def _aliases(groups: list[Group]) -> dict[str, list[str]]:
     """``figures``, ``claims``, ``models`` (no run needed); ``fig7`` for 7a and 7b; ``P54`` for P54a to P54f."""
-    aliases = {
+    return {
         "figures": [g.id for g in groups if g.id.startswith("fig")],
         "claims": [g.id for g in groups if g.title.startswith("Claim")],
         "models": [g.id for g in groups if not g.setups],
+        **parts(groups),
     }
-    for group in groups:
-        stem = group.id.rstrip("abcdef")
-        if stem != group.id:
-            aliases.setdefault(stem, []).append(group.id)
-    return aliases

@@ -22,8 +22,7 @@ from windtunnel.papers.dualq.plan import (
 from windtunnel.papers.dualq.probabilities import CURVES, NAMES, mean_percent, series
 from windtunnel.papers.rows import Row
 from windtunnel.papers.setups import Setup
-from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.values import Value
+from windtunnel.papers.suite import Group, Results, Value
 
 #: The quick suite has both meanings of the base RTT over DualPI2 only.
 QUICK = (("dualpi2", "20ms"), ("dualpi2", "40ms"), ("pi2", "20ms"))

@@ -1,4 +1,11 @@
-"""What a flow adds to its window in a round trip, and what it keeps of it at a loss."""
+"""What a flow adds to its window in a round trip, what it keeps of it at a loss, and CUBIC's mode, as its controller
+recorded it.
+
+CUBIC's window is led by the larger of two: the cubic function, a round trip ahead, and the Reno-friendly estimate (RFC
+9438, sections 4.2 and 4.3). The controller tells both. Implementations count in whole packets: where the cubic function
+leads by less than one, as it does in the first round trip of every epoch, a sample counts for neither. Between the
+reduction and the epoch's start there is no function, and no sample counts.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +14,7 @@ import math
 import numpy as np
 
 from windtunnel.papers.features.method import method
-from windtunnel.papers.features.rates import matrix
+from windtunnel.papers.features.rates import matrix, steady_from
 from windtunnel.papers.features.view import View, flow_numbers
 
 #: The state of a sender that answers a loss, and that of a timeout after it (``tcp_ca_state``).
@@ -61,3 +68,19 @@ def window_slope(view: View, start: float, stop: float) -> float:
     if np.count_nonzero(chosen) < 2:
         return math.nan
     return float(np.polyfit(time[chosen], windows[chosen, flow] / 1448.0, 1)[0])
+
+
+#: By how many packets the cubic function has to lead.
+LEAD = 1.0
+
+
+@method
+def steady_friendly(view: View, limit: float, span: float) -> float:
+    """Share of ``span`` seconds after convergence in which CUBIC is Reno-friendly; NaN if no sample is decided."""
+    start = steady_from(view, limit)
+    (flow,) = flow_numbers(view.flow)
+    state = {name: np.asarray(values, dtype=np.float64) for name, values in view.run.tables["cc"].items()}
+    chosen = (state["flow"] == flow) & (state["time_s"] > start) & (state["time_s"] <= start + span)
+    estimate, target = state["w_est_segments"][chosen], state["target_segments"][chosen]
+    friendly, cubic = np.count_nonzero(estimate > target), np.count_nonzero(target > estimate + LEAD)
+    return float(friendly / (friendly + cubic)) if friendly + cubic else math.nan

@@ -12,7 +12,7 @@ from windtunnel.papers.mds.frequency import frequency_group
 from windtunnel.papers.mds.mixes import mixes_group
 from windtunnel.papers.mds.tau import tau_group
 from windtunnel.papers.setups import Setup
-from windtunnel.papers.suite import Group, Suite
+from windtunnel.papers.suite import Group, Suite, parts
 
 #: Kinds of groups, by the prefix of their IDs.
 KINDS = {"fig": "figures", "table": "tables", "P": "claims", "K": "experiments"}
@@ -62,7 +62,4 @@ def _aliases(groups: list[Group]) -> dict[str, list[str]]:
         kind = next((kind for prefix, kind in KINDS.items() if group.id.startswith(prefix)), None)
         if kind is not None:
             aliases[kind].append(group.id)
-        stem = group.id.rstrip("abcdef")
-        if stem != group.id:
-            aliases.setdefault(stem, []).append(group.id)
-    return aliases
+    return {**aliases, **parts(groups)}

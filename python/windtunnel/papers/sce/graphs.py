@@ -12,9 +12,8 @@ from windtunnel.papers.data_folder import SCE
 from windtunnel.papers.rows import Row
 from windtunnel.papers.sce.plan import RATE_MBPS, RTT_MS, SENDERS, Sender, add_setup, cake, measured, ramp_key, twins
 from windtunnel.papers.setups import Excerpt, Setup
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, Value
 from windtunnel.papers.time_series import flow_series
-from windtunnel.papers.values import Value
 
 #: The names by which rows and figures call controllers.
 NAMES = {"reno": "Reno", "reno-sce": "Reno-SCE", "dctcp-sce": "DCTCP-SCE", "cubic-sce": "CUBIC-SCE"}

@@ -22,8 +22,7 @@ from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED
 from windtunnel.papers.sce.plan import SENDERS, TARGET_MS, add_setup
 from windtunnel.papers.sce.thresholds import FAIR, FAIR_TEXT
 from windtunnel.papers.setups import Setup
-from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.values import Value
+from windtunnel.papers.suite import Group, Results, Value
 
 #: Where ramps begin, and how far they extend, in ms.
 BEGINS_MS = (0.0, 1.25, 2.5, 3.75, 5.0, 7.5, 10.0, 15.0)

@@ -17,12 +17,11 @@ from windtunnel.papers.features.probes import (
 )
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.setups import Excerpt, Setup
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, Value
 from windtunnel.papers.talk.controllers import registered
 from windtunnel.papers.talk.gallery import add_gallery_setup
 from windtunnel.papers.talk.plan import LOSS, QUICK_SEEDS, SEEDS, Kind, add_setup, lossy, measured, scenario_setup
 from windtunnel.papers.talk.series import flow_series
-from windtunnel.papers.values import Value
 from windtunnel.result import RunResult
 
 NAME = "bbr"

@@ -14,9 +14,8 @@ from windtunnel.experiment.expectation import Expected, Limits
 from windtunnel.experiment.scales import PERCENT
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.setups import Setup
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, Value
 from windtunnel.papers.talk.plan import measured, scenario_setup
-from windtunnel.papers.values import Value
 
 SEEDS, QUICK_SEEDS = 5, 2
 #: The window that is measured: after the first losses.

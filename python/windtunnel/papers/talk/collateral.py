@@ -14,7 +14,7 @@ from windtunnel.flowgrind import default_path, scenario_of
 from windtunnel.papers.data_folder import TALK
 from windtunnel.papers.rows import Row, compare, trial_row
 from windtunnel.papers.setups import Setup, Template
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, Value
 from windtunnel.papers.talk.controllers import available, title
 from windtunnel.papers.talk.gallery import OVERFLOWS, add_gallery_setup
 from windtunnel.papers.talk.plan import (
@@ -25,7 +25,6 @@ from windtunnel.papers.talk.plan import (
     command,
     measured,
 )
-from windtunnel.papers.values import Value
 
 #: Buffers that are tried, in packets: from 0.18 to 2.9 times what the path holds.
 BUFFERS = (60, 120, 180, 240, 300, 360, 420, 480, 600, 720, 960)

@@ -8,11 +8,10 @@ from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.scales import PERCENT, Scale
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.setups import Setup
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, Value
 from windtunnel.papers.talk.controllers import RENO, available, registered, title
 from windtunnel.papers.talk.plan import QUICK_SEEDS, SEEDS, measured, scenario_setup
 from windtunnel.papers.talk.series import flow_series
-from windtunnel.papers.values import Value
 
 #: The rate of the alternating link from each of these seconds on, in Mbit/s.
 STEPS = ((0.0, 5.0), (30.0, 2.5), (60.0, 5.0), (90.0, 2.5), (120.0, 5.0), (150.0, 5.0))

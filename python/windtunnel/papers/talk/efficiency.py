@@ -6,11 +6,10 @@ from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.scales import PERCENT
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.setups import Setup
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, Value
 from windtunnel.papers.talk.controllers import RENO
 from windtunnel.papers.talk.gallery import add_gallery_setup
 from windtunnel.papers.talk.plan import ONE, measured, scenario_setup
-from windtunnel.papers.values import Value
 
 TAHOE = "tahoe"
 _USE = Value("use", "use of the link in 60 s", "%", [measured("queue 0", "utilization_percent()")], scale=PERCENT)

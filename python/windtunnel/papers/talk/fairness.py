@@ -11,11 +11,10 @@ from itertools import combinations_with_replacement
 from windtunnel.experiment.scales import PERCENT
 from windtunnel.papers.rows import Row
 from windtunnel.papers.setups import Setup
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, Value
 from windtunnel.papers.talk.controllers import available, title
 from windtunnel.papers.talk.gallery import JAIN, LOSSY_RATE, SHARE, add_gallery_setup
 from windtunnel.papers.talk.plan import BUFFER_PACKETS, FIVE, FRIENDLY, FROM_S, LOSS, measured, scenario_setup
-from windtunnel.papers.values import Value
 
 #: The longer round trips next to one of 25 ms: 1:2, 1:4, 1:8.
 SHORT_MS, LONG_MS = 25, (50, 100, 200)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from windtunnel.experiment.scales import PERCENT, Scale
 from windtunnel.papers.rows import Row
 from windtunnel.papers.setups import Setup
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, Value
 from windtunnel.papers.talk.controllers import Controller, available, missing
 from windtunnel.papers.talk.plan import (
     BUFFER_PACKETS,
@@ -21,7 +21,6 @@ from windtunnel.papers.talk.plan import (
     measured,
 )
 from windtunnel.papers.talk.series import flow_series
-from windtunnel.papers.values import Value
 
 _QUEUE = "queue 0"
 #: When all five displaced streams send, and have had ten seconds together.

@@ -17,11 +17,10 @@ from windtunnel.metrics import Array
 from windtunnel.papers.data_folder import TALK
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.setups import Setup
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, Value
 from windtunnel.papers.talk.controllers import available, title
 from windtunnel.papers.talk.gallery import add_gallery_setup
 from windtunnel.papers.talk.plan import FIVE, ONE, measured
-from windtunnel.papers.values import Value
 
 #: RFC 3649: the windows between which HighSpeed's response is a line on logarithmic axes, its loss rate and decrease.
 HS_LOW, HS_HIGH, HS_HIGH_DECREASE = 38.0, 83_000.0, 0.1

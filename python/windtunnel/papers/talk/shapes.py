@@ -10,9 +10,8 @@ from windtunnel.experiment.expectation import Limits
 from windtunnel.papers.features.probes import sending_rate
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.setups import Excerpt, Setup
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, Value
 from windtunnel.papers.talk.plan import measured, scenario_setup
-from windtunnel.papers.values import Value
 from windtunnel.result import RunResult
 
 #: The round trip of the path, in seconds, and the rounds that are shown. The first flight leaves after the handshake.

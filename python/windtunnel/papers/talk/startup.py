@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from windtunnel.experiment.expectation import Limits
 from windtunnel.papers.rows import Row, trial_row
 from windtunnel.papers.setups import Setup
-from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.suite import Group, Results, Value
 from windtunnel.papers.talk.controllers import registered
 from windtunnel.papers.talk.plan import measured, scenario_setup
 from windtunnel.papers.talk.series import flow_series
-from windtunnel.papers.values import Value
 
 
 @dataclass(frozen=True)
