@@ -12,11 +12,9 @@ from windtunnel.panels import (
     fairness,
     fct,
     marks,
-    one_way_delay,
-    phase,
+    packets,
     rtt,
     sender,
-    sequence,
     sojourn,
     state,
     throughput,
@@ -45,11 +43,11 @@ CATALOGUE: Mapping[str, Entry] = {
     "fct": Entry(fct.panel, "transfers that were completed"),
     "in_flight": Entry(sender.in_flight, "a flow that waits for acknowledgements"),
     "rates": Entry(sender.rates, 'TCP (`endpoints = "linux"`)'),
-    "one_way_delay": Entry(one_way_delay.panel, _PACKETS),
+    "one_way_delay": Entry(packets.one_way_delay, _PACKETS),
     "cdf": Entry(cdf.panel, "a measured delay"),
     "fairness": Entry(fairness.panel, "two flows that send as much as they can"),
-    "phase": Entry(phase.panel, "two flows with a congestion window"),
-    "sequence": Entry(sequence.panel, _PACKETS),
+    "phase": Entry(fairness.phase, "two flows with a congestion window"),
+    "sequence": Entry(packets.sequence, _PACKETS),
 }
 
 

@@ -13,6 +13,10 @@ F = TypeVar("F", bound=Method)
 
 #: Every method by the name under which the data refers to it.
 METHODS: dict[str, Method] = {}
+#: By method: the one that it is another name of, and the arguments that this one has first.
+_FIRST = {"first_fall_t": "fall_t", "first_mark_t": "mark_t"}
+#: Extremes of a whole panel: its axis ends at the peak of a series, which may be that of the only one.
+_EXTREME = {"peak", "axis_y_max"}
 
 
 def method(function: F) -> F:
@@ -27,12 +31,6 @@ def evaluate(view: View, text: str) -> float:
     if name not in METHODS:
         raise MetricError(f"no method {name!r} in {text!r}")
     return float(METHODS[name](view, *arguments))
-
-
-#: By method: the one that it is another name of, and the arguments that this one has first.
-_FIRST = {"first_fall_t": "fall_t", "first_mark_t": "mark_t"}
-#: Extremes of a whole panel: its axis ends at the peak of a series, which may be that of the only one.
-_EXTREME = {"peak", "axis_y_max"}
 
 
 def identity(panel: str, flow: str, method: str, axis: Axis) -> str:

@@ -10,6 +10,7 @@ from windtunnel.metrics import Array
 from windtunnel.papers.features.method import method
 from windtunnel.papers.features.rates import matrix
 from windtunnel.papers.features.view import Tables, View, flow_numbers
+from windtunnel.papers.features.windows import RECOVERY
 
 #: Drops further apart than this belong to different overflows. An overflow lasts about a round trip, the time until
 #: senders learn of it; the talk's longest is 175 ms (100 ms and a full buffer), and nothing recovers in twice that.
@@ -29,10 +30,6 @@ def overflow_times(tables: Tables, start: float = 0.0, stop: float = math.inf) -
 def overflow_count(view: View, start: float, stop: float) -> float:
     """How often the buffer overflows in the window."""
     return float(len(overflow_times(view.run.tables, start, stop)))
-
-
-#: The state of a sender that answers a loss, and that of a timeout after it (``tcp_ca_state``).
-RECOVERY = 3
 
 
 def _news(view: View) -> tuple[float, float]:

@@ -11,6 +11,9 @@ from windtunnel.papers.features.method import method
 from windtunnel.papers.features.rates import matrix
 from windtunnel.papers.features.view import View, flow_numbers
 
+#: The time over which throughput is averaged.
+MEAN_S = 1.0
+
 
 @method
 def time_to_rate(view: View, mbps: float, width: float) -> float:
@@ -36,10 +39,6 @@ def flight_growth(view: View, rtt_s: float, first: float, last: float) -> float:
     number = np.floor((time - start + step / 2) / rtt_s).astype(int)
     flights = np.bincount(number[number >= 0], packets[number >= 0])
     return float((flights[int(last)] / flights[int(first)]) ** (1.0 / (last - first)))
-
-
-#: The time over which throughput is averaged.
-MEAN_S = 1.0
 
 
 @method

@@ -19,6 +19,8 @@ from windtunnel.papers.features.view import View, flow_numbers
 
 #: The state of a sender that answers a loss, and that of a timeout after it (``tcp_ca_state``).
 RECOVERY = 3
+#: By how many packets the cubic function has to lead.
+LEAD = 1.0
 
 
 @method
@@ -68,10 +70,6 @@ def window_slope(view: View, start: float, stop: float) -> float:
     if np.count_nonzero(chosen) < 2:
         return math.nan
     return float(np.polyfit(time[chosen], windows[chosen, flow] / 1448.0, 1)[0])
-
-
-#: By how many packets the cubic function has to lead.
-LEAD = 1.0
 
 
 @method

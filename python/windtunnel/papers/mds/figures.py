@@ -31,6 +31,10 @@ RAW = (
 
 #: Why a row has no measured value.
 CHOSEN_AXIS = "the axes of this zoomed view were chosen by hand in the plot viewer; no property of the run"
+#: The controllers of table 7, by the figure of their run.
+RATEDROP = {"14": "CUBIC-MDS", "15": "Scalable-MDS"}
+#: Perturbed runs per figure, to tell an effect from chaos.
+EFFECT_RUNS = 4
 
 
 @dataclass(frozen=True)
@@ -155,9 +159,6 @@ def _run_group(
     return Group(id, f"Figure {figure}", caption, [name], rows, lambda r: r.picture(name, id), report=name, remark=RAW)
 
 
-RATEDROP = {"14": "CUBIC-MDS", "15": "Scalable-MDS"}
-
-
 def ratedrop_group(setups: dict[str, Setup]) -> Group:
     """The group of table 7; ``setups`` must contain the runs of figures 14 and 15."""
     lines = MDS.table("tables/table7.csv")
@@ -183,10 +184,6 @@ def ratedrop_group(setups: dict[str, Setup]) -> Group:
         ]
 
     return Group("table7", "Table 7", MDS.toml("captions.toml")["table"]["7"], ["fig14a", "fig15a"], rows)
-
-
-#: Perturbed runs per figure, to tell an effect from chaos.
-EFFECT_RUNS = 4
 
 
 def effects_group(setups: dict[str, Setup]) -> Group:

@@ -82,10 +82,10 @@ def graph_groups(setups: dict[str, Setup], sender: Sender, *, quick: bool) -> li
         return found
 
     def png(results: Results) -> bytes | None:
-        from windtunnel.papers.sce.graph_figure import draw_all
+        from windtunnel.papers.sce.figures import draw_graphs
 
         excerpts = [results.excerpt(setup.name) for setup in used]
-        return draw_all(list(zip(graphs, excerpts, strict=True))) if any(excerpts) else None
+        return draw_graphs(list(zip(graphs, excerpts, strict=True))) if any(excerpts) else None
 
     caption = (
         "50 Mbit/s, 80 ms, two flows and a sparse probe: means over 200 ms, as Flent draws them; equal scales. "
@@ -133,10 +133,10 @@ def _group(graph: dict[str, Any], setup: Setup) -> Group:
         return number_rows(graph["id"], graph["flows"], setup, results, VALUES)
 
     def png(results: Results) -> bytes | None:
-        from windtunnel.papers.sce.graph_figure import draw_one
+        from windtunnel.papers.sce.figures import draw_graph
 
         excerpt: Excerpt | None = results.excerpt(setup.name)
-        return draw_one(graph, excerpt) if excerpt is not None else None
+        return draw_graph(graph, excerpt) if excerpt is not None else None
 
     number = graph["id"].removeprefix("graph")
     return Group(graph["id"], f"Graph {number}", graph["caption"], [setup.name], rows, png, setup.name)

@@ -85,12 +85,12 @@ def map_groups(setups: dict[str, Setup]) -> list[Group]:
     used = {law: {place: _add_setup(setups, law, cc, place) for place in PLACES} for law, _, cc in LAWS}
 
     def png(results: Results) -> bytes | None:
-        from windtunnel.papers.sce.map_figure import Map, draw
+        from windtunnel.papers.sce.figures import Map, draw_maps
 
         maps = [
             Map(name, *(_values(results, used[law], value) for value in (SHARE, DELAY_P95))) for law, name, _ in LAWS
         ]
-        return draw(maps) if any(np.isfinite(m.shares).any() for m in maps) else None
+        return draw_maps(maps) if any(np.isfinite(m.shares).any() for m in maps) else None
 
     def rows(results: Results) -> list[Row]:
         return [row for law, name, _ in LAWS for row in _rows(results, law, name, used[law])]

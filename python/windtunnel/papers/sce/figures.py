@@ -1,22 +1,33 @@
-"""The figure of the map: above, Reno's share in each law's map; below, P95 of the queueing delay."""
+"""The suite's figures: the graphs, with both throughputs and their sum on one axis, round trips of probe and TCP on the
+other; and the map of ramps, with Reno's share above and P95 of the queueing delay below.
+"""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
 
-from windtunnel.figures.style import INK, RC
+from windtunnel.figures.files import png
+from windtunnel.figures.style import INK, PURPLE, RC, flow_look
+from windtunnel.figures.two_axes import TCP_RTT, Curve, Panel, two_axes
 from windtunnel.metrics import Array
+from windtunnel.papers.sce.graphs import flow_names, title
+from windtunnel.papers.sce.plan import RATE_MBPS, RTT_MS
 from windtunnel.papers.sce.ramp_map import BEGINS_MS, EXTENTS_MS, mails_places
+from windtunnel.papers.setups import Excerpt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+DPI = 110
+#: The right axis, the same in all figures, starts a little below the path's round trip, so that an empty queue's line
+#: is seen. The RTT of a flow with a window of two segments, whose ACKs are delayed, may leave it.
+_LOW_MS, _HIGH_MS = RTT_MS - 1.0, RTT_MS + 11.0
 #: The mail's ramps by the letter that marks them.
 LETTERS = {"basic": "B", "straddling": "S", "single": "C", "detached": "A"}
 _KEY = (
@@ -25,6 +36,45 @@ _KEY = (
 )
 #: Shares are shown around an equal one; delays on a logarithmic scale.
 _SHARES, _DELAYS = "RdBu", "viridis_r"
+
+
+def draw_graphs(graphs: Sequence[tuple[dict[str, Any], Excerpt | None]]) -> bytes:
+    """All graphs that were run, two in a row."""
+    panels = [_panel(graph, excerpt, general=True) for graph, excerpt in graphs if excerpt is not None]
+    figure = two_axes(panels, columns=2, rate_mbps=RATE_MBPS, right_low=_LOW_MS, right_high=_HIGH_MS)
+    return png(figure, DPI)
+
+
+def draw_graph(graph: dict[str, Any], excerpt: Excerpt) -> bytes:
+    """A single graph."""
+    return png(two_axes([_panel(graph, excerpt)], rate_mbps=RATE_MBPS, right_low=_LOW_MS, right_high=_HIGH_MS), DPI)
+
+
+def _panel(graph: dict[str, Any], excerpt: Excerpt, *, general: bool = False) -> Panel:
+    """``general``: the names of flows that one legend for all graphs can have."""
+    time = excerpt["time_s"]
+    rates = [np.nan_to_num(excerpt[f"throughput_mbps/{flow}"]) for flow in (0, 1)]
+    names = _general(graph) if general else flow_names(graph["flows"])
+    looks = [flow_look(_look(graph, flow)) for flow in (0, 1)]
+    left = [Curve("sum of both", time, rates[0] + rates[1], INK, width=0.7)]
+    left += [Curve(names[i], time, rates[i], looks[i].colour) for i in (0, 1)]
+    right = [
+        Curve(f"{names[i]}: TCP RTT", time, excerpt[f"srtt_ms/{i}"], looks[i].colour, TCP_RTT, 0.8) for i in (0, 1)
+    ]
+    right.append(Curve("probe: RTT", time, excerpt["rtt_mean_ms/2"], PURPLE, width=0.9))
+    return Panel(title(graph), left, right)
+
+
+def _look(graph: dict[str, Any], flow: int) -> int:
+    """A kind of flow has the same look in every graph: Reno, Reno-SCE, the other Reno-SCE."""
+    if graph["flows"][flow] == "reno":
+        return 0
+    return 1 if flow == 1 else 2
+
+
+def _general(graph: dict[str, Any]) -> tuple[str, str]:
+    first, second = flow_names(graph["flows"])
+    return (first, second) if graph["flows"][0] == "reno" else ("the other Reno-SCE", "Reno-SCE")
 
 
 @dataclass(frozen=True)
@@ -36,7 +86,7 @@ class Map:
     delays_ms: Array
 
 
-def draw(maps: Sequence[Map]) -> bytes:
+def draw_maps(maps: Sequence[Map]) -> bytes:
     """The figure as a PNG."""
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.figure import Figure
