@@ -14,12 +14,13 @@ from windtunnel.explain.bleaching import bleaching, bleaching_of_run
 from windtunnel.explain.controllers import controllers
 from windtunnel.explain.convergence import convergence
 from windtunnel.explain.features import features
-from windtunnel.explain.limits import Codes, limits, limits_of, window
+from windtunnel.explain.limits import Codes, limits, limits_of
 from windtunnel.explain.misbehaviour import misbehaviour
 from windtunnel.explain.overflow import congestion_events, loss_events, mark_events, overflow, synchronisation
 from windtunnel.explain.queue_place import queue_place
 from windtunnel.explain.rounds import Rounds, rounds_of
 from windtunnel.explain.trace import Flow, Trace, of_capture, of_run
+from windtunnel.explain.window import window
 from windtunnel.folder import load
 from windtunnel.result import RunResult
 

@@ -1,4 +1,4 @@
-"""What kept the sender from sending more, round by round; and the congestion window, where that did.
+"""What kept the sender from sending more, round by round.
 
 The rules are those of T-RAT (Zhang, Breslau, Paxson, Shenker, "On the Characteristics and Origins of Internet Flow
 Rates", SIGCOMM 2002), on what the sender itself saw:
@@ -9,9 +9,6 @@ Rates", SIGCOMM 2002), on what the sender itself saw:
   and it stays silent;
 - *pacing*: departures do not follow acknowledgements, but a clock of their own;
 - *cwnd*: acknowledgements alone let it send. Recovery from losses counts here.
-
-A sender that its congestion window limits has as much in flight as the window permits. The most that was in flight in a
-loss-free round that nothing else limited is therefore the window; in other rounds it is a bound from below.
 """
 
 from __future__ import annotations
@@ -131,22 +128,3 @@ def _counted(limited: Any) -> dict[str, float]:
 def limited_by(codes: Codes | None, rounds: Rounds, which: Sequence[int]) -> npt.NDArray[np.bool_]:
     """Which rounds have one of these limits; all, where limits are not known."""
     return np.ones(len(rounds), bool) if codes is None else np.isin(codes, which)
-
-
-def window(flow: Flow, rounds: Rounds, codes: Codes | None) -> dict[str, Any]:
-    """The last estimate with its time, the greatest, and whether each is the window or only less than it."""
-    exact = limited_by(codes, rounds, (CWND,)) & (rounds.lost == 0) & (rounds.sent > 0)
-    found: dict[str, Any] = {
-        "mss_bytes": flow.mss,
-        "rounds": len(rounds),
-        "rounds_that_show_it": int(exact.sum()),
-        "greatest_segments": float(rounds.window.max()),
-    }
-    if exact.any():
-        last = int(np.flatnonzero(exact)[-1])
-        found |= {"last_segments": float(rounds.window[last]), "last_s": float(rounds.end[last])}
-    elif codes is not None and (codes == PACING).mean() > 0.5:
-        found["why_not"] = "departures are paced: the window is not what limits them"
-    else:
-        found["why_not"] = "something else limited the sender: its window is at least what was in flight"
-    return found
