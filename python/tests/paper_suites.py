@@ -47,7 +47,7 @@ def made_up(
         for k in range(3)
         if wanted(setup)
     ]
-    return Results(suite.setups, outcomes)
+    return Results(outcomes)
 
 
 def assert_valid(suite: Suite) -> None:
@@ -74,7 +74,7 @@ def assert_complete(claims: Iterable[Mapping[str, Any]]) -> None:
 
 def assert_nothing_confirmed(suite: Suite) -> None:
     """Without runs every group has its rows, under unique ids, and no figure is drawn."""
-    nothing = Results(suite.setups, [])
+    nothing = Results([])
     rows = [row for group in suite.groups for row in group.rows(nothing)]
     assert len({row.id for row in rows}) == len(rows)
     assert {row.verdict for row in rows} == {"info", "undecided"}
@@ -90,7 +90,7 @@ def perturbed(suite: Suite, seed: int) -> Results:
         for setup in suite.setups.values()
         for k in range(1 + len(setup.twins) + setup.perturbed)
     ]
-    return Results(suite.setups, outcomes)
+    return Results(outcomes)
 
 
 def anything(suite: Suite, seed: int) -> Results:
@@ -108,4 +108,4 @@ def anything(suite: Suite, seed: int) -> Results:
         for k in range(1 + len(setup.twins) + setup.perturbed):
             values = tuple((value * random.uniform(0.9, 1.0, count)).tolist())
             outcomes.append(JobResult(setup.name, k, values, {}, 0.1, 1, ""))
-    return Results(suite.setups, outcomes)
+    return Results(outcomes)

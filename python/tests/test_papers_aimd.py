@@ -86,7 +86,7 @@ def test_the_mode_of_a_run() -> None:
 
 def rows_of(id: str, results: Results | None = None) -> dict[str, Row]:
     group = next(g for g in whole().groups if g.id == id)
-    return {row.id: row for row in group.rows(results or Results(whole().setups, []))}
+    return {row.id: row for row in group.rows(results or Results([]))}
 
 
 def test_the_models_rows_need_no_run() -> None:
@@ -198,7 +198,7 @@ def test_the_reference_has_three_decimals() -> None:
 
 def test_published_is_what_the_report_prints() -> None:
     """Numbers of the real stack and of this project's own chain are in a column of their own, with their source."""
-    results = Results(whole().setups, [])
+    results = Results([])
     for group, sources in (("linux", {"Linux 6.12", "chance alone"}), ("markov", {"Markov chain"})):
         rows = [r for g in whole().groups if g.id == group for r in g.rows(results)]
         assert {row.source for row in rows} == sources
@@ -254,7 +254,7 @@ def made_up(suite: Suite, value: Callable[[Setup, Measurement, int], float]) -> 
         for setup in suite.setups.values()
         for k in range(1 + len(setup.twins))
     ]
-    return Results(suite.setups, outcomes)
+    return Results(outcomes)
 
 
 def red_rate(setup: Setup, measurement: Measurement) -> float:

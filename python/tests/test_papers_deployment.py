@@ -267,7 +267,7 @@ def test_a_list_has_every_judged_check_on_its_subject() -> None:
     subjects = {line["about"] for line in lines if "about" in line}
     found = deployment.experiments({}, quick=False)
     assert subjects == {subject for e in found for check in e.checks for subject in check.about}
-    rows = {row.id: row for row in suite.groups[0].rows(Results(suite.setups, []))}
+    rows = {row.id: row for row in suite.groups[0].rows(Results([]))}
     for line in (line for line in lines if "about" in line):
         about = [c for e in found for c in e.checks if line["about"] in c.about and c.expected and not c.not_judged]
         out = [c for c in about if any(fnmatchcase(c.id, p) for p in line.get("left_out", ()))]
@@ -277,7 +277,7 @@ def test_a_list_has_every_judged_check_on_its_subject() -> None:
 def test_a_requirement_is_shown_and_not_judged() -> None:
     """The list of requirements counts what is kept, and has no verdict."""
     suite = whole()
-    assert {row.verdict for row in suite.groups[1].rows(Results(suite.setups, []))} == {"info"}
+    assert {row.verdict for row in suite.groups[1].rows(Results([]))} == {"info"}
 
 
 def test_an_experiment_from_end_to_end(tmp_path: Path) -> None:

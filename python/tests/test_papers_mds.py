@@ -36,7 +36,7 @@ def made_up(value: Callable[[Setup, int], float], runs: int = 5) -> Results:
         for setup in whole().setups.values()
         for k in range(max(runs, 1 + len(setup.twins)))
     ]
-    return Results(whole().setups, outcomes)
+    return Results(outcomes)
 
 
 def rows_of(group: str, results: Results) -> dict[str, Row]:

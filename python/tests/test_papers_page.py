@@ -170,7 +170,7 @@ def test_agreement_within_a_wide_interval_is_weak(
     """Wider than a fifth of the measured value. Only agreement is weak: a wide interval may well differ."""
     row = Row("a", "g", "w", 1.0, measured, 1.0, "", "agrees", interval=interval)
     group = Group("g", "G", "", ["cell"], lambda _: [row, replace(row, id="b", verdict="differs")])
-    weighed = rows_of([group], Results({}, []))["g"]
+    weighed = rows_of([group], Results([]))["g"]
     assert [each.verdict for each in weighed] == ["weak" if wide else "agrees", "differs"]
 
 

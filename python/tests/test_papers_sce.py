@@ -129,7 +129,7 @@ def test_the_fair_part_of_the_map_has_the_bar_of_all_suites(reno: float, part: f
             values[setup.index(each)] = rate
         outcomes.append(JobResult(setup.name, 0, tuple(values), {}, 0.1, 1, ""))
     (group,) = (group for group in whole().groups if group.id == "map")
-    rows = {row.id: row for row in group.rows(Results(whole().setups, outcomes))}
+    rows = {row.id: row for row in group.rows(Results(outcomes))}
     assert rows["map/reno-sce/fair"].measured == part
     assert "38.5 to 61.5 %" in rows["map/reno-sce/fair"].what
 

@@ -174,7 +174,7 @@ def row(id: str, published: float, measured: float, measurement: str = "run: cwn
 def test_repeats_are_found(second: Row, repeats: bool):
     """A row repeats an earlier one of the same measurement with the same measured and published value, no other."""
     group = Group("g", "G", "", ["run"], lambda _: [row("a", 1.0, 1.0), second])
-    first, found = rows_of([group], Results({}, []))["g"]
+    first, found = rows_of([group], Results([]))["g"]
     assert first.verdict == "agrees"
     assert (found.verdict == "info") == repeats
     assert ("repeats a" in found.note) == repeats

@@ -52,7 +52,7 @@ def made_up() -> Results:
         for setup in whole().setups.values()
         for k in range(3)
     ]
-    return Results(whole().setups, outcomes)
+    return Results(outcomes)
 
 
 # --- The data ---------------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_numbers_of_the_slides() -> None:
     assert numbers.reno_loss_for(1e9, 0.1) == pytest.approx((1.2 / 8333.33) ** 2, rel=1e-6)
     assert numbers.reno_rate_mbps(0.01, 0.1) == pytest.approx(12 * 1448 * 8 / 0.1 / 1e6)
     assert numbers.bbr_rate_bps(1, 1500) == pytest.approx(12e9 / 2**24)
-    rows = {row.id: row.verdict for row in numbers.numbers_group().rows(Results({}, []))}
+    rows = {row.id: row.verdict for row in numbers.numbers_group().rows(Results([]))}
     assert rows.pop("numbers/J07") == "differs", "slip R11"
     assert rows.pop("numbers/P47-high") == "differs", "2.97 is printed as 2.9"
     assert set(rows.values()) == {"agrees"}
@@ -164,7 +164,7 @@ def test_numbers_of_the_slides() -> None:
 
 def test_response_functions_have_the_specifications_values() -> None:
     """Every vector of docs/spec/congestion-control.md section 3 that the suite lists."""
-    rows = responses.responses_groups({}, quick=True)[0].rows(Results({}, []))
+    rows = responses.responses_groups({}, quick=True)[0].rows(Results([]))
     assert len(rows) == len(TALK.toml("responses.toml")["vector"])
     assert {row.verdict for row in rows} == {"agrees"}
 
@@ -248,7 +248,7 @@ def test_moving_average_ignores_what_is_missing() -> None:
 
 def test_without_runs_nothing_is_confirmed() -> None:
     """Every group has its rows for any results, under unique ids, and no figure needs a run that failed."""
-    empty = Results(whole().setups, [])
+    empty = Results([])
     rows = [row for g in whole().groups for row in g.rows(empty)]
     assert len({row.id for row in rows}) == len(rows)
     assert not {row.word.text for row in rows} & {"confirmed", "refuted"}
@@ -261,7 +261,7 @@ def test_figures_from_made_up_runs() -> None:
     groups = {group.id: group for group in whole().groups}
     shapes = {setup: JobResult(setup, 0, (1.0,), {}, 0.1, 1, "", excerpt={"flights": 2.0 ** np.arange(7)})
               for setup in groups["shapes"].setups}  # fmt: skip
-    assert len(groups["shapes"].png(Results(whole().setups, list(shapes.values()))) or b"") > 10_000
+    assert len(groups["shapes"].png(Results(list(shapes.values()))) or b"") > 10_000
     for id in ("gallery-reno", "collateral", "buffer", "tahoe", "knee", "alternating", "constant", "phases", "charts",
                "rtts", "pairs", "startup", "cheating"):  # fmt: skip
         png = groups[id].png(made_up())

@@ -115,7 +115,7 @@ def test_claims_over_an_interval(expected: dict[str, float], verdict: str, publi
     setups.update({name: Setup(name, TEMPLATE) for name in "ab"})
     values = {"a": (6.0, 6.5, 7.0), "b": (1.0, 1.51, 2.0)}
     outcomes = [JobResult(n, k, (v,), {}, 0, 0, "") for n, seen in values.items() for k, v in enumerate(seen)]
-    (row,) = group.rows(Results(setups, outcomes))
+    (row,) = group.rows(Results(outcomes))
     assert (row.word.text, row.published) == (verdict, published)
     assert row.measured == pytest.approx(4.9967, abs=1e-4)
 
@@ -213,7 +213,7 @@ def test_time_series_leave_the_process_that_ran() -> None:
     assert [job.excerpt for job in jobs] == [flow_series, None]
     outcome = execute(jobs[0])
     assert not outcome.error
-    excerpt = Results({"c": setup}, [outcome]).excerpt("c")
+    excerpt = Results([outcome]).excerpt("c")
     assert excerpt is not None
     assert {"time_s", "throughput_mbps/0", "delivery_rate_mbps/0", "srtt_ms/0", "rtt_mean_ms/1"} <= set(excerpt)
     assert len(excerpt["time_s"]) == 20

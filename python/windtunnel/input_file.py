@@ -46,11 +46,6 @@ def open_input(path: Path) -> FileIO:
     return FileIO(descriptor)
 
 
-def is_stream(path: Path) -> bool:
-    """Whether a path names a stream."""
-    return _stream(path) is not None
-
-
 def shown_name(path: Path) -> str:
     """What messages call the file."""
     return "standard input" if path == STDIN else str(path)

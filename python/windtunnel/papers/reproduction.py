@@ -87,7 +87,7 @@ def run_suite(
                 Scenario.from_toml(setup.template.text, overrides=changes, allow_read=allow_read).check()
             work.extend(jobs_of(setup, reports, settings, allow_read))
         outcomes = _run(work, jobs, console, use_cache=use_cache)
-        results = Results(suite.setups, outcomes)
+        results = Results(outcomes)
         rows = rows_of(groups, results)
         foreign = sorted({what for outcome in outcomes for what in outcome.foreign})
         _write(folder, suite, groups, rows, results, outcomes, settings, foreign, part=part)

@@ -12,7 +12,7 @@ A number agrees *weakly* where the interval of the runs is wider than a fifth of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from windtunnel.experiment.scales import PLAIN, Scale
@@ -25,8 +25,7 @@ from windtunnel.papers.setups import Excerpt, Measurement, Setup
 class Results:
     """The measured values of every setup that was run."""
 
-    def __init__(self, setups: Mapping[str, Setup], outcomes: Sequence[JobResult]) -> None:
-        self._setups = setups
+    def __init__(self, outcomes: Sequence[JobResult]) -> None:
         self._by_setup: dict[str, list[JobResult]] = {}
         for outcome in sorted(outcomes, key=lambda o: (o.setup, o.variant)):
             if not outcome.error:

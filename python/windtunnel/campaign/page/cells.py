@@ -27,9 +27,6 @@ VALUES = (
     "mean", "mean_low", "mean_high", "median", "median_low", "median_high", "std", "min", "max", "offset_share",
     "phase_locked", "difference", "difference_low", "difference_high", "p", "p_corrected", "effect", "dominance",
 )  # fmt: skip
-#: What a bin has besides ``count``, ``mean``, ``min`` and ``max``: of its cells' differences from a baseline the mean,
-#: the least and the greatest.
-OF_BINS = ("mean", "min", "max", "difference", "difference_min", "difference_max")
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,6 @@ from windtunnel.papers.setups import Measurement, Setup, Template
 from windtunnel.papers.talk.controllers import CUBIC, RENO
 
 RATE_MBPS, RTT_MS = 40.0, 100.0
-#: What the link carries of data: 1448 of 1500 bytes.
-GOODPUT_MBPS = RATE_MBPS * 1448 / 1500
 #: Packets of the path: 40 Mbit/s times 100 ms.
 BDP_PACKETS = RATE_MBPS * 1e6 * RTT_MS * 1e-3 / 12_000
 #: The talk does not give the buffer. That of the path's file fits its overflow counts best (``collateral.py``).
