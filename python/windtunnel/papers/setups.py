@@ -10,7 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from windtunnel._core import quantity
 from windtunnel.metrics import Array
@@ -84,7 +84,9 @@ class Template:
         return [1e3 * quantity(f["rtt"]) for f in flows]
 
     def packets(self, settings: Sequence[str] = ()) -> float:
-        """Approximate number of packets that a run delivers: the link's rate, with its changes, over the run's time."""
+        """Approximate number of packets that a run delivers: the rate of the link, with its changes, or of its shaper,
+        over the run's time.
+        """
         data = dict(self.data)
         # In a graph the first link is the bottleneck.
         graph = "link" in data
@@ -93,14 +95,21 @@ class Template:
         for setting in settings:
             changed = tomllib.loads(setting)
             data["duration"] = changed.get("duration", data["duration"])
-            link = {**link, **(changed.get("link", {}).get("0", {}) if graph else changed.get("bottleneck", {}))}
+            link = _merged(link, changed.get("link", {}).get("0", {}) if graph else changed.get("bottleneck", {}))
         end = quantity(str(data["duration"]))
-        rate, since, bits = quantity(link["rate"]), 0.0, 0.0
+        shaper = link["queue"] if isinstance(link.get("queue"), dict) and "rate" in link["queue"] else link
+        rate, since, bits = quantity(shaper["rate"]), 0.0, 0.0
         for change in link.get("changes", []):
             at = quantity(change["at"])
             bits += rate * (at - since)
             rate, since = quantity(change["rate"]), at
         return (bits + rate * (end - since)) / PACKET_BITS
+
+
+def _merged(table: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """A table with changes, also in the tables inside it."""
+    both = {key for key, value in changes.items() if isinstance(value, dict) and isinstance(table.get(key), dict)}
+    return {**table, **changes, **{key: _merged(table[key], changes[key]) for key in both}}
 
 
 @dataclass

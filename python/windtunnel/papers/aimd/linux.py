@@ -1,13 +1,8 @@
-"""CUBIC against Reno in the real Linux stack: the cells of ``linux.csv``, run as that stack ran them.
+"""CUBIC against Reno in the real Linux stack: the rows of ``linux.csv``, run on that testbed as it was built.
 
-The reference's bottleneck is a token bucket of one packet in front of the queue, not a link: the packet whose tokens
-are being saved up waits in the bucket (PIE), or at the head of the queue, where it counts (tail drop); nothing waits
-while the link is idle. With PIE this equals a link's one packet in transmission. With tail drop a link has room for one
-packet more: the path's RTT is shorter here by one packet's time, so that the same amount is in flight when the queue
-overflows.
-
-The queue had existed for a while when the flows started: PIE's first update, half a second after the queue was made,
-had passed. The flows therefore start after :data:`BEGIN_S`.
+Its bottleneck is a token bucket of one packet (``sch_tbf``) in front of the queue, not a link. The buffers of its hosts
+decide which segments carry PSH (docs/decisions/0044-receivers-clock-and-send-buffers.md). The queue had existed for a
+while when the flows started: PIE's first update, half a second after the queue was made, had passed.
 """
 
 from __future__ import annotations
@@ -21,10 +16,10 @@ from windtunnel.papers.rows import Row, compare, printed_precision, refer, sprea
 from windtunnel.papers.setups import Measurement, Setup
 from windtunnel.papers.suite import Group, Results
 
-#: When the first flow starts, and how much later the second one was started in the reference. Address resolution held
-#: the first SYN for a round trip and then let both go. So the second SYN left this much later, less a round trip, or
-#: together with the first.
-BEGIN_S, OFFSET_MS = 1, 37.0
+#: How much later than the first the second flow was started in the reference. Address resolution held the first SYN for
+#: a round trip and then let both go. So the second SYN left this much later, less a round trip, or together with the
+#: first.
+OFFSET_MS = 37.0
 #: Seconds that the reference leaves out at the start.
 WARM_UP_S = 10
 #: Twins of a setup, with other offsets. The reference's number is one draw: the range of 40 others holds it with a
@@ -38,11 +33,10 @@ NORMAL_95 = 1.96
 #: Where the reference's numbers come from, and what the runs' ranks are compared with.
 LINUX, CHANCE = "Linux 6.12", "chance alone"
 
-#: By the reference's name of a queue: scenario file, its settings, our name.
-QUEUES = {
-    "pie": ("pie", (), "PIE"),
-    "td": ("tail-drop", ('bottleneck.queue.limit="25 ms"',), "tail drop 25 ms"),
-}
+#: The reference's queues by their names in it, as the page calls them.
+QUEUES = {"pie": "PIE", "td": "tail drop 25 ms"}
+#: Tail drop: its delay, and the least bytes that it holds.
+DELAY_S, LEAST_BYTES = 0.025, 4542
 FLOWS = (("f1", "0"), ("f2", "1"))
 NAMES = {"cubic": "CUBIC", "reno": "Reno"}
 COLUMNS = ("p1", "mean", "p99")
@@ -73,7 +67,7 @@ class Line:
     def measurements(self, flow: str) -> tuple[Measurement, ...]:
         """P1, mean and P99 of a flow, as the reference defines them."""
         fair = fair_mbps(self.rate_mbps, 2)
-        window = f"{fair!r}, {BEGIN_S + WARM_UP_S}, {BEGIN_S + self.duration_s:g}"
+        window = f"{fair!r}, {WARM_UP_S}, {self.duration_s:g}"
         methods = (f"rate_quantile({LOW}, {window})", f"rate_mean({window})", f"rate_quantile({HIGH}, {window})")
         return tuple(Measurement("rates", flow, m) for m in methods)
 
@@ -86,14 +80,23 @@ def read_lines() -> list[Line]:
     ]
 
 
+def _queue(line: Line) -> str:
+    """The queue in the bucket, as a scenario writes it. Bytes hold whole frames."""
+    if line.queue == "pie":
+        return '{ kind = "pie", limit = "1000 packets" }'
+    held = max(LEAST_BYTES, DELAY_S * line.rate_mbps * 1e6 / 8)
+    return f'{{ kind = "fifo", limit = "{held // FRAME:.0f} packets" }}'
+
+
 def _setup(line: Line) -> Setup:
     """The runs of a row."""
-    scenario, settings, _ = QUEUES[line.queue]
-    packet_ms = FRAME * 8e-3 / line.rate_mbps
-    rtt_ms = line.rtt_ms - (packet_ms if line.queue == "td" else 0.0)
-    settings = (f'duration="{BEGIN_S + line.duration_s:g} s"', f'flow.0.start="{BEGIN_S:g} s"', *settings)
-    settings = (*settings, _second(max(0.0, OFFSET_MS - line.rtt_ms)))
-    setup = Setup(line.id, AIMD.template(scenario), settings, line.rate_mbps, (rtt_ms, rtt_ms))
+    settings = (
+        f'duration="{line.duration_s:g} s"',
+        f'bottleneck.queue.rate="{line.rate_mbps:g} Mbps"',
+        f"bottleneck.queue.child={_queue(line)}",
+        _second(max(0.0, OFFSET_MS - line.rtt_ms)),
+    )
+    setup = Setup(line.id, AIMD.template("linux"), settings, rtts_ms=(line.rtt_ms, line.rtt_ms))
     setup.twins = tuple((_second(LONGEST_MS * math.modf(k * GOLDEN)[0]),) for k in range(1, TWINS + 1))
     for _, flow in FLOWS:
         for measurement in line.measurements(flow):
@@ -102,13 +105,13 @@ def _setup(line: Line) -> Setup:
 
 
 def _second(offset_ms: float) -> str:
-    return f'flow.1.start="{1e3 * BEGIN_S + offset_ms:.1f} ms"'
+    return f'flow.1.start="{offset_ms:.1f} ms"'
 
 
 def _rank_rows(lines: list[Line], used: list[Setup], results: Results) -> list[Row]:
     """Mean rank of the reference among the runs, over all setups of a queue: 0.5 if only chance makes a difference."""
     out = []
-    for queue, (_, _, name) in QUEUES.items():
+    for queue, name in QUEUES.items():
         ranks = []
         for line, setup in zip(lines, used, strict=True):
             values = results.values(setup.name, setup.index(line.measurements("0")[1]))
@@ -139,7 +142,7 @@ def linux_group(setups: dict[str, Setup], *, quick: bool) -> Group:
                 for column, measurement in zip(COLUMNS, line.measurements(flow), strict=True):
                     printed = line.printed[f"{prefix}_norm_{column}"]
                     values = results.values(setup.name, setup.index(measurement))
-                    where = f"{QUEUES[line.queue][2]}, {line.rate_mbps:g} Mbit/s, {line.rtt_ms:g} ms"
+                    where = f"{QUEUES[line.queue]}, {line.rate_mbps:g} Mbit/s, {line.rtt_ms:g} ms"
                     column_name = column if column == "mean" else column.upper()
                     row = compare(
                         f"{line.id}/{name.lower()}-{column}",
