@@ -43,12 +43,8 @@ _THRESHOLD_DASH = (0, (4, 2))
 _TICK_ROW = 0.03
 # Up to this many seconds, times are shown in milliseconds.
 _SHORT_RUN = 0.1
-# Panels of windows, which may be averaged where they are drawn too often to be told apart.
-_WINDOWS = ("cwnd", "in_flight")
 # The longest line of a title, in characters: a longer one would leave the figure.
 _TITLE_WIDTH = 60
-# Titles that the published figures have instead of the page's.
-_TITLES = {"cwnd": "cwnd"}
 
 
 @dataclass(frozen=True)
@@ -71,10 +67,10 @@ def draw(axes: Axes, panel: Panel, window: Window, *, legend: bool | None = None
         hints = _draw_paths(axes, series)
     else:
         hints = _draw_lines(axes, panel, series, window)
-    above = legend if legend is not None else any(s.flow is None and s.key != "total" for s in series)
-    above = above and (len(series) > 1 or panel.id == "marks")
+    above = legend if legend is not None else any(s.flow is None and not s.total for s in series)
+    above = above and (len(series) > 1 or panel.markers == "all")
     what = f": {panel.choices[0].name}" if panel.choices else ""
-    title = _TITLES.get(panel.id, panel.title) + what + (f" ({'; '.join(hints)})" if hints else "")
+    title = (panel.short_title or panel.title) + what + (f" ({'; '.join(hints)})" if hints else "")
     # With its own legend between the title and the panel.
     axes.set_title(textwrap.fill(legible(title), _TITLE_WIDTH), pad=20.0 if above and len(title) > 20 else None)
     if above and series:
@@ -114,14 +110,14 @@ def _draw_lines(axes: Axes, panel: Panel, series: Sequence[Series], window: Wind
     hints = []
     count = len(series)
     # Lines are compared, so that either none is averaged or all are.
-    dense = any(s.step == "mean" and s.key != "total" and len(s) > _CELLS for s in series)
-    # So are windows that go up and down so often that the last one drawn would hide the others.
-    dense |= panel.id in _WINDOWS and count > 1 and any(_reversals(s.y) > 2 * _CELLS for s in series)
-    lines = [s for s in series if s.key != "total"]
+    dense = any(s.step == "mean" and not s.total and len(s) > _CELLS for s in series)
+    # So are those that turn so often that the last one drawn would hide the others.
+    dense |= panel.sawtooth and count > 1 and any(_reversals(s.y) > 2 * _CELLS for s in series)
+    lines = [s for s in series if not s.total]
     if len(lines) < count:
         hints.append("x: all flows")
     for s in series:
-        if s.key == "total":
+        if s.total:
             _crosses(axes, s, window, series, colour=drawn(s.look).colour, label="all flows")
     thresholds = [part for s in panel.thresholds if np.isfinite((part := visible(s, window)).y).any()]
     if count > _FEW_THRESHOLDS:
@@ -253,20 +249,19 @@ def _draw_points(axes: Axes, panel: Panel, series: Sequence[Series], window: Win
     """Dots; flagged ones in the flag's colour."""
     extent, share = _extent(series, window), POINTS // max(1, len(series))
     single = len(series) == 1
-    told = False
+    hints: list[str] = []
     for order, s in enumerate(series):
         parts = [(s, drawn(s.look).colour, legible(s.label))]
         if s.flag is not None and panel.flag is not None and panel.flag.colour is not None:
-            what = "queue empty after dequeue" if panel.id == "sojourn" else panel.flag.label
-            plain = "queue not empty after dequeue" if single and panel.id == "sojourn" else legible(s.label)
+            flagged = panel.flag.legend or panel.flag.label
             parts = [
-                (s.only(~s.flag), drawn(s.look).colour, plain),
-                (s.only(s.flag), COLOURS[panel.flag.colour], what if single else f"_{what}"),
+                (s.only(~s.flag), drawn(s.look).colour, (single and panel.flag.others) or legible(s.label)),
+                (s.only(s.flag), COLOURS[panel.flag.colour], flagged if single else f"_{flagged}"),
             ]
-            told = True
+            hints = [f"{panel.flag.colour}: {flagged}"]
         for part, colour, label in parts:
             _dots(axes, part, colour, label, share, extent, panel, 2 + order / 10)
-    return ["red: queue empty after dequeue"] if told else []
+    return hints
 
 
 def _dots(
@@ -284,8 +279,9 @@ def _dots(
         s = s.only(np.isfinite(s.y))
     s = thin_series("points", replace(s, step=""), limit, _DOT_CELLS, log=panel.log, extent=extent)
     size = 2.2 if len(s) >= _FEW_DOTS else 3.5 if len(s) >= _SINGLE_DOTS else 6.0
-    marker = drawn(s.look).marker if len(s.look.marker) and panel.id != "sojourn" else "."
-    marker = "." if marker == "o" or (len(s) >= _FEW_DOTS and panel.id != "marks") else marker
+    own = panel.markers == "all" or (panel.markers == "few" and len(s) < _FEW_DOTS)
+    marker = drawn(s.look).marker if own else "."
+    marker = "." if marker == "o" else marker
     axes.plot(
         s.x, s.y, linestyle="none", marker=marker, markersize=size if marker == "." else max(size * 0.8, 3.5),
         markeredgewidth=0.9 if marker == "x" else 0, color=colour, label=label, zorder=zorder, rasterized=True,

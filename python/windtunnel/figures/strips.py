@@ -41,7 +41,7 @@ def crowded(panel: Panel, window: Window) -> bool:
 def draw_strips(frame: Axes, panel: Panel, window: Window) -> None:
     """Draw a panel as strips inside axes that bear its title and labels; what all flows have together is the first."""
     lines = _shown(panel, window)
-    total = [s for s in panel.series if s.key == "total"]
+    total = [s for s in panel.series if s.total]
     top = window.top if window.top is not None else 1.06 * highest(lines, window)
     shared = replace(window, bottom=0.0 if window.bottom is None else window.bottom, top=top)
     name = frame.get_label()
@@ -61,7 +61,7 @@ def draw_strips(frame: Axes, panel: Panel, window: Window) -> None:
 
 def _shown(panel: Panel, window: Window) -> list[Series]:
     """The lines of flows that have something in the window, averaged as they are drawn."""
-    lines = (visible(averaged(s, panel.average), window) for s in panel.series if s.key != "total")
+    lines = (visible(averaged(s, panel.average), window) for s in panel.series if not s.total)
     return [s for s in lines if len(s)]
 
 

@@ -17,6 +17,7 @@ from windtunnel.panels.units import SIZES, greatest, suited
 
 QUANTITY = "cwnd"
 TITLE = "Congestion Window"
+_panel = partial(Panel, "cwnd", TITLE, short_title="cwnd", sawtooth=True)
 _NO_WINDOW = "No flow has a single congestion window: datagrams have none, and each of many connections has its own."
 # A flow that is limited in nearly all samples gets no marks: they would tell nothing and hide its line.
 _ALWAYS = 0.9
@@ -83,7 +84,7 @@ def panel(run: Run) -> Panel:
     found = samples(run.tables)
     if not found:
         none = _NO_WINDOW if run.intervals and not rows(run.tables, "cwnd_points") else "No ACK was received."
-        return Panel("cwnd", TITLE, "kB", empty=none)
+        return _panel("kB", empty=none)
     if grouped:
         return _of_groups(run)
     if not rows(run.tables, "cwnd_points"):
@@ -91,9 +92,7 @@ def panel(run: Run) -> Panel:
     unit, factor = suited(SIZES, greatest(s.y for s in found))
     series = tuple(_marked(s) for s in flow_series(run, found, factor, "hold"))
     always = [s.label for s in series if not s.marked]
-    return Panel(
-        "cwnd",
-        TITLE,
+    return _panel(
         unit,
         series,
         quantity=QUANTITY,
@@ -119,10 +118,8 @@ def _of_groups(run: Run) -> Panel:
     values[:, ~np.any(values > 0, axis=0)] = np.nan
     choices = group_choices(run, time, values, partial(suited, SIZES), "hold")
     if not choices:
-        return Panel("cwnd", TITLE, "kB", empty=_NO_WINDOW)
-    return Panel(
-        "cwnd", TITLE, choices[0].unit, choices[0].series, choices=choices, quantity=QUANTITY, ticks=ticks(run)
-    )
+        return _panel("kB", empty=_NO_WINDOW)
+    return _panel(choices[0].unit, choices[0].series, choices=choices, quantity=QUANTITY, ticks=ticks(run))
 
 
 def retransmissions(run: Run) -> list[Samples]:

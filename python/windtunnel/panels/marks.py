@@ -67,6 +67,7 @@ def panel(run: Run) -> Panel:
         tuple(series),
         quantity="Frequency",
         kind="points",
+        markers="all",
         log=len(values) > 0 and float(values.max()) > LOG_RANGE * float(values.min()),
         averages=AVERAGES if series else (),
         average=mean,

@@ -21,6 +21,8 @@ Index: TypeAlias = npt.NDArray[np.int64]
 Step: TypeAlias = Literal["mean", "hold", ""]
 #: Lines; single dots; or a curve whose abscissas may go back and forth.
 Kind: TypeAlias = Literal["line", "points", "path"]
+#: Which dots of a figure have their series' marker: all, since it has a meaning; only few; or none.
+Markers: TypeAlias = Literal["all", "few", "none"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Series:
     #: The flow that it belongs to, so that a flow can be switched in all panels; of a group its first member.
     flow: int | None = None
     step: Step = ""
+    #: Whether it is the sum of all flows.
+    total: bool = False
     #: A line is broken where two samples are farther apart than this, in the unit of the abscissa.
     gap: float | None = None
     flag: Mask | None = None
@@ -76,11 +80,16 @@ class Series:
 
 @dataclass(frozen=True)
 class Flag:
-    """What some samples are singled out for; without a colour, the mark has that of the series."""
+    """What some samples are singled out for; without a colour, the mark has that of the series.
+
+    The legend of a figure says ``legend`` for them and ``others`` for the rest or, where these are empty, the labels.
+    """
 
     label: str
     marker: str
     colour: str | None = None
+    legend: str = ""
+    others: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +141,16 @@ class Panel:
     title: str
     unit: str
     series: tuple[Series, ...] = ()
+    #: The title in a figure, where that of the published ones is shorter.
+    short_title: str = ""
     #: What the ordinate is, where that is shorter than the title.
     quantity: str = ""
     kind: Kind = "line"
     x: Abscissa = TIME
     log: bool = False
+    #: Whether its lines go up and down: those that turn too often to be told apart may be averaged.
+    sawtooth: bool = False
+    markers: Markers = "few"
     flag: Flag | None = None
     #: Lines that accompany the series of the same flow, thin and dashed, and what they are.
     thresholds: tuple[Series, ...] = ()

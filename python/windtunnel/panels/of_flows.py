@@ -33,6 +33,7 @@ def flow_series(run: Run, samples: Iterable[Samples], factor: float, step: Step)
                 s.y / factor,
                 flow=None if s.index < 0 else s.index,
                 step=step,
+                total=s.index < 0,
                 gap=None if step == "mean" else longest_step(s.t),
                 flag=s.flag,
                 who=s.who,
@@ -78,7 +79,7 @@ def group_choices(
             )
     if summed and len(medians) > 1 and run.is_shared(range(len(run.flows))):
         total = np.nansum(values, axis=1)
-        sums.insert(0, Series("total", "all flows", TOTAL, time, total, step=step))
+        sums.insert(0, Series("total", "all flows", TOTAL, time, total, step=step, total=True))
     offered = [(SUMS, sums)] if summed else []
     offered += [(EACH, medians), (NAMED, chosen)]
     return tuple(_choice(name, series, unit) for name, series in offered if series)

@@ -13,6 +13,8 @@ from windtunnel.panels.run import Run
 from windtunnel.panels.tables import Samples, split
 from windtunnel.panels.units import RATES, SIZES, greatest, suited
 
+_in_flight = partial(Panel, "in_flight", "Bytes in Flight", sawtooth=True, shown=False)
+
 _COLUMNS = (("delivery rate", "delivery_rate_mbps"), ("pacing rate", "pacing_rate_mbps"))
 
 
@@ -21,13 +23,12 @@ def in_flight(run: Run) -> Panel | None:
 
     None where no flow tells it.
     """
-    title = "Bytes in Flight"
     if run.grouped:
         time, values = run.matrix("in_flight_bytes")
         if not np.any(values > 0):
             return None
         choices = group_choices(run, time, values, partial(suited, SIZES), "hold", summed=True)
-        return Panel("in_flight", title, choices[0].unit, choices[0].series, choices=choices, shown=False)
+        return _in_flight(choices[0].unit, choices[0].series, choices=choices)
     found = [
         Samples(s.index, s.t, unknown_before(s.t, s.y, start_of(run.record(s.index))))
         for s in split(run.intervals, "flow", "in_flight_bytes")
@@ -36,7 +37,7 @@ def in_flight(run: Run) -> Panel | None:
     if not found:
         return None
     unit, factor = suited(SIZES, greatest(s.y for s in found))
-    return Panel("in_flight", title, unit, flow_series(run, found, factor, "hold"), quantity="In flight", shown=False)
+    return _in_flight(unit, flow_series(run, found, factor, "hold"), quantity="In flight")
 
 
 def rates(run: Run) -> Panel | None:

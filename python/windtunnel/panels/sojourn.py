@@ -12,6 +12,11 @@ from windtunnel.panels.tables import Samples, Tables, rows, split
 
 QUANTITY = "Sojourn time"
 TITLE = "Queue Sojourn Time"
+# Of single dequeues, and of intervals.
+_LEFT_EMPTY = Flag(
+    "queue left empty", "circle", "red", "queue empty after dequeue", "queue not empty after dequeue"
+)  # fmt: skip
+_EMPTIED = Flag("queue left empty in the interval", "cross", "red")
 
 
 def samples(tables: Tables, *, extremes: bool = True) -> list[Samples]:
@@ -74,10 +79,9 @@ def panel(run: Run) -> Panel:
         )
         for order, (key, label, s) in enumerate(found)
     )  # fmt: skip
-    what = "queue left empty" if single else "queue left empty in the interval"
+    flag = _LEFT_EMPTY if single else _EMPTIED
     flagged = not several or any(s.flag is not None for s in series)
     return Panel(
         "sojourn", TITLE, "ms", series, quantity=QUANTITY, kind="points" if single else "line",
-        flag=Flag(what, "circle" if single else "cross", "red") if flagged else None,
-        empty="" if series else "No packet was dequeued.",
+        markers="none", flag=flag if flagged else None, empty="" if series else "No packet was dequeued.",
     )  # fmt: skip
