@@ -169,22 +169,18 @@ def _show(baseline: str, candidate: str, rows: Sequence[Difference]) -> None:
     from rich.table import Table
 
     from windtunnel.cli.consoles import output
-    from windtunnel.compare.markdown import change, span
+    from windtunnel.compare.columns import columns
 
     differing = [row for row in rows if row.difference != 0]
     say(f"{candidate} compared with {baseline}")
-    cells, several = any(row.cell for row in rows), any(row.pairs > 1 for row in rows)
-    table = Table(box=None, pad_edge=False)
-    if cells:
-        table.add_column("cell", overflow="fold")
-    table.add_column("number", overflow="fold")
-    for name in ("baseline", "candidate", "difference", *(["interval", "pairs"] if several else [])):
-        table.add_column(name, justify="right", no_wrap=True)
+    table, shown = Table(box=None, pad_edge=False), columns(rows)
+    for column in shown:
+        if column.numeric:
+            table.add_column(column.head, justify="right", no_wrap=True)
+        else:
+            table.add_column(column.head, overflow="fold")
     for row in differing[:_ROWS]:
-        more = [span(row), str(row.pairs)] if several else []
-        table.add_row(
-            *([row.cell] if cells else []), row.what, f"{row.baseline:.4g}", f"{row.candidate:.4g}", change(row), *more
-        )
+        table.add_row(*(column.text(row) for column in shown))
     if differing:
         output().print(table)
     if len(differing) > _ROWS:
@@ -194,9 +190,9 @@ def _show(baseline: str, candidate: str, rows: Sequence[Difference]) -> None:
 
 
 def _show_gates(gates: Sequence[Decided], failing: Sequence[tuple[Decided, Decision]]) -> None:
-    from windtunnel.compare.markdown import cell
+    from windtunnel.compare.gate import words
 
     for gate, decision in failing:
-        say(f"fails: {gate.claim.name}: {gate.claim.condition.text}: {cell(decision)}{decision.words()}")
+        say(f"fails: {gate.claim.name}: {gate.claim.condition.text}: {words(decision)}")
     if gates and not failing:
         say(f"no condition of {len(gates)} fails")

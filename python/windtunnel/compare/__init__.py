@@ -4,6 +4,7 @@
 |---|---|
 | ``sides.py`` | what is compared: a result folder, a data set, a scenario that is run |
 | ``differences.py`` | numbers side by side, with intervals where there are several runs |
+| ``columns.py`` | the columns of their table |
 | ``first.py`` | the first packet that leaves a queue differently in two runs |
 | ``gate.py`` | conditions under which a comparison fails |
 | ``overlay.py`` | one page with the panels of all runs |

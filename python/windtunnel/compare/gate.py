@@ -79,3 +79,8 @@ def _decided(gate: Condition, name: str, decisions: Sequence[Decision]) -> Decid
 def failing(gates: Sequence[Decided]) -> list[tuple[Decided, Decision]]:
     """What fails: where the condition surely holds, and where there is nothing to judge it by."""
     return [(gate, d) for gate in gates for d in gate.decisions if d.verdict == "agrees" or d.mean is None]
+
+
+def words(decision: Decision) -> str:
+    """What was measured, after the cell in which it was."""
+    return "".join(f"{label}: " for _, label in decision.cell if label != "all") + decision.words()
