@@ -31,8 +31,8 @@ pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
 pub use recorder::{RecordParams, StateRecording};
 pub use result::{
     BandSummary, ClassSummary, CwndSummary, DatagramSummary, DropSummary, ElementSummary, FlowSummary,
-    LimitSummary, Percentiles, QueueSummary, RunResult, SizeClassSummary, SlowStartExit, Stalled, Summary,
-    TransferSummary, WindowSummary,
+    LimitSummary, Percentiles, QueueSummary, RunResult, SenderSummary, SizeClassSummary, SlowStartExit,
+    Stalled, Summary, TransferSummary, WindowSummary,
 };
 pub use simulation::{Holder, MemoryExceeded, Simulation, StreamState};
 pub use streams::stream_seed;

@@ -95,10 +95,38 @@ pub struct FlowSummary {
     pub cwnd_bytes: Option<CwndSummary>,
     /// Its round-trip time.
     pub rtt_ms: Option<Percentiles>,
+    /// What its sender counted.
+    #[serde(flatten)]
+    pub sender: SenderSummary,
+    /// The packets of the flow that were lost, but for ACKs (with loss-free endpoints: that would have been lost).
+    pub drops: DropSummary,
+    /// Its segments that only acknowledge and were lost.
+    pub ack_drops: DropSummary,
+    /// Its packets that arrived damaged and were discarded.
+    pub corrupted: u64,
+    /// What kept its sender from sending, as shares of the time from its start until its last data were delivered.
+    pub limited: Option<LimitSummary>,
+    /// Segments received with CE.
+    pub ce_marks: u64,
+    /// Segments received with SCE.
+    pub sce_marks: u64,
+    /// The share of ACKs after which cwnd kept the sender from sending; none without an ACK.
+    pub cwnd_limited: Option<f64>,
+    /// How slow start ended.
+    pub slow_start_exit: Option<SlowStartExit>,
+    /// Its transfers, responses or frames over TCP or RTP, or its connections, if it has any.
+    pub transfers: Option<TransferSummary>,
+    /// Its datagrams, if it sends any.
+    pub datagrams: Option<DatagramSummary>,
+}
+
+/// What the sender of a flow counted; none is what it does not count. Datagrams have only `sent` and, over RTP with a
+/// controller, what is not about sending again.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SenderSummary {
     /// Data segments or datagrams sent, including those sent again; not counted with loss-free endpoints.
     pub sent: Option<u64>,
-    /// Bytes acknowledged, cumulatively or by SACK, in whole segments; not counted with loss-free endpoints. This and
-    /// the following fields up to `ecn_reductions` exist only for TCP, and over RTP those of them that are not about sending again.
+    /// Bytes acknowledged, cumulatively or by SACK, in whole segments; not counted with loss-free endpoints.
     pub delivered_bytes: Option<u64>,
     /// Segments sent again.
     pub retransmits: Option<u64>,
@@ -120,26 +148,6 @@ pub struct FlowSummary {
     pub exposed: Option<u64>,
     /// ACKs whose sum of ECN nonces was wrong (`tcp.ecn_nonce`); not counted with loss-free endpoints.
     pub nonce_fail: Option<u64>,
-    /// The packets of the flow that were lost, but for ACKs (with loss-free endpoints: that would have been lost).
-    pub drops: DropSummary,
-    /// Its segments that only acknowledge and were lost.
-    pub ack_drops: DropSummary,
-    /// Its packets that arrived damaged and were discarded.
-    pub corrupted: u64,
-    /// What kept its sender from sending, as shares of the time from its start until its last data were delivered.
-    pub limited: Option<LimitSummary>,
-    /// Segments received with CE.
-    pub ce_marks: u64,
-    /// Segments received with SCE.
-    pub sce_marks: u64,
-    /// The share of ACKs after which cwnd kept the sender from sending; none without an ACK.
-    pub cwnd_limited: Option<f64>,
-    /// How slow start ended.
-    pub slow_start_exit: Option<SlowStartExit>,
-    /// Its transfers, responses or frames over TCP or RTP, or its connections, if it has any.
-    pub transfers: Option<TransferSummary>,
-    /// Its datagrams, if it sends any.
-    pub datagrams: Option<DatagramSummary>,
 }
 
 /// A flow from its start to its last data, within a span of time: what it got while it had something to send.

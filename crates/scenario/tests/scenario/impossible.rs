@@ -49,7 +49,7 @@ const SYNS: u64 = 11;
 #[test]
 fn everything_is_lost() {
     let flow = flow(&["bottleneck.impair={ kind = \"loss\", probability = \"100 %\" }"]);
-    assert_eq!((flow.received_bytes, flow.sent, flow.drops.wire), (0, Some(0), SYNS));
+    assert_eq!((flow.received_bytes, flow.sender.sent, flow.drops.wire), (0, Some(0), SYNS));
     assert_eq!(flow.limited.map(|limited| limited.handshake), Some(1.0));
 }
 
@@ -57,7 +57,7 @@ fn everything_is_lost() {
 #[test]
 fn every_ack_is_lost() {
     let flow = flow(&["reverse={ impair = { kind = \"loss\", probability = \"100 %\" } }"]);
-    assert_eq!((flow.received_bytes, flow.sent), (SYNS * SYN, Some(0)));
+    assert_eq!((flow.received_bytes, flow.sender.sent), (SYNS * SYN, Some(0)));
     assert_eq!((flow.goodput_mbps, flow.limited.map(|l| l.handshake)), (0.0, Some(1.0)));
 }
 
@@ -66,9 +66,9 @@ fn every_ack_is_lost() {
 fn all_data_are_lost() {
     let flow = flow(&["bottleneck.impair={ kind = \"loss\", probability = \"100 %\", affects = \"data\" }"]);
     assert_eq!((flow.received_bytes, flow.goodput_mbps), (SYN + ACK, 0.0));
-    let rtos = flow.rtos.expect("counted");
-    assert_eq!((flow.tlps, flow.sent), (Some(1), Some(10 + 1 + rtos)));
-    assert_eq!((Some(flow.drops.wire), flow.delivered_bytes), (flow.sent, Some(0)));
+    let rtos = flow.sender.rtos.expect("counted");
+    assert_eq!((flow.sender.tlps, flow.sender.sent), (Some(1), Some(10 + 1 + rtos)));
+    assert_eq!((Some(flow.drops.wire), flow.sender.delivered_bytes), (flow.sender.sent, Some(0)));
     assert!(rtos.abs_diff(timeouts(0.22, 100.0)) <= 1, "{rtos} timeouts");
 }
 
@@ -78,7 +78,7 @@ fn an_outage_to_the_end() {
     let outage = "bottleneck.impair={ kind = \"outage\", times = [{ from = \"1 s\", to = \"1000 s\" }] }";
     let flow = flow(&[outage]);
     assert!(flow.last_packet_s.is_some_and(|last| (0.9..1.02).contains(&last)), "{:?}", flow.last_packet_s);
-    let rtos = flow.rtos.expect("counted");
+    let rtos = flow.sender.rtos.expect("counted");
     assert!((8..=11).contains(&rtos), "{rtos} timeouts in 99 s");
 }
 
@@ -132,7 +132,7 @@ fn a_thousand_bits_per_second() {
     let summary = run(&["bottleneck.rate=1 kbit/s"]);
     let (flow, queue) = (&summary.flows[0], &summary.queues[0]);
     assert!(queue.dequeued <= 10 && queue.utilization > 0.95, "{queue:?}");
-    assert!(flow.goodput_mbps > 0.0 && flow.rtos > Some(0), "{flow:?}");
+    assert!(flow.goodput_mbps > 0.0 && flow.sender.rtos > Some(0), "{flow:?}");
 }
 
 /// The smallest packets allowed, 8 bytes of data each, and the shortest round trip.

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use windtunnel_scenario::{Endpoints, Link, LinkRate, Scenario, Transport};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::recorder::columns::Table;
-use windtunnel_sim::{FlowSummary, Percentiles, QueueSummary, RunResult, StreamState, Summary};
+use windtunnel_sim::{
+    FlowSummary, Percentiles, QueueSummary, RunResult, SenderSummary, StreamState, Summary,
+};
 use windtunnel_tcp::bsd42::OutOfOrder;
 use windtunnel_units::Seq;
 
@@ -94,10 +96,11 @@ fn check_flow(flow: &FlowSummary, claims: bool, duration_s: f64) {
     assert!(payload <= flow.received_bytes, "{name}: {payload} of {} bytes", flow.received_bytes);
     let throughput = flow.received_bytes as f64 * 8.0 / 1e6 / duration_s;
     assert!((throughput - flow.throughput_mbps).abs() <= 1e-9 * throughput, "{name}: throughput");
-    if let Some(sent) = flow.sent {
-        assert!(flow.retransmits <= Some(sent), "{name}: {:?} retransmits of {sent} sent", flow.retransmits);
+    let SenderSummary { sent, retransmits, rtos, spurious_rtos, .. } = flow.sender;
+    if let Some(sent) = sent {
+        assert!(retransmits <= Some(sent), "{name}: {retransmits:?} retransmits of {sent} sent");
     }
-    assert!(flow.spurious_rtos <= flow.rtos, "{name}: {:?} of {:?} RTOs", flow.spurious_rtos, flow.rtos);
+    assert!(spurious_rtos <= rtos, "{name}: {spurious_rtos:?} of {rtos:?} RTOs");
     if let Some(cwnd) = flow.cwnd_bytes {
         assert!(cwnd.mean.is_finite() && cwnd.min <= cwnd.max, "{name}: {cwnd:?}");
         assert!(cwnd.mean <= cwnd.max as f64 * (1.0 + 1e-9), "{name}: {cwnd:?}");
@@ -132,8 +135,9 @@ fn check_flow(flow: &FlowSummary, claims: bool, duration_s: f64) {
 /// A summary leaves out values that make no sense for a flow: datagrams are not sent again, and have a window and answer losses only
 /// over RTP.
 fn check_what_is_told(flow: &FlowSummary) {
-    let of_repair = [flow.retransmits, flow.spurious_rtos, flow.tlps, flow.undos];
-    let of_control = [flow.loss_episodes, flow.rtos];
+    let sender = &flow.sender;
+    let of_repair = [sender.retransmits, sender.spurious_rtos, sender.tlps, sender.undos];
+    let of_control = [sender.loss_episodes, sender.rtos];
     let datagrams = flow.datagrams.is_some();
     let udp = datagrams && flow.cwnd_bytes.is_none();
     assert!(of_repair.iter().all(|count| count.is_none() || !datagrams), "{}: {of_repair:?}", flow.name);

@@ -113,11 +113,11 @@ fn check_flows(table: &Table, summary: &Summary) {
     let whole: [Total<FlowSummary, Option<u64>>; 7] = [
         ("ce", |flow| Some(flow.ce_marks)),
         ("sce", |flow| Some(flow.sce_marks)),
-        ("sent", |flow| flow.sent),
-        ("retransmits", |flow| flow.retransmits),
-        ("rtos", |flow| flow.rtos),
+        ("sent", |flow| flow.sender.sent),
+        ("retransmits", |flow| flow.sender.retransmits),
+        ("rtos", |flow| flow.sender.rtos),
         ("lost", |flow| Some(drops(&flow.drops))),
-        ("delivered_bytes", |flow| flow.delivered_bytes),
+        ("delivered_bytes", |flow| flow.sender.delivered_bytes),
     ];
     for (name, total) in whole {
         let values = numbers(table, name);

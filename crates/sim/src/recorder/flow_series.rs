@@ -8,12 +8,14 @@ use windtunnel_tcp::Limited;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::columns;
-use super::flow_info::FlowInfo;
+use super::flow_info::{FlowInfo, FlowKind};
 use super::flow_sums::{FlowSums, Losses};
 use super::histogram::Pages;
 use super::messages::{DatagramTotals, TransferTotals};
 use crate::endpoint::Counters;
-use crate::result::{ActiveSummary, CwndSummary, FlowSummary, LimitSummary, SizeClassSummary, SlowStartExit};
+use crate::result::{
+    ActiveSummary, CwndSummary, FlowSummary, LimitSummary, SenderSummary, SizeClassSummary, SlowStartExit,
+};
 
 columns! {
     /// One row per interval and flow.
@@ -350,9 +352,6 @@ impl FlowRecorder {
         let losses = sums.losses.as_deref().copied().unwrap_or_default();
         let counters = &totals.counters.as_deref().copied().unwrap_or_default();
         let FlowInfo { name, kind: info } = info;
-        let tcp = !info.datagrams;
-        let of_tcp = |count: u64| tcp.then_some(count);
-        let controlled = tcp || self.has_window;
         FlowSummary {
             name: name.clone(),
             cc: info.cc_name.to_string(),
@@ -375,18 +374,7 @@ impl FlowRecorder {
                 max: sums.cwnd_max.get(),
             }),
             rtt_ms: totals.rtt.percentiles(&sums.rtt),
-            sent: (!info.loss_free).then_some(counters.sent),
-            delivered_bytes: (controlled && !info.loss_free).then_some(counters.delivered.get()),
-            retransmits: of_tcp(counters.retransmits),
-            loss_episodes: controlled.then_some(counters.loss_episodes),
-            rtos: controlled.then_some(counters.rtos),
-            spurious_rtos: of_tcp(counters.spurious_rtos),
-            tlps: of_tcp(counters.tlps),
-            undos: of_tcp(counters.undos),
-            ecn_reductions: (controlled && !info.loss_free).then_some(counters.ecn_reductions),
-            skips: (tcp && !info.loss_free).then_some(counters.skips),
-            exposed: (tcp && !info.loss_free).then_some(counters.exposed),
-            nonce_fail: (tcp && !info.loss_free).then_some(counters.nonce_fail),
+            sender: self.sender(counters, info),
             drops: losses.drops,
             ack_drops: losses.ack_drops,
             corrupted: losses.corrupted,
@@ -410,6 +398,28 @@ impl FlowRecorder {
                 Some(datagrams) => datagrams.summary(counters.sent),
                 None => DatagramTotals::new().summary(counters.sent),
             }),
+        }
+    }
+
+    /// What the sender counted, of what there is to count for it.
+    fn sender(&self, counters: &Counters, info: &FlowKind) -> SenderSummary {
+        let tcp = !info.datagrams;
+        let of_tcp = |count: u64| tcp.then_some(count);
+        let of_controller = |count: u64| (tcp || self.has_window).then_some(count);
+        let unless_loss_free = |count: Option<u64>| count.filter(|_| !info.loss_free);
+        SenderSummary {
+            sent: unless_loss_free(Some(counters.sent)),
+            delivered_bytes: unless_loss_free(of_controller(counters.delivered.get())),
+            retransmits: of_tcp(counters.retransmits),
+            loss_episodes: of_controller(counters.loss_episodes),
+            rtos: of_controller(counters.rtos),
+            spurious_rtos: of_tcp(counters.spurious_rtos),
+            tlps: of_tcp(counters.tlps),
+            undos: of_tcp(counters.undos),
+            ecn_reductions: unless_loss_free(of_controller(counters.ecn_reductions)),
+            skips: unless_loss_free(of_tcp(counters.skips)),
+            exposed: unless_loss_free(of_tcp(counters.exposed)),
+            nonce_fail: unless_loss_free(of_tcp(counters.nonce_fail)),
         }
     }
 }

@@ -168,7 +168,7 @@ fn arrivals_are_bounded_in_memory() {
     assert!(group.arrived - group.completed < 10, "{group:?}");
     let flow = &result.summary.flows[0];
     assert!((flow.goodput_mbps - 5.0).abs() < 0.5, "{}", flow.goodput_mbps);
-    let sent = flow.sent.expect("counted");
+    let sent = flow.sender.sent.expect("counted");
     assert!(sent * 1448 >= group.completed_bytes, "{sent} segments");
     let time = group.time_ms.expect("completed");
     assert!(time.min > 40.0 && time.p99 < 2000.0, "{time:?}");

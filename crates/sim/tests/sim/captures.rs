@@ -173,7 +173,7 @@ fn senders_show_their_state() {
         }
     }
     assert!(most_blocks > 0);
-    assert_eq!(Some(again), result.summary.flows[0].retransmits);
+    assert_eq!(Some(again), result.summary.flows[0].sender.retransmits);
 }
 
 /// Capturing does not change the run.

@@ -66,7 +66,7 @@ fn closing_changes_no_completion_time() {
         let result = run(network(segments, close, [vec![], vec![]]));
         let transfers = result.summary.flows[0].transfers.clone().expect("a transfer");
         assert_eq!((transfers.completed, transfers.completed_bytes), (1, segments * MSS));
-        assert_eq!(result.summary.flows[0].retransmits, Some(0));
+        assert_eq!(result.summary.flows[0].sender.retransmits, Some(0));
         (transfers.time_ms.expect("completed").max * 1e6).round() as u64
     };
     for segments in [1, 2, 10, 11, 100] {

@@ -21,8 +21,8 @@ fn reno_fills_a_link() {
     let result = run(path(vec![(reno(), ApplicationConfig::Bulk)], 20, vec![], vec![], 30));
     let (flow, queue) = (&result.summary.flows[0], &result.summary.queues[0]);
     assert!(queue.utilization > 0.98, "{}", queue.utilization);
-    assert!(flow.loss_episodes > Some(3) && flow.rtos == Some(0), "{flow:?}");
-    assert_eq!(flow.retransmits, Some(flow.drops.full), "each drop is repaired once");
+    assert!(flow.sender.loss_episodes > Some(3) && flow.sender.rtos == Some(0), "{flow:?}");
+    assert_eq!(flow.sender.retransmits, Some(flow.drops.full), "each drop is repaired once");
     assert!((flow.goodput_mbps - 10.0 * 1448.0 / 1500.0).abs() < 0.2, "{}", flow.goodput_mbps);
     let limited = flow.limited.expect("it was open");
     assert!(limited.cwnd > 0.95, "{limited:?}");
@@ -66,11 +66,12 @@ fn repairs_what_is_lost() {
     let (syn, _) = transfer(vec![1]);
     assert!((syn - clean - 1000.0).abs() < 1.0, "{syn} {clean}");
     let (middle, flow) = transfer(vec![50]);
-    assert_eq!((flow.retransmits, flow.loss_episodes, flow.rtos), (Some(1), Some(1), Some(0)));
+    let sender = flow.sender;
+    assert_eq!((sender.retransmits, sender.loss_episodes, sender.rtos), (Some(1), Some(1), Some(0)));
     assert!(middle > clean && middle < clean + 60.0, "{middle} {clean}");
     // The SYN is packet 1, the ACK of its answer packet 2, segment n packet n + 2.
     let (_, flow) = transfer(vec![102]);
-    assert_eq!((flow.tlps, flow.rtos), (Some(1), Some(0)), "{flow:?}");
+    assert_eq!((flow.sender.tlps, flow.sender.rtos), (Some(1), Some(0)), "{flow:?}");
 }
 
 /// An ACK moves a timer without causing an event: besides the two events per segment (of the link and of the delay) and
@@ -100,7 +101,7 @@ fn congestion_collapses() {
         let summary = run(network).summary;
         let goodput: f64 = summary.flows.iter().map(|flow| flow.goodput_mbps).sum();
         assert!(summary.queues[0].utilization > 0.97, "{}", summary.queues[0].utilization);
-        assert!(summary.flows.iter().filter_map(|flow| flow.retransmits).sum::<u64>() > 100);
+        assert!(summary.flows.iter().filter_map(|flow| flow.sender.retransmits).sum::<u64>() > 100);
         goodput / 0.2
     };
     let old = goodput(|| Transport::Bsd42(Box::<Bsd42Params>::default()));

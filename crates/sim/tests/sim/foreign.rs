@@ -269,7 +269,7 @@ fn one_frame_per_round_trip() {
     let result = run(transfer(vec![]));
     let flow = &result.summary.flows[0];
     assert_eq!(flow.cc, "stop-and-wait");
-    assert_eq!((result.summary.packets, flow.retransmits, flow.rtos), (10, Some(0), Some(0)));
+    assert_eq!((result.summary.packets, flow.sender.retransmits, flow.sender.rtos), (10, Some(0), Some(0)));
     let transfers = flow.transfers.as_ref().expect("it makes a transfer");
     assert_eq!(transfers.completed, 1);
     let Column::F64(times) = column(&result, "transfers", "time_ms") else { panic!("milliseconds") };
@@ -285,7 +285,7 @@ fn losses_are_timed_out_by_the_stacks_own_clock() {
     network.record.packets = true;
     let result = run(network);
     let flow = &result.summary.flows[0];
-    assert_eq!((flow.retransmits, flow.rtos), (Some(2), Some(2)));
+    assert_eq!((flow.sender.retransmits, flow.sender.rtos), (Some(2), Some(2)));
     let Column::F64(times) = column(&result, "transfers", "time_ms") else { panic!("milliseconds") };
     assert!((times[0] - (326.0 + 4.0 * 21.2)).abs() < 1e-9, "{times:?}");
     let Column::Bool(again) = column(&result, "packets", "retransmission") else { panic!("flags") };

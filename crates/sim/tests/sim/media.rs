@@ -105,7 +105,7 @@ fn goodput_counts_bytes_once() {
     let result = run(path(vec![(reno(), ApplicationConfig::Bulk)], 10, media, vec![], 5));
     let flow = &result.summary.flows[0];
     let delivered = flow.goodput_mbps * 5.0 * 1e6 / 8.0;
-    let (sent, again) = (flow.sent.expect("counted"), flow.retransmits.expect("counted"));
+    let (sent, again) = (flow.sender.sent.expect("counted"), flow.sender.retransmits.expect("counted"));
     let sent_once = (sent - again) as f64 * 1448.0;
     assert!(delivered <= sent_once && delivered > 0.95 * sent_once, "{delivered} of {sent_once}");
     assert!(flow.received_bytes as f64 > 1.15 * delivered, "duplicates arrive");

@@ -280,12 +280,17 @@ fn nothing_is_made_up() {
     let result = mixed(StateRecording::Interval);
     let [bulk, web, probe] = &result.summary.flows[..] else { panic!("three flows") };
     assert!(bulk.cwnd_bytes.is_some() && bulk.cwnd_limited.is_some());
-    assert!(bulk.retransmits > Some(0) && bulk.sent > bulk.retransmits);
+    assert!(bulk.sender.retransmits > Some(0) && bulk.sender.sent > bulk.sender.retransmits);
     assert_eq!((web.cwnd_bytes, web.cwnd_limited), (None, None));
-    assert!(web.sent > Some(0) && web.retransmits.is_some() && web.delivered_bytes > Some(0));
-    assert_eq!((probe.cwnd_bytes, probe.cwnd_limited, probe.delivered_bytes), (None, None, None));
-    assert_eq!((probe.retransmits, probe.rtos, probe.ecn_reductions), (None, None, None));
-    assert_eq!(probe.sent, probe.datagrams.map(|d| d.sent));
+    assert!(
+        web.sender.sent > Some(0) && web.sender.retransmits.is_some() && web.sender.delivered_bytes > Some(0)
+    );
+    assert_eq!((probe.cwnd_bytes, probe.cwnd_limited, probe.sender.delivered_bytes), (None, None, None));
+    assert_eq!(
+        (probe.sender.retransmits, probe.sender.rtos, probe.sender.ecn_reductions),
+        (None, None, None)
+    );
+    assert_eq!(probe.sender.sent, probe.datagrams.map(|d| d.sent));
     for column in
         ["cwnd_bytes", "cwnd_mean_bytes", "in_flight_bytes", "srtt_ms", "rto_ms", "state", "lost_bytes"]
     {
@@ -294,8 +299,11 @@ fn nothing_is_made_up() {
     }
     let ideal = run();
     let flow = &ideal.summary.flows[0];
-    assert_eq!((flow.sent, flow.delivered_bytes, flow.ecn_reductions), (None, None, None));
-    assert_eq!((flow.retransmits, flow.rtos), (Some(0), Some(0)), "they never send again");
+    assert_eq!(
+        (flow.sender.sent, flow.sender.delivered_bytes, flow.sender.ecn_reductions),
+        (None, None, None)
+    );
+    assert_eq!((flow.sender.retransmits, flow.sender.rtos), (Some(0), Some(0)), "they never send again");
     assert!(f64s(&ideal, "flows", "rto_ms").iter().all(|rto| rto.is_nan()));
 }
 

@@ -45,7 +45,7 @@ fn duplicate_acks_inflate_reno() {
     let sent = |settings: &[&str]| {
         let mut all = vec!["duration=250 ms", "flow[0].iw=10 packets"];
         all.extend(settings);
-        flow(&wide("cc = \"reno\"\n", &all)).sent.expect("TCP")
+        flow(&wide("cc = \"reno\"\n", &all)).sender.sent.expect("TCP")
     };
     let attack = "flow[0].ack={ policy = \"immediate\", duplicates = 400 }";
     let old = ["flow[0].tcp.sack=false", "flow[0].tcp.loss_detection=reno"];
@@ -69,7 +69,7 @@ fn optimistic_acks_conceal_losses() {
     let deceived = run(text, &[attack]);
     assert!(flow(&honest).goodput_mbps < 3.0, "{}", flow(&honest).goodput_mbps);
     assert!(flow(&deceived).goodput_mbps > 15.0, "{}", flow(&deceived).goodput_mbps);
-    assert!(flow(&deceived).retransmits < Some(20), "{:?}", flow(&deceived).retransmits);
+    assert!(flow(&deceived).sender.retransmits < Some(20), "{:?}", flow(&deceived).sender.retransmits);
 }
 
 /// An attacker's connection still ends: the transfer completes, and everything is closed.
@@ -121,8 +121,8 @@ fn a_skip_exposes_optimists() {
             let seed = format!("seed={seed}");
             let result = run(LOSSY, &[&attack, "flow[0].tcp.skip_probability=1 %", &seed]);
             let caught = flow(&result);
-            assert_eq!((caught.exposed, caught.skips), (Some(1), Some(1)), "{attack} {seed}");
-            assert!(caught.sent < Some(1000), "{attack} {seed}: {:?}", caught.sent);
+            assert_eq!((caught.sender.exposed, caught.sender.skips), (Some(1), Some(1)), "{attack} {seed}");
+            assert!(caught.sender.sent < Some(1000), "{attack} {seed}: {:?}", caught.sender.sent);
             assert!(caught.last_packet_s < Some(3.0), "{attack} {seed}: {:?}", caught.last_packet_s);
         }
     }
@@ -142,8 +142,8 @@ fn skips_cost_the_honest_little() {
             let mut all = settings.to_vec();
             all.extend([skips, &seed]);
             let result = run(LOSSY, &all);
-            assert_eq!(flow(&result).exposed, Some(0), "{settings:?}");
-            (flow(&result).goodput_mbps, flow(&result).skips)
+            assert_eq!(flow(&result).sender.exposed, Some(0), "{settings:?}");
+            (flow(&result).goodput_mbps, flow(&result).sender.skips)
         };
         let ratio = |seed| {
             let (without, none) = goodput(seed, "flow[0].tcp.skip_probability=0 %");
@@ -167,7 +167,7 @@ const MARKING: &str = "duration = \"60 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n
 #[test]
 fn nonces_find_out_concealed_marks() {
     let honest = run(MARKING, &[]);
-    assert_eq!(flow(&honest).nonce_fail, Some(0));
+    assert_eq!(flow(&honest).sender.nonce_fail, Some(0));
     let plain = run(MARKING, &["flow[0].tcp.ecn_nonce=false"]);
     assert!((flow(&honest).goodput_mbps / flow(&plain).goodput_mbps - 1.0).abs() < 0.02);
     let (mut marks, mut failures) = (0, 0);
@@ -176,7 +176,7 @@ fn nonces_find_out_concealed_marks() {
         // One at a time: a window that stays small is marked seldom.
         let cheat = run(MARKING, &[&seed, "flow[0].ack.hide_marks=100 %"]);
         marks += flow(&cheat).ce_marks;
-        failures += flow(&cheat).nonce_fail.expect("TCP");
+        failures += flow(&cheat).sender.nonce_fail.expect("TCP");
         assert!(flow(&cheat).goodput_mbps < flow(&honest).goodput_mbps, "{seed}");
     }
     assert!(marks > 100, "{marks}");
@@ -193,8 +193,8 @@ fn nonces_stop_optimists() {
     let nonces = ["flow[0].ecn=rfc3168", "flow[0].tcp.ecn_nonce=true"];
     let honest = run(LOSSY, &nonces);
     let caught = run(LOSSY, &[attack, nonces[0], nonces[1]]);
-    assert_eq!(flow(&honest).nonce_fail, Some(0));
-    assert!(flow(&caught).nonce_fail > Some(0), "{:?}", flow(&caught).nonce_fail);
+    assert_eq!(flow(&honest).sender.nonce_fail, Some(0));
+    assert!(flow(&caught).sender.nonce_fail > Some(0), "{:?}", flow(&caught).sender.nonce_fail);
     assert!(flow(&caught).goodput_mbps < flow(&honest).goodput_mbps / 10.0, "{}", flow(&caught).goodput_mbps);
 }
 
@@ -218,7 +218,7 @@ fn nonces_accuse_no_honest_receiver() {
     for way in ways {
         for seed in 1..=3 {
             let result = run(MARKING, &["duration=10 s", path, way, &format!("seed={seed}")]);
-            assert_eq!(flow(&result).nonce_fail, Some(0), "{way} {seed}");
+            assert_eq!(flow(&result).sender.nonce_fail, Some(0), "{way} {seed}");
         }
     }
 }

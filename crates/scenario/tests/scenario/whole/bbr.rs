@@ -64,7 +64,7 @@ fn startup_finds_the_bandwidth() {
     let bw = *column(&result, "max_bw_bit_per_s").last().expect("rows");
     assert_near("bandwidth", bw, 10e6 * 1448.0 / 1500.0, 0.01);
     assert_eq!(flow(&result).slow_start_exit.as_ref().map(|exit| exit.reason), Some("bandwidth plateau"));
-    assert_eq!(flow(&result).retransmits, Some(0));
+    assert_eq!(flow(&result).sender.retransmits, Some(0));
 }
 
 /// The cycle has one phase of 1.25 and one of 0.75 among eight, each a round trip long; cwnd is twice the product of 34.3
@@ -143,7 +143,7 @@ fn a_policer_is_recognised() {
     assert!(!rates.is_empty(), "it is in use");
     assert_near("the policer's rate", rates[0], 5e6, 0.2);
     let lost = |result: &RunResult| {
-        flow(result).retransmits.expect("counted") as f64 / (flow(result).goodput_mbps * 20.0)
+        flow(result).sender.retransmits.expect("counted") as f64 / (flow(result).goodput_mbps * 20.0)
     };
     assert!(lost(&result) < 0.75 * lost(&policed(false)), "{} {}", lost(&result), lost(&policed(false)));
 }
@@ -158,7 +158,7 @@ fn startup_as_a_slow_start() {
     };
     let result = ended("bbr-startup");
     let exit = flow(&result).slow_start_exit.as_ref().expect("it ended");
-    assert_eq!((exit.reason, flow(&result).retransmits), ("bandwidth plateau", Some(0)));
+    assert_eq!((exit.reason, flow(&result).sender.retransmits), ("bandwidth plateau", Some(0)));
     assert_near("cwnd", exit.cwnd_bytes as f64 / 1448.0, 33.4, 0.06);
     assert!(exit.t_s < 0.7, "{} s", exit.t_s);
     assert_eq!(flow(&ended("standard")).slow_start_exit.as_ref().map(|exit| exit.reason), Some("loss"));

@@ -262,7 +262,7 @@ fn a_late_packet_does_not_bring_startup_back() {
                  [[flow]]\ncc = {cc}\nrtt = \"40 ms\"\n"
             );
             let result = run(&text, &[]);
-            undone += flow(&result).undos.expect("counted");
+            undone += flow(&result).sender.undos.expect("counted");
             let order: Vec<u8> = modes(&result).iter().map(|(_, mode)| *mode).collect();
             assert!(!order[1..].contains(&STARTUP), "{cc}, packet {position}: {order:?}");
         }
@@ -288,7 +288,7 @@ fn marks_are_losses_to_the_draft() {
     let [loss, none, first] = ["\"bbr3\"", "{ kind = \"bbr3\", ce = \"none\" }", "\"bbr\""].map(|cc| {
         let result = next_to_cubic(cc, fq_codel);
         let queue = result.summary.queues[0].sojourn_ms.as_ref().expect("packets").mean;
-        (queue, result.summary.flows[0].ecn_reductions.expect("it has a controller"))
+        (queue, result.summary.flows[0].sender.ecn_reductions.expect("it has a controller"))
     });
     assert!(loss.0 < none.0 / 3.0, "{} ms, {} ms without an answer", loss.0, none.0);
     assert!(loss.1 > 10, "{} answers", loss.1);

@@ -17,7 +17,7 @@ fn ended(slow_start: &str) -> RunResult {
 fn it_finds_the_rate() {
     let result = ended("paced-chirping");
     let exit = flow(&result).slow_start_exit.as_ref().expect("it ended");
-    assert_eq!((exit.reason, flow(&result).retransmits), ("chirps fill a round trip", Some(0)));
+    assert_eq!((exit.reason, flow(&result).sender.retransmits), ("chirps fill a round trip", Some(0)));
     assert_near("cwnd", exit.cwnd_bytes as f64 / MSS, 833.0, 0.1);
     assert!(exit.t_s < 1.5, "{} s", exit.t_s);
     let peak = |result: &RunResult| result.summary.queues[0].backlog_max_packets;

@@ -53,7 +53,7 @@ fn n_flows_hold_n_over_delta_packets() {
         }
         let queued = queued(&result);
         assert!((0.5 * expected..=1.75 * expected).contains(&queued), "{n} flows, delta {delta}: {queued}");
-        assert_eq!(result.summary.flows[0].retransmits, Some(0), "{n} flows lose nothing");
+        assert_eq!(result.summary.flows[0].sender.retransmits, Some(0), "{n} flows lose nothing");
     }
 }
 

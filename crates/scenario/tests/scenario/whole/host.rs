@@ -49,7 +49,7 @@ fn a_short_queue_and_a_busy_link() {
         assert_near(what, late.goodput_mbps, 10.0 * MSS / PACKET, 0.001);
         let longest = longest_wait(&result);
         assert!(longest <= most, "{what}: {longest} packets");
-        assert_eq!(flow(&result).retransmits, Some(0), "{what}");
+        assert_eq!(flow(&result).sender.retransmits, Some(0), "{what}");
         assert!(late.limited.expect("TCP").host > 0.5, "{what}: {:?}", late.limited);
     }
     let off = run(HOST, &[]);

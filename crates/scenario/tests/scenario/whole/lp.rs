@@ -20,7 +20,7 @@ fn next_to_reno(cc: &str) -> RunResult {
 fn timestamps_decide_what_linux_does() {
     let delivered = |cc: &str| {
         let flows = next_to_reno(cc).summary.flows;
-        [flows[0].delivered_bytes.expect("a TCP"), flows[1].delivered_bytes.expect("a TCP")]
+        [flows[0].sender.delivered_bytes.expect("a TCP"), flows[1].sender.delivered_bytes.expect("a TCP")]
     };
     let reno = delivered("\"reno\"");
     for offset in [1_u32 << 29, 3_000_000_000] {

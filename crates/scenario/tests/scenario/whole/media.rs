@@ -81,7 +81,7 @@ fn bursts_as_of_802_11() {
         );
         let medium = &result.summary.elements[0];
         assert_near("packets of a burst", medium.passed as f64 / medium.bursts as f64, packets, 0.02);
-        assert_eq!(flow(&result).retransmits, Some(0));
+        assert_eq!(flow(&result).sender.retransmits, Some(0));
         let late = &result.summary.windows[0].flows[0];
         assert_near("goodput", late.goodput_mbps, rate * MSS / PACKET, 0.002);
     }
@@ -139,7 +139,7 @@ fn thinned_acks_fit_a_slow_way_back() {
         let (flow, up) = (&window.flows[0], &window.queues[2]);
         assert_eq!(up.name, "up");
         let sojourn = up.sojourn_ms.as_ref().expect("ACKs passed").p50;
-        assert_eq!(result.summary.flows[0].rtos, Some(0));
+        assert_eq!(result.summary.flows[0].sender.rtos, Some(0));
         (flow.goodput_mbps, up.utilization, up.dequeued as f64 / 8.0, up.drops.full, sojourn)
     };
     let busy = 100.0 * MSS / PACKET;
@@ -169,7 +169,7 @@ fn lost_acks_cost_nothing() {
     let result = run(ASYMMETRIC, &[loss, "link[2].rate=100 Mbit/s"]);
     let late = &result.summary.windows[0].flows[0];
     assert_near("goodput", late.goodput_mbps, 100.0 * MSS / PACKET, 0.005);
-    assert_eq!((flow(&result).retransmits, flow(&result).rtos), (Some(0), Some(0)));
+    assert_eq!((flow(&result).sender.retransmits, flow(&result).sender.rtos), (Some(0), Some(0)));
     let (data, acks) = (captured(&result, SENDER, DATA).len(), captured(&result, SENDER, ACKS).len());
     // 80,000 ACKs: four standard deviations are 0.9 % of the expected value.
     assert_near("ACKs for a packet", acks as f64 / data as f64, 0.7, 0.02);

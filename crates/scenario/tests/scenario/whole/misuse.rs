@@ -32,7 +32,7 @@ fn unresponsive_flows_take_the_link() {
     let dropped = ["bottleneck.queue.ecn=false", "flow[0].unresponsive=losses"];
     let careless = marking(&pair, &dropped);
     assert!(goodputs(&careless)[0] > 3.0 * goodputs(&careless)[1], "{:?}", goodputs(&careless));
-    assert!(careless.summary.flows[0].retransmits > Some(100), "its losses are repaired");
+    assert!(careless.summary.flows[0].sender.retransmits > Some(100), "its losses are repaired");
     let neither = marking(&pair, &["flow[0].unresponsive=all"]);
     assert!(goodputs(&neither)[0] > 3.0 * goodputs(&neither)[1], "{:?}", goodputs(&neither));
 }
@@ -111,7 +111,7 @@ fn prague_falls_back_to_reno() {
         [[flow]]\ncc = \"prague\"\nrtt = \"20 ms\"\n";
     let result = run(text, &[]);
     assert_eq!(flow(&result).ce_marks, 0);
-    assert!(flow(&result).loss_episodes > Some(3), "{:?}", flow(&result).loss_episodes);
+    assert!(flow(&result).sender.loss_episodes > Some(3), "{:?}", flow(&result).sender.loss_episodes);
     let reno = run(text, &["flow[0].cc=reno", "flow[0].ecn=false"]);
     assert_near("goodput", flow(&result).goodput_mbps, flow(&reno).goodput_mbps, 0.03);
 }
@@ -128,6 +128,6 @@ fn dctcp_over_a_step() {
         );
         let result = run(&text, &[]);
         assert_near(feedback, result.summary.windows[0].flows[0].goodput_mbps, 38.256, 0.002);
-        assert!(flow(&result).ce_marks > 1000 && flow(&result).retransmits == Some(0));
+        assert!(flow(&result).ce_marks > 1000 && flow(&result).sender.retransmits == Some(0));
     }
 }

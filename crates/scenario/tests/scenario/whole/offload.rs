@@ -44,7 +44,7 @@ fn gro_merges_what_a_poll_finds() {
         let late = &result.summary.windows[0].flows[0];
         let mss = if settings.contains(&without) { MSS + 12.0 } else { MSS };
         assert_near(&format!("{settings:?}: goodput"), late.goodput_mbps, 100.0 * mss / PACKET, 0.001);
-        assert_eq!(flow(&result).retransmits, Some(0));
+        assert_eq!(flow(&result).sender.retransmits, Some(0));
     }
 }
 

@@ -26,7 +26,7 @@ fn numbers(result: &RunResult, table: &str, column: &str) -> Vec<f64> {
 #[test]
 fn the_window_after_a_timeout_shows() {
     let result = run(OUT, &[]);
-    assert!(result.summary.flows[0].rtos > Some(0));
+    assert!(result.summary.flows[0].sender.rtos > Some(0));
     for (table, column) in [("flows", "cwnd_bytes"), ("cwnd_points", "bytes")] {
         let [times, flows, windows] = ["time_s", "flow", column].map(|name| numbers(&result, table, name));
         let at = (0..times.len()).rfind(|&i| flows[i] == 0.0 && times[i] < 3.0).expect("a row");

@@ -86,7 +86,7 @@ fn answers_classic_marks() {
     let result = minute("{ kind = \"codel\", ecn = true }", "", &flow, 15);
     let (flows, queue) = steady(&result);
     assert!(queue.ce > 10 && flows[0].datagrams.expect("RTP").lost == 0, "{} marks", queue.ce);
-    assert_eq!(flows[0].ecn_reductions.expect("it has a controller"), queue.ce);
+    assert_eq!(flows[0].sender.ecn_reductions.expect("it has a controller"), queue.ce);
     assert!(queue.utilization > 0.85, "{}", queue.utilization);
     assert!(queue.sojourn_ms.expect("packets").mean < 7.5, "{:?}", queue.sojourn_ms);
 }
@@ -167,7 +167,7 @@ fn old_frames_are_discarded() {
         let result = minute(DEEP, outage, &media("\"scream\"", source), 15);
         let flow = steady(&result).0[0].clone();
         let frames = flow.transfers.expect("frames");
-        assert!(flow.rtos.expect("a controller") >= 1 && frames.completed < frames.arrived);
+        assert!(flow.sender.rtos.expect("a controller") >= 1 && frames.completed < frames.arrived);
         assert!(flow.throughput_mbps > 6.0, "it recovers: {}", flow.throughput_mbps);
         frames.time_ms.expect("some").max
     };

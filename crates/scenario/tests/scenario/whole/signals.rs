@@ -88,10 +88,10 @@ fn counts_tell_every_mark_of_the_queue() {
         let told = TOLD.lock().expect("no panic before").take().expect("it ran");
         let (queue, flow) = (&summary.queues[0], &summary.flows[0]);
         assert!(
-            queue.ce > 50 && flow.retransmits == Some(0),
+            queue.ce > 50 && flow.sender.retransmits == Some(0),
             "{} marks, {:?} lost",
             queue.ce,
-            flow.retransmits
+            flow.sender.retransmits
         );
         assert_eq!((u64::from(told.ce.packets), flow.ce_marks), (queue.ce, queue.ce), "{ecn} {ect}");
         assert_eq!(told.ce.bytes.get(), queue.ce * 1448, "{ecn} {ect}");
@@ -226,7 +226,7 @@ fn without_sack_permitted() {
     let stripper = "[{ kind = \"option-stripper\", options = [\"sack-permitted\"], on = \"syn\" }]";
     let result = over("cc = \"reno\"", stripper, "[]", "rfc3168");
     let flow = &result.summary.flows[0];
-    assert!(flow.loss_episodes > Some(2) && flow.goodput_mbps > 15.0, "{flow:?}");
+    assert!(flow.sender.loss_episodes > Some(2) && flow.goodput_mbps > 15.0, "{flow:?}");
     let with_sack = over("cc = \"reno\"", "[]", "[]", "rfc3168");
     assert_ne!(result.summary.digest, with_sack.summary.digest);
 }

@@ -26,7 +26,7 @@ fn last(result: &RunResult, name: &str) -> f64 {
 
 /// What was sent, and what the equation allows at the loss event rate of the whole run, both in segments per round trip.
 fn sent_and_allowed(result: &RunResult, seconds: u64) -> (f64, f64) {
-    let sent = flow(result).sent.expect("a TCP") as f64;
+    let sent = flow(result).sender.sent.expect("a TCP") as f64;
     let p = last(result, "loss_events") / sent;
     (sent / (seconds as f64 * 10.0), segments_per_round_trip(p))
 }
@@ -64,7 +64,7 @@ fn marks_count_as_losses() {
         let ecn = format!("flow[0].ecn={ecn}");
         let queue = "queue = { kind = \"nth\", n = 200 }";
         let result = alone(400, queue, &[&ecn, "record.interval=100 ms"]);
-        assert_eq!(flow(&result).retransmits, Some(0));
+        assert_eq!(flow(&result).sender.retransmits, Some(0));
         let (sent, allowed) = sent_and_allowed(&result, 400);
         assert_near(&ecn, sent, allowed, 0.03);
         assert_near(&ecn, last(&result, "loss_event_rate"), 1.0 / 200.0, 1e-9);

@@ -40,7 +40,7 @@ fn the_latency_utility_keeps_the_queue_empty() {
     let (queue, rate, result) = added("\"vivace\"");
     assert!(queue < 2.0, "{queue} ms");
     assert!(rate > 0.93 * FULL, "{rate}");
-    assert_eq!(result.summary.flows[0].retransmits, Some(0));
+    assert_eq!(result.summary.flows[0].sender.retransmits, Some(0));
     let (queue, rate, _) = added(LOSS_UTILITY);
     assert!(queue > 200.0 && rate > 0.93 * FULL, "{queue} ms, {rate}");
 }
@@ -104,7 +104,7 @@ fn utilities_are_one_family() {
 fn an_outage_is_soon_forgotten() {
     let out = "impair = { kind = \"outage\", times = [{ from = \"10 s\", to = \"15 s\" }] }";
     let result = runs(&["\"vivace\""], 25, 40, out, &[]);
-    assert!(result.summary.flows[0].rtos > Some(2));
+    assert!(result.summary.flows[0].sender.rtos > Some(2));
     let rate = goodputs(&result)[0];
     assert!(rate > 0.88 * FULL, "{rate}");
 }
