@@ -230,7 +230,7 @@ impl PyController {
     ) -> PyResult<PyController> {
         let py = instance.py();
         if let Some(on_start) = instance.getattr_opt(intern!(py, "on_start"))? {
-            on_start.call1((PyFlow::new(init),))?;
+            on_start.call1((PyFlow::new(&init),))?;
         }
         let required = |name: &str| instance.getattr(name).map(Bound::unbind);
         let optional = |name: &str| instance.getattr_opt(name).map(|method| method.map(Bound::unbind));

@@ -17,275 +17,150 @@ fn since_start(time: Time) -> f64 {
     seconds(time.since_start())
 }
 
+/// A class of Python with an attribute for each line, computed when it is read: a call for each ACK pays for what its
+/// controller uses.
+macro_rules! view {
+    ($(#[$doc:meta])* $name:literal: $view:ident($of:ty) |$it:ident| { $($attribute:ident: $type:ty = $value:expr,)* }) => {
+        $(#[$doc])*
+        #[pyclass(frozen, name = $name, module = "windtunnel._core")]
+        pub(crate) struct $view(pub(crate) $of);
+
+        #[pymethods]
+        impl $view {
+            $(
+                #[getter]
+                fn $attribute(&self) -> $type {
+                    let $it = &self.0;
+                    $value
+                }
+            )*
+        }
+    };
+}
+
 /// The connection that a controller is for.
 #[pyclass(frozen, name = "FlowInit", module = "windtunnel._core")]
 pub(crate) struct PyFlow {
-    init: FlowInit,
+    #[pyo3(get)]
+    mss: u64,
+    #[pyo3(get)]
+    iw: u64,
+    #[pyo3(get)]
+    min_cwnd: u64,
+    #[pyo3(get)]
+    paced: bool,
     random: std::sync::Mutex<RandomStream>,
 }
 
 impl PyFlow {
-    pub(crate) fn new(init: FlowInit) -> PyFlow {
-        PyFlow { init, random: std::sync::Mutex::new(init.random()) }
+    pub(crate) fn new(init: &FlowInit) -> PyFlow {
+        PyFlow {
+            mss: init.mss.get(),
+            iw: init.iw.get(),
+            min_cwnd: init.min_cwnd.get(),
+            paced: init.paced,
+            random: std::sync::Mutex::new(init.random()),
+        }
     }
 }
 
 #[pymethods]
 impl PyFlow {
-    #[getter]
-    fn mss(&self) -> u64 {
-        self.init.mss.get()
-    }
-    #[getter]
-    fn iw(&self) -> u64 {
-        self.init.iw.get()
-    }
-    #[getter]
-    fn min_cwnd(&self) -> u64 {
-        self.init.min_cwnd.get()
-    }
-    #[getter]
-    fn paced(&self) -> bool {
-        self.init.paced
-    }
     fn random(&self) -> f64 {
         self.random.lock().unwrap_or_else(std::sync::PoisonError::into_inner).uniform()
     }
 }
 
-/// The connection at the moment of an event.
-#[pyclass(frozen, name = "PathView", module = "windtunnel._core")]
-pub(crate) struct PyPath(pub(crate) PathView);
-
-#[pymethods]
-impl PyPath {
-    #[getter]
-    fn now(&self) -> f64 {
-        since_start(self.0.now)
-    }
-    #[getter]
-    fn mss(&self) -> u64 {
-        self.0.mss.get()
-    }
-    #[getter]
-    fn srtt(&self) -> f64 {
-        seconds(self.0.srtt)
-    }
-    #[getter]
-    fn min_rtt(&self) -> f64 {
-        seconds(self.0.min_rtt)
-    }
-    #[getter]
-    fn in_flight(&self) -> u64 {
-        self.0.in_flight.get()
-    }
-    #[getter]
-    fn una(&self) -> u64 {
-        self.0.una.get()
-    }
-    #[getter]
-    fn nxt(&self) -> u64 {
-        self.0.nxt.get()
+view! {
+    /// The connection at the moment of an event.
+    "PathView": PyPath(PathView) |path| {
+        now: f64 = since_start(path.now),
+        mss: u64 = path.mss.get(),
+        srtt: f64 = seconds(path.srtt),
+        min_rtt: f64 = seconds(path.min_rtt),
+        in_flight: u64 = path.in_flight.get(),
+        una: u64 = path.una.get(),
+        nxt: u64 = path.nxt.get(),
     }
 }
 
-/// One ACK.
-#[pyclass(frozen, name = "AckSample", module = "windtunnel._core")]
-pub(crate) struct PyAck(pub(crate) AckSample);
-
-#[pymethods]
-impl PyAck {
-    #[getter]
-    fn acked(&self) -> u64 {
-        self.0.acked.get()
-    }
-    #[getter]
-    fn newly_delivered(&self) -> u64 {
-        self.0.newly_delivered.get()
-    }
-    #[getter]
-    fn growth_barred(&self) -> bool {
-        self.0.growth_barred
-    }
-    #[getter]
-    fn newly_lost(&self) -> u64 {
-        self.0.newly_lost.get()
-    }
-    #[getter]
-    fn delivered(&self) -> u64 {
-        self.0.delivered.get()
-    }
-    #[getter]
-    fn lost(&self) -> u64 {
-        self.0.lost.get()
-    }
-    #[getter]
-    fn rtt(&self) -> Option<f64> {
-        self.0.rtt.map(seconds)
-    }
-    #[getter]
-    fn rate(&self) -> Option<PyRateSample> {
-        self.0.rate.map(PyRateSample)
-    }
-    #[getter]
-    fn ce_packets(&self) -> u32 {
-        self.0.ecn.ce.packets
-    }
-    #[getter]
-    fn ce_bytes(&self) -> u64 {
-        self.0.ecn.ce.bytes.get()
-    }
-    #[getter]
-    fn sce_packets(&self) -> u32 {
-        self.0.ecn.sce.packets
-    }
-    #[getter]
-    fn sce_bytes(&self) -> u64 {
-        self.0.ecn.sce.bytes.get()
-    }
-    #[getter]
-    fn app_limited(&self) -> bool {
-        self.0.app_limited
-    }
-    #[getter]
-    fn cwnd_limited(&self) -> bool {
-        self.0.cwnd_limited
-    }
-    #[getter]
-    fn round_start(&self) -> bool {
-        self.0.round_start
+view! {
+    /// One ACK.
+    "AckSample": PyAck(AckSample) |ack| {
+        acked: u64 = ack.acked.get(),
+        newly_delivered: u64 = ack.newly_delivered.get(),
+        growth_barred: bool = ack.growth_barred,
+        newly_lost: u64 = ack.newly_lost.get(),
+        delivered: u64 = ack.delivered.get(),
+        lost: u64 = ack.lost.get(),
+        rtt: Option<f64> = ack.rtt.map(seconds),
+        rate: Option<PyRateSample> = ack.rate.map(PyRateSample),
+        ce_packets: u32 = ack.ecn.ce.packets,
+        ce_bytes: u64 = ack.ecn.ce.bytes.get(),
+        sce_packets: u32 = ack.ecn.sce.packets,
+        sce_bytes: u64 = ack.ecn.sce.bytes.get(),
+        app_limited: bool = ack.app_limited,
+        cwnd_limited: bool = ack.cwnd_limited,
+        round_start: bool = ack.round_start,
     }
 }
 
-/// A delivery-rate sample.
-#[pyclass(frozen, name = "RateSample", module = "windtunnel._core")]
-pub(crate) struct PyRateSample(RateSample);
-
-#[pymethods]
-impl PyRateSample {
-    #[getter]
-    fn rate(&self) -> u64 {
-        self.0.rate.bits_per_sec()
-    }
-    #[getter]
-    fn interval(&self) -> f64 {
-        seconds(self.0.interval)
-    }
-    #[getter]
-    fn delivered(&self) -> u64 {
-        self.0.delivered.get()
-    }
-    #[getter]
-    fn lost(&self) -> u64 {
-        self.0.lost.get()
-    }
-    #[getter]
-    fn departure(&self) -> PyDeparture {
-        PyDeparture(self.0.departure)
+view! {
+    /// A delivery-rate sample.
+    "RateSample": PyRateSample(RateSample) |sample| {
+        rate: u64 = sample.rate.bits_per_sec(),
+        interval: f64 = seconds(sample.interval),
+        delivered: u64 = sample.delivered.get(),
+        lost: u64 = sample.lost.get(),
+        departure: PyDeparture = PyDeparture(sample.departure),
     }
 }
 
-/// The connection's counters when a segment left.
-#[pyclass(frozen, name = "Departure", module = "windtunnel._core")]
-pub(crate) struct PyDeparture(Departure);
-
-#[pymethods]
-impl PyDeparture {
-    #[getter]
-    fn sent(&self) -> f64 {
-        since_start(self.0.sent)
-    }
-    #[getter]
-    fn in_flight(&self) -> u64 {
-        self.0.in_flight.get()
-    }
-    #[getter]
-    fn delivered(&self) -> u64 {
-        self.0.delivered.get()
-    }
-    #[getter]
-    fn lost(&self) -> u64 {
-        self.0.lost.get()
-    }
-    #[getter]
-    fn app_limited(&self) -> bool {
-        self.0.app_limited
+view! {
+    /// The connection's counters when a segment left.
+    "Departure": PyDeparture(Departure) |departure| {
+        sent: f64 = since_start(departure.sent),
+        in_flight: u64 = departure.in_flight.get(),
+        delivered: u64 = departure.delivered.get(),
+        lost: u64 = departure.lost.get(),
+        app_limited: bool = departure.app_limited,
     }
 }
 
-/// A congestion event.
-#[pyclass(frozen, name = "CongestionEvent", module = "windtunnel._core")]
-pub(crate) struct PyCongestion(pub(crate) CongestionEvent);
-
-#[pymethods]
-impl PyCongestion {
-    #[getter]
-    fn trigger(&self) -> &'static str {
-        match self.0.trigger {
+view! {
+    /// A congestion event.
+    "CongestionEvent": PyCongestion(CongestionEvent) |event| {
+        trigger: &'static str = match event.trigger {
             Trigger::Loss => "loss",
             Trigger::Ce => "ce",
             Trigger::Controller => "controller",
-        }
-    }
-    #[getter]
-    fn lost(&self) -> u64 {
-        self.0.lost.get()
-    }
-    #[getter]
-    fn rtt(&self) -> Option<f64> {
-        self.0.rtt.map(seconds)
+        },
+        lost: u64 = event.lost.get(),
+        rtt: Option<f64> = event.rtt.map(seconds),
     }
 }
 
-/// A segment that was found to be lost.
-#[pyclass(frozen, name = "LostSegment", module = "windtunnel._core")]
-pub(crate) struct PyLostSegment(pub(crate) LostSegment);
-
-#[pymethods]
-impl PyLostSegment {
-    #[getter]
-    fn seq(&self) -> u64 {
-        self.0.seq.get()
-    }
-    #[getter]
-    fn payload(&self) -> u64 {
-        self.0.payload.get()
-    }
-    #[getter]
-    fn departure(&self) -> PyDeparture {
-        PyDeparture(self.0.departure)
-    }
-    #[getter]
-    fn lost(&self) -> u64 {
-        self.0.lost.get()
-    }
-    #[getter]
-    fn found_by(&self) -> &'static str {
-        match self.0.found_by {
+view! {
+    /// A segment that was found to be lost.
+    "LostSegment": PyLostSegment(LostSegment) |segment| {
+        seq: u64 = segment.seq.get(),
+        payload: u64 = segment.payload.get(),
+        departure: PyDeparture = PyDeparture(segment.departure),
+        lost: u64 = segment.lost.get(),
+        found_by: &'static str = match segment.found_by {
             LossFinder::Ack => "ack",
             LossFinder::ReorderingTimer => "reordering timer",
             LossFinder::RetransmissionTimer => "retransmission timer",
-        }
+        },
     }
 }
 
-/// A segment that was just sent.
-#[pyclass(frozen, name = "SentSegment", module = "windtunnel._core")]
-pub(crate) struct PySentSegment(pub(crate) SentSegment);
-
-#[pymethods]
-impl PySentSegment {
-    #[getter]
-    fn seq(&self) -> u64 {
-        self.0.seq.get()
-    }
-    #[getter]
-    fn payload(&self) -> u64 {
-        self.0.payload.get()
-    }
-    #[getter]
-    fn retransmission(&self) -> bool {
-        self.0.retransmission
+view! {
+    /// A segment that was just sent.
+    "SentSegment": PySentSegment(SentSegment) |segment| {
+        seq: u64 = segment.seq.get(),
+        payload: u64 = segment.payload.get(),
+        retransmission: bool = segment.retransmission,
     }
 }
 
