@@ -39,8 +39,8 @@ class ScenarioError(ValueError):
 def check(
     text: str,
     file: str | None = None,
-    overrides: Sequence[str] = (),
-    allow_read: Sequence[str | PathLike[str]] = (),
+    overrides: Sequence[str] = ...,
+    allow_read: Sequence[str | PathLike[str]] = ...,
     built: bool = False,
 ) -> str:
     """Validate a scenario (TOML text) and return it with every default, as TOML text.
@@ -53,8 +53,8 @@ def check(
 def resolve(
     text: str,
     file: str | None = None,
-    overrides: Sequence[str] = (),
-    allow_read: Sequence[str | PathLike[str]] = (),
+    overrides: Sequence[str] = ...,
+    allow_read: Sequence[str | PathLike[str]] = ...,
     built: bool = False,
 ) -> str:
     """As ``check``, but returns JSON."""
@@ -67,8 +67,8 @@ def error_at(
     problem: str,
     text: str,
     file: str | None = None,
-    overrides: Sequence[str] = (),
-    allow_read: Sequence[str | PathLike[str]] = (),
+    overrides: Sequence[str] = ...,
+    allow_read: Sequence[str | PathLike[str]] = ...,
     built: bool = False,
 ) -> ScenarioError:
     """The error that says ``problem`` at a key of a scenario that is valid, such as ``claim[0].check``: for what the
@@ -296,18 +296,18 @@ class Needs:
     """What a controller needs of its sender. A class states it as its attribute ``needs``.
 
     ``pacing``: departures are paced, whatever the scenario says. ``feedback``: ``none``, ``classic`` (RFC 3168),
-    ``sce`` or ``counts`` (AccECN). ``scalable``: its packets may carry ECT(1). ``rate_samples``: ACKs carry
-    delivery-rate samples and say where rounds start. ``every_ack``: ``on_ack`` is also called for ACKs that deliver
-    nothing. ``own_window``: it alone decides the window, during recovery too. ``send_buffer_windows``: windows of data
-    that the send buffer must hold. A class that has ``on_sent`` or ``on_lost`` is told of departures and losses without
-    more.
+    ``plain-sce`` (the SCE drafts), ``sce`` (MDS), ``shares`` (DCTCP) or ``counts`` (AccECN). ``scalable``: its packets
+    may carry ECT(1). ``rate_samples``: ACKs carry delivery-rate samples and say where rounds start. ``every_ack``:
+    ``on_ack`` is also called for ACKs that deliver nothing. ``own_window``: it alone decides the window, during
+    recovery too. ``send_buffer_windows``: windows of data that the send buffer must hold. A class that has ``on_sent``
+    or ``on_lost`` is told of departures and losses without more.
     """
 
     def __new__(
         cls,
         *,
         pacing: bool = False,
-        feedback: Literal["none", "classic", "sce", "counts"] = "classic",
+        feedback: Literal["none", "classic", "plain-sce", "sce", "shares", "counts"] = "classic",
         scalable: bool = False,
         rate_samples: bool = False,
         every_ack: bool = False,
@@ -367,6 +367,7 @@ def walk_segments(
     describes the columns.
     """
 
+@final
 class RunResult:
     """What a run measured. Immutable; the arrays are not copied."""
 
@@ -533,9 +534,9 @@ class RunResult:
 def run(
     text: str,
     file: str | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str] = ...,
     progress: Callable[[float], bool] | None = None,
-    allow_read: Sequence[str | PathLike[str]] = (),
+    allow_read: Sequence[str | PathLike[str]] = ...,
     memory: int | None = None,
     built: bool = False,
 ) -> RunResult:
@@ -550,8 +551,8 @@ def run(
 def estimate(
     text: str,
     file: str | None = None,
-    overrides: Sequence[str] = (),
-    allow_read: Sequence[str | PathLike[str]] = (),
+    overrides: Sequence[str] = ...,
+    allow_read: Sequence[str | PathLike[str]] = ...,
     built: bool = False,
 ) -> str:
     """What a run will need, as JSON: ``memory_bytes, parts[], tables[], packets, disk, seconds``.
