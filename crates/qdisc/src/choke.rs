@@ -33,7 +33,11 @@ use crate::spec::Parts;
 /// CHOKe's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Pan, Prabhakar, Psounis 2000; Linux sch_choke"))]
+#[schemars(extend(
+    "x-source" = "Pan, Prabhakar, Psounis 2000; Linux sch_choke",
+    "x-title" = "CHOKe",
+    "x-traits" = ["red"]
+))]
 pub struct ChokeParams {
     /// The average queue up to which nothing happens; a third of `max` if left out.
     #[schemars(extend("x-unit" = "packets"))]

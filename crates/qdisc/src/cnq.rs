@@ -24,7 +24,11 @@ use crate::spec::Parts;
 /// CNQ's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "draft-morton-tsvwg-cheap-nasty-queueing-01", "x-traits" = ["marks", "fair"]))]
+#[schemars(extend(
+    "x-source" = "draft-morton-tsvwg-cheap-nasty-queueing-01",
+    "x-title" = "CNQ",
+    "x-traits" = ["marks", "fair"]
+))]
 pub struct CnqParams {
     /// How flows are told apart: for certain, or by a hash as on a real queue.
     pub hash: FlowHash,

@@ -45,7 +45,11 @@ pub enum SparseClassifier {
 /// The sparse-flow dual queue's parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Multiplicative Decrease Scaling", "x-traits" = ["marks"]))]
+#[schemars(extend(
+    "x-source" = "Multiplicative Decrease Scaling",
+    "x-title" = "DualSparse",
+    "x-traits" = ["marks"]
+))]
 pub struct DualSparseParams {
     /// What makes a flow sparse.
     pub classifier: SparseClassifier,

@@ -24,7 +24,11 @@ use crate::spec::Parts;
 /// The plain queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Linux sch_fifo; RFC 9743 section 5.1", "x-traits" = ["passive"]))]
+#[schemars(extend(
+    "x-source" = "Linux sch_fifo; RFC 9743 section 5.1",
+    "x-title" = "FIFO",
+    "x-traits" = ["passive"]
+))]
 pub struct FifoParams {
     /// Whether a full queue loses its oldest packets instead of the arriving one.
     pub headdrop: bool,

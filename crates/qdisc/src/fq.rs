@@ -38,7 +38,7 @@ use crate::spec::Parts;
 /// fq's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Linux sch_fq; tc-fq(8)", "x-traits" = ["fair", "holds"]))]
+#[schemars(extend("x-source" = "Linux sch_fq; tc-fq(8)", "x-title" = "FQ", "x-traits" = ["fair", "holds"]))]
 pub struct FqParams {
     /// How flows are told apart: for certain, as a host knows its own, or by a hash, as it does with packets that it
     /// forwards.

@@ -37,7 +37,11 @@ use crate::spec::Parts;
 /// FQ-CoDel's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 8290; Linux sch_fq_codel", "x-traits" = ["fair", "target", "codel"]))]
+#[schemars(extend(
+    "x-source" = "RFC 8290; Linux sch_fq_codel",
+    "x-title" = "FQ-CoDel",
+    "x-traits" = ["fair", "target", "codel"]
+))]
 pub struct FqCodelParams {
     /// How flows are told apart: for certain, or by a hash as on a real queue.
     pub hash: FlowHash,

@@ -26,7 +26,11 @@ use crate::spec::Parts;
 /// FQ-PIE's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Linux sch_fq_pie; RFC 8033", "x-traits" = ["fair", "target"]))]
+#[schemars(extend(
+    "x-source" = "Linux sch_fq_pie; RFC 8033",
+    "x-title" = "FQ-PIE",
+    "x-traits" = ["fair", "target"]
+))]
 #[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
 pub struct FqPieParams {
     /// How flows are told apart: for certain, or by a hash as on a real queue.

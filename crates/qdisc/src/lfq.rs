@@ -46,6 +46,7 @@ pub enum AqmInstances {
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
     "x-source" = "draft-morton-tsvwg-lightweight-fair-queueing-00",
+    "x-title" = "LFQ",
     "x-traits" = ["marks", "fair"]
 ))]
 pub struct LfqParams {

@@ -33,6 +33,7 @@ use crate::spec::Parts;
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
     "x-source" = "draft-morton-tsvwg-codel-approx-fair-01; chromi/sce sch_twin_codel_af",
+    "x-title" = "Twin-AF",
     "x-traits" = ["marks"]
 ))]
 pub struct TwinAfParams {

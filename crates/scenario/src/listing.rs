@@ -1,7 +1,7 @@
 //! Everything that a scenario can name, with its parameters, as `windtunnel list` prints it.
 
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 use windtunnel_qdisc::Takes;
 use windtunnel_sim::SizeDistribution;
@@ -12,11 +12,17 @@ use crate::registry::{BSD42, CLASSICS, Classic, Entry, Family, Registry, SHORT_N
 use crate::schema::properties;
 
 /// What a kind can be, beyond its name, for those who explain what it does: the `x-traits` of its parameters' schema.
-pub const TRAITS: [(&str, &str); 10] = [
+///
+/// Two more properties may be next to them: `x-title`, the name in a sentence (the capitalised name where it is not
+/// stated), and `x-kept`, the part of a large window that a controller keeps after a loss, where that is not half of it.
+pub const TRAITS: [(&str, &str); 14] = [
     ("delay", "a controller that keeps out of queues: a full buffer is not what stops it"),
     ("model", "a controller that holds a share by a model of the path"),
+    ("fixed", "a controller that keeps one window, whatever happens"),
     ("scalable", "a controller that needs marks of every queue, and answers losses as Reno without them"),
     ("greedy", "an application that writes as much as the network takes"),
+    ("elastic", "an application that, while it sends, takes what the network gives"),
+    ("paced", "an application that writes at its `rate` all the time"),
     (
         "marks",
         "an AQM or queue that marks all that is ECN-capable; others have a parameter `ecn`, or never mark",
@@ -25,6 +31,7 @@ pub const TRAITS: [(&str, &str); 10] = [
     ("passive", "a queue that holds what arrives, and decides nothing before it is full"),
     ("holds", "a queue that marks nothing itself: it schedules, shapes or polices others"),
     ("target", "an AQM that acts on a delay above its target"),
+    ("red", "RED, and what came of it: it averages its length, and needs the link's rate for that"),
     ("codel", "CoDel, and what came of it: one packet must not count as a standing queue"),
 ];
 
@@ -42,7 +49,7 @@ pub fn listing(registry: &Registry) -> String {
         "applications": entries(&registry.applications, "", generator),
         "distributions": distributions(generator),
         "impairments": entries(&registry.elements, "", generator),
-        "tcp": table::<TcpParams>("tcp", "The mechanisms of a TCP connection", generator),
+        "tcp": [table::<TcpParams>("tcp", "The mechanisms of a TCP connection", generator)],
         "acks": acks(generator),
     });
     format!("{listing:#}")
@@ -52,52 +59,32 @@ pub fn listing(registry: &Registry) -> String {
 fn controllers(registry: &Registry, generator: &mut SchemaGenerator) -> Vec<Value> {
     let family = registry.avoidances.iter();
     let suffixes: Vec<&str> = SUFFIXES.iter().map(|(suffix, _)| *suffix).collect();
-    let mut all: Vec<Value> = family.map(|kind| entry(kind, &suffixes, "", generator)).collect();
-    let reno = all.iter().find(|entry| entry["name"] == Classic::AVOIDANCE);
-    let growth = reno.map_or(Value::Null, |reno| reno["parameters"].clone());
+    let mut all: Vec<Value> = family.map(|kind| of_family(kind, &suffixes, "", generator)).collect();
+    let reno = registry.avoidances.named(Classic::AVOIDANCE).map(|reno| reno.schema(generator));
+    let growth = reno.map(|reno| parameters(&reno)).unwrap_or_default();
     all.extend(CLASSICS.iter().map(|classic| {
-        json!({
-            "name": classic.name,
-            "summary": classic.summary,
-            "source": classic.source,
-            "traits": [],
-            "parameters": growth,
-            "aliases": [],
-        })
+        let about = json_schema!({ "x-title": classic.title, "x-source": classic.source });
+        entry(classic.name, classic.summary, &about, &growth, &[])
     }));
     all.extend(SHORT_NAMES.iter().map(|short| {
         let response = registry.responses.named(short.response);
         let schema = response.map(|response| response.schema(generator)).unwrap_or_default();
-        let all = [growth.as_array().cloned().unwrap_or_default(), parameters(&schema)].concat();
-        json!({
-            "name": short.name,
-            "summary": short.summary,
-            "source": short.source,
-            "traits": traits(&schema),
-            "parameters": all,
-            "aliases": [],
-        })
+        entry(short.name, short.summary, &schema, &[growth.as_slice(), &parameters(&schema)].concat(), &[])
     }));
-    let schema = Bsd42Params::json_schema(generator);
-    all.push(json!({
-        "name": BSD42,
-        "summary": "No congestion control: a fixed window, sent again as a whole when a timer expires (4.2BSD)",
-        "source": "RFC 793, RFC 896",
-        "traits": [],
-        "parameters": parameters(&schema),
-        "aliases": [],
-    }));
+    let summary =
+        "No congestion control: a fixed window, sent again as a whole when a timer expires (4.2BSD)";
+    all.push(table::<Bsd42Params>(BSD42, summary, generator));
     all.extend(entries(&registry.controllers, "", generator));
     all
 }
 
 /// The algorithms of a family.
 fn entries<C>(family: &Family<C>, aqms: &str, generator: &mut SchemaGenerator) -> Vec<Value> {
-    family.iter().map(|kind| entry(kind, &[], aqms, generator)).collect()
+    family.iter().map(|kind| of_family(kind, &[], aqms, generator)).collect()
 }
 
 /// One algorithm; its name with each of `suffixes` is an alias. `aqms` are the names that a key for an AQM takes.
-fn entry<C>(kind: &Entry<C>, suffixes: &[&str], aqms: &str, generator: &mut SchemaGenerator) -> Value {
+fn of_family<C>(kind: &Entry<C>, suffixes: &[&str], aqms: &str, generator: &mut SchemaGenerator) -> Value {
     let suffixed = suffixes.iter().map(|suffix| format!("{}{suffix}", kind.name));
     let aliases: Vec<String> = kind.aliases.iter().map(|&alias| alias.to_owned()).chain(suffixed).collect();
     let schema = kind.schema(generator);
@@ -123,32 +110,37 @@ fn entry<C>(kind: &Entry<C>, suffixes: &[&str], aqms: &str, generator: &mut Sche
             "description": slot.summary,
         })
     }));
-    json!({
-        "name": kind.name,
-        "summary": kind.summary,
-        "source": schema.get("x-source"),
-        "traits": traits(&schema),
+    entry(&kind.name, &kind.summary, &schema, &parameters, &aliases)
+}
+
+/// An entry. Its title, source and traits are those that `schema` states.
+fn entry(name: &str, summary: &str, schema: &Schema, parameters: &[Value], aliases: &[String]) -> Value {
+    let stated = |key: &str| schema.get(key).cloned();
+    let mut entry = json!({
+        "name": name,
+        "title": stated("x-title").unwrap_or_else(|| capitalised(name).into()),
+        "summary": summary,
+        "source": stated("x-source"),
+        "traits": stated("x-traits").unwrap_or_else(|| json!([])),
         "parameters": parameters,
         "aliases": aliases,
-    })
+    });
+    if let Some(kept) = stated("x-kept") {
+        entry["kept"] = kept;
+    }
+    entry
 }
 
-/// The traits of a kind; see [`TRAITS`].
-fn traits(schema: &Schema) -> Value {
-    schema.get("x-traits").cloned().unwrap_or_else(|| json!([]))
+/// The name with a capital letter: the title of a kind that states none.
+fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), letters.as_str()))
 }
 
-/// A table of keys that belong together, as the only entry of its list.
-fn table<T: JsonSchema>(name: &str, summary: &str, generator: &mut SchemaGenerator) -> Vec<Value> {
+/// A table of keys that belong together.
+fn table<T: JsonSchema>(name: &str, summary: &str, generator: &mut SchemaGenerator) -> Value {
     let schema = T::json_schema(generator);
-    vec![json!({
-        "name": name,
-        "summary": summary,
-        "source": schema.get("x-source"),
-        "traits": [],
-        "parameters": parameters(&schema),
-        "aliases": [],
-    })]
+    entry(name, summary, &schema, &parameters(&schema), &[])
 }
 
 /// The ACK policies: their names and summaries are those of the variants of [`AckPolicy`].
@@ -158,17 +150,12 @@ fn acks(generator: &mut SchemaGenerator) -> Vec<Value> {
         parameters(&params).into_iter().filter(|parameter| parameter["name"] != "policy").collect();
     let policies = AckPolicy::json_schema(generator);
     let variants = policies.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
-    let entry = |variant: &Value| {
-        json!({
-            "name": variant["const"],
-            "summary": variant["description"],
-            "source": params.get("x-source"),
-            "traits": [],
-            "parameters": if variant["const"] == "immediate" { &[] } else { shared.as_slice() },
-            "aliases": [],
-        })
+    let policy = |variant: &Value| {
+        let name = text(&variant["const"]);
+        let parameters = if name == "immediate" { &[] } else { shared.as_slice() };
+        entry(name, text(&variant["description"]), &params, parameters, &[])
     };
-    variants.iter().map(entry).collect()
+    variants.iter().map(policy).collect()
 }
 
 /// The kinds of distributions: their names, summaries and keys are those of the variants of [`Distribution`].
@@ -177,17 +164,21 @@ fn acks(generator: &mut SchemaGenerator) -> Vec<Value> {
 fn distributions(generator: &mut SchemaGenerator) -> Vec<Value> {
     let schema = SizeDistribution::json_schema(generator);
     let kinds = schema.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
-    let entry = |kind: Value| {
-        let name = kind["properties"]["kind"]["const"].clone();
-        let summary = kind["description"].clone();
-        let mut keys = parameters(&Schema::try_from(kind).unwrap_or_default());
+    let distribution = |kind: Value| {
+        let schema = Schema::try_from(kind.clone()).unwrap_or_default();
+        let mut keys = parameters(&schema);
         keys.retain(|key| key["name"] != "kind");
         for key in keys.iter_mut().filter(|key| key["unit"] == "bytes") {
             key["unit"] = "bytes or time".into();
         }
-        json!({ "name": name, "summary": summary, "source": null, "traits": [], "parameters": keys, "aliases": [] })
+        entry(text(&kind["properties"]["kind"]["const"]), text(&kind["description"]), &schema, &keys, &[])
     };
-    kinds.into_iter().filter(|kind| kind["properties"].is_object()).map(entry).collect()
+    kinds.into_iter().filter(|kind| kind["properties"].is_object()).map(distribution).collect()
+}
+
+/// A value of a schema that is a text.
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 fn parameters(schema: &Schema) -> Vec<Value> {

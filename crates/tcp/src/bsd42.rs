@@ -29,7 +29,7 @@ use crate::receiver::Receiver;
 /// of 552.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 793; RFC 896; 4.2BSD"))]
+#[schemars(extend("x-source" = "RFC 793; RFC 896; 4.2BSD", "x-title" = "4.2BSD", "x-traits" = ["fixed"]))]
 pub struct Bsd42Params {
     /// The window: what the send buffer holds.
     #[schemars(range(min = 1, max = 65_536), extend("x-unit" = "segments"))]

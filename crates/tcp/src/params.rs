@@ -20,7 +20,7 @@ const LARGEST_HEADER_BLOCK: Bytes = Bytes::new(4096);
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the stack")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 9293; Linux net/ipv4"))]
+#[schemars(extend("x-source" = "RFC 9293; Linux net/ipv4", "x-title" = "TCP"))]
 pub struct TcpParams {
     /// Selective acknowledgment (RFC 2018), with D-SACK (RFC 2883).
     pub sack: bool,

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 import click
@@ -72,10 +71,9 @@ def works(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
 
 
 def _listing() -> dict[str, list[str]]:
-    from windtunnel import _core
+    from windtunnel.kinds import listing
 
-    listing = json.loads(_core.listing())
-    return {kind.replace("_", "-"): [entry["name"] for entry in entries] for kind, entries in listing.items()}
+    return {family.replace("_", "-"): [kind["name"] for kind in kinds] for family, kinds in listing().items()}
 
 
 def _that_start(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -39,11 +39,10 @@ _INDENT = 4 * " "
 @plugin_option
 def list_(kind: str | None, name: str | None, json: bool, plugin: tuple[Path, ...]) -> None:
     """Show every algorithm, application, impairment and mechanism with its parameters."""
-    from windtunnel import _core
+    from windtunnel.kinds import listing
 
     load_plugins(plugin)
-    listing: Listing = json_.loads(_core.listing())
-    chosen = _choose(listing, kind, name)
+    chosen = _choose(listing(), kind, name)
     if json:
         write_json(json_.dumps(chosen, indent=2, ensure_ascii=False))
         return

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from windtunnel import _core
 from windtunnel._core import ScenarioError
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.evaluate.pack import Kind
+from windtunnel.kinds import listing, names
 from windtunnel.scenario import Scenario
 
 _WORDS = {"cc": ("controller", "controllers"), "queue": ("queue", "queues")}
@@ -63,11 +62,8 @@ def _short(value: Mapping[str, Any]) -> str:
 
 def _names() -> dict[str, set[str]]:
     """All names, with aliases, by kind."""
-    listing = json.loads(_core.listing())
-    return {
-        group: {n for entry in listing[group] for n in (entry["name"], *entry.get("aliases", ()))}
-        for _, group in _WORDS.values()
-    }
+    listed = listing()
+    return {group: {name for kind in listed[group] for name in names(kind)} for _, group in _WORDS.values()}
 
 
 def _check(found: Subject) -> None:

@@ -31,6 +31,7 @@ from windtunnel.explain.overflow import loss_events
 from windtunnel.explain.rounds import rounds_of
 from windtunnel.explain.trace import RECEIVER, SENDER, of_run
 from windtunnel.explain.training_page import page
+from windtunnel.kinds import has_trait, listing
 
 #: Controllers that behave as another one, which stands for them.
 SAME = {"newreno": "reno", "reno1990": "reno", "aimd": "reno", "dctcp-sce": "dctcp", "binomial": "sqrt"}
@@ -40,8 +41,6 @@ _ONE = "one"
 #: A controller with fewer traces than this cannot be learned.
 _LEAST_TRACES = 10
 _ABOUT = "Train the classifier of controllers on simulated runs; write its model and its confusion matrix."
-#: Controllers that turn ECN on by themselves.
-_OWN_ECN = ("dctcp", "prague")
 #: Of the paths: Mbit/s, ms, bandwidth-delay products; and seconds of the runs, because captures are short, too.
 _RANGES = ((1.5, 25.0), (15.0, 120.0), (0.5, 3.0), (8.0, 30.0))
 #: What else happens on the paths.
@@ -101,8 +100,8 @@ def _halton(n: int, base: int) -> float:
 
 def names() -> list[str]:
     """The controllers that are told apart."""
-    listed = json.loads(_core.listing())["controllers"]
-    return sorted(e["name"] for e in listed if e["name"] not in SAME and e["name"] not in LEFT_OUT)
+    listed = {kind["name"] for kind in listing()["controllers"]}
+    return sorted(listed - set(SAME) - set(LEFT_OUT))
 
 
 def examples(controller: str, path: TestPath) -> list[dict[str, float]]:
@@ -137,7 +136,7 @@ def scenario(controller: str, path: TestPath) -> windtunnel.Scenario:
     if path.case == "marks":
         bottleneck["queue"] = {"kind": "codel", "ecn": True}
         # Controllers that answer shares of marks have a feedback of their own.
-        if controller not in _OWN_ECN:
+        if not has_trait(controller, "scalable"):
             flow["ecn"] = True
     return windtunnel.Scenario(
         duration=f"{path.seconds} s",

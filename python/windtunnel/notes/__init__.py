@@ -3,7 +3,7 @@
 A rule is a pure function of a scenario and, after the run, of its summary and tables (:class:`Subject`). Rules that
 need no measurement are said before the run too. One file has the rules of one subject; ``RULES`` has all, in the
 order in which a reader wants them: what makes the run another one than was meant, then what limited it, then how to
-read it.
+read it. Within a file, that is the order of its functions.
 """
 
 from __future__ import annotations
@@ -21,18 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "Note", "Rule", "Subject", "notes_after", "notes_before"]
 
-#: All rules, in reading order.
-RULES: tuple[Rule, ...] = (
-    *buffers.RULES,
-    *aqm.RULES,
-    *ecn.RULES,
-    *mds.RULES,
-    *limits.RULES,
-    *losses.RULES,
-    *sharing.RULES,
-    *starting.RULES,
-    *measuring.RULES,
-)
+#: What the rules are about, in reading order.
+_SUBJECTS = (buffers, aqm, ecn, mds, limits, losses, sharing, starting, measuring)
+#: All rules.
+RULES = tuple(rule for module in _SUBJECTS for rule in vars(module).values() if isinstance(rule, Rule))
 
 #: Notes of one rule about single flows: the rest of them is one note.
 _EACH = 3

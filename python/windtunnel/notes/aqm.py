@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from windtunnel.kinds import has_trait
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import Subject, has_trait, seconds
+from windtunnel.notes.subject import Subject, seconds
 from windtunnel.notes.words import count, percent, rate, size, time
 
 #: A length that counts packets.
@@ -128,7 +129,7 @@ def red_bandwidth(subject: Subject) -> Sayings:
     """
     for queue in subject.data_queues:
         own = seconds(queue.spec.get("bandwidth"))
-        if queue.kind in ("red", "red-mds", "choke") and not 0.5 <= own / queue.rate <= 2:
+        if has_trait(queue.kind, "red") and not 0.5 <= own / queue.rate <= 2:
             yield Said(
                 f"{queue.label} takes the link for one of {rate(own)} (bandwidth); it has {rate(queue.rate)}",
                 queue=queue,
@@ -153,14 +154,3 @@ def hash_collisions(subject: Subject) -> Sayings:
                 queue=queue,
                 numbers={"flows": flows, "buckets": buckets, "shared": shared},
             )
-
-
-RULES = (
-    aqm_behind_limit,
-    aqm_overrun,
-    target_below_packet,
-    step_below_packets,
-    interval_below_rtt,
-    red_bandwidth,
-    hash_collisions,
-)

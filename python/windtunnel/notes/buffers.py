@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
+from windtunnel.kinds import has_trait, kept
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import Flow, Queue, Subject, has_trait, seconds
+from windtunnel.notes.subject import Flow, Queue, Subject, seconds
 from windtunnel.notes.words import percent, rate, size, time, times
 
 #: A buffer of more than this many bandwidth-delay products only adds delay.
 _LARGE = 4.0
-#: The part of the window that a controller keeps after a loss, if it is not half of it.
-_KEPT = {"cubic": 0.7, "bic": 0.8, "scalable": 0.875, "iiad": 1.0, "sqrt": 1.0, "highspeed": 0.5}
 
 
 @rule("unlimited-queue", level="warning", before=True, source="RFC 7567 section 1; the bufferbloat lists")
@@ -56,7 +55,7 @@ def small_buffer(subject: Subject) -> Sayings:
             continue
         longest = max(greedy, key=lambda flow: flow.rtt)
         bdp = queue.bdp(longest)
-        needed = bdp * (1 / _KEPT.get(longest.cc, 0.5) - 1) / math.sqrt(len(greedy))
+        needed = bdp * (1 / kept(longest.cc) - 1) / math.sqrt(len(greedy))
         if not queue.limit < needed / 2:
             continue
         numbers = {"limit_bytes": queue.limit, "bdp_bytes": bdp, "needed_bytes": needed}
@@ -102,7 +101,7 @@ def bucket_wider_than_link(subject: Subject) -> Sayings:
     """A token bucket has a rate that the link around it does not reach: it never shapes or polices."""
     for queue in subject.data_queues:
         own = seconds(queue.spec.get("rate"))
-        if queue.kind in ("tbf", "police", "vqpolice", "ramppolice") and own >= queue.rate:
+        if own >= queue.rate:
             yield Said(
                 f"{queue.name}: {queue.kind} allows {rate(own)} on a link of {rate(queue.rate)}, and does nothing",
                 queue=queue,
@@ -134,6 +133,3 @@ def policer_burst(subject: Subject) -> Sayings:
 def _growing(subject: Subject, queue: Queue) -> list[Flow]:
     """The flows that grow until this queue, on the slowest link of their way, makes them lose."""
     return [flow for flow in queue.flows if flow.is_greedy and flow.by_loss and subject.narrowest(flow) is queue]
-
-
-RULES = (unlimited_queue, small_buffer, large_buffer, bucket_wider_than_link, policer_burst)

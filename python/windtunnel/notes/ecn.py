@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from windtunnel.kinds import has_trait
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import Flow, Queue, Subject, has_trait
+from windtunnel.notes.subject import Flow, Queue, Subject
 from windtunnel.notes.words import count, percent
 
 #: What a mark point's ``kind`` says.
@@ -162,14 +163,3 @@ def _marks_made(subject: Subject, kind: int) -> dict[int, int]:
         return {}
     sums = np.bincount(flows, np.asarray(table["count"])[mine])
     return {int(flow): int(sums[flow]) for flow in np.unique(flows)}
-
-
-RULES = (
-    ecn_without_marks,
-    scalable_without_marks,
-    marks_without_ecn,
-    l4s_read_as_mds,
-    ecn_bleached,
-    no_fine_signals,
-    dense_marks,
-)

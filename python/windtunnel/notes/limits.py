@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from windtunnel.kinds import has_trait
 from windtunnel.notes.note import Said, Sayings, rule
 from windtunnel.notes.subject import Flow, Subject, seconds
 from windtunnel.notes.words import count, percent, rate, size, time
@@ -107,7 +108,7 @@ def unresponsive_overload(subject: Subject) -> Sayings:
     whatever others do.
     """
     for queue in subject.data_queues:
-        deaf = [flow for flow in queue.flows if not flow.cc and flow.app["kind"] in ("cbr", "media")]
+        deaf = [flow for flow in queue.flows if not flow.cc and has_trait(flow.app["kind"], "paced")]
         sent = sum(_offers(flow) for flow in deaf if not flow.app.get("responsive"))
         if sent >= 0.9 * queue.rate:
             yield Said(
@@ -168,23 +169,11 @@ def _cause(greedy: list[Flow], losses: int, rtos: int) -> str:
 def _offers(flow: Flow) -> float:
     """The rate at which a flow's application writes, in bits per second; NaN where nothing bounds it."""
     app = flow.app
+    if has_trait(app["kind"], "paced"):
+        return seconds(app.get("rate"))
     match app["kind"]:
-        case "cbr" | "media":
-            return seconds(app.get("rate"))
         case "poisson" if app.get("load"):
             return seconds(app["load"])
         case "probe":
             return seconds(app.get("size")) * 8 / seconds(app.get("interval"))
     return math.nan
-
-
-RULES = (
-    application_limited,
-    receive_window_small,
-    receiver_limited,
-    send_buffer_limited,
-    offered_load_low,
-    unresponsive_overload,
-    deaf_flow,
-    idle_link,
-)

@@ -170,14 +170,3 @@ def _response(flow: Flow, p: float, mtu: float) -> float:
     reno = math.sqrt(1.5 / p)
     cubic = 1.054 * (flow.rtt / p) ** 0.75 if flow.cc == "cubic" else 0.0
     return max(reno, cubic) * mtu * 8 / flow.rtt
-
-
-RULES = (
-    loss_rate_limits,
-    losses_of_the_medium,
-    timeouts,
-    reordering_taken_for_loss,
-    acks_lost,
-    way_back_narrow,
-    way_back_congested,
-)

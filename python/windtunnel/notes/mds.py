@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from windtunnel.kinds import has_trait
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import Flow, Queue, Subject, aqms, has_trait, impairments
+from windtunnel.notes.subject import Flow, Queue, Subject, aqms, impairments
 from windtunnel.notes.words import count, rate
 
 #: How long MDS packets may overtake others in a queue that takes their marks for L4S: the delay of its classic part at
@@ -171,6 +172,3 @@ def _lost_at_exits(subject: Subject) -> int:
     """The packets that exits of tunnels refused."""
     placed = (subject.summary or {}).get("impairments") or ()
     return sum(int(each.get("lost") or 0) for each in placed if each.get("kind") == "tunnel-exit")
-
-
-RULES = (mds_signal_lost, mds_overtakes_in_vpn, mds_own_sce)

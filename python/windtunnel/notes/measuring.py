@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windtunnel.kinds import has_trait
 from windtunnel.notes.note import Said, Sayings, rule
 from windtunnel.notes.subject import Subject, seconds
 from windtunnel.notes.words import count, rate, time
@@ -99,7 +100,7 @@ def not_bottleneck(subject: Subject) -> Sayings:
     """A link with an AQM is on no flow's slowest place: its queue stays empty, and the AQM is not tested."""
     for queue in subject.data_queues:
         from_flows = [subject.narrowest(flow) for flow in queue.flows]
-        managed = queue.kind not in ("fifo", "")
+        managed = queue.kind and not has_trait(queue.kind, "passive")
         narrow = [found for found in from_flows if found is not None]
         if (
             managed
@@ -137,14 +138,3 @@ def unfinished_transfers(subject: Subject) -> Sayings:
                 flow=flow,
                 numbers={"arrived": arrived, "unfinished": left},
             )
-
-
-RULES = (
-    few_sawteeth,
-    released_goodput,
-    short_run,
-    late_start,
-    coarse_record,
-    not_bottleneck,
-    unfinished_transfers,
-)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from windtunnel.kinds import has_trait
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import Flow, Queue, Subject, has_trait, seconds
+from windtunnel.notes.subject import Flow, Queue, Subject, seconds
 from windtunnel.notes.words import count, percent, time, times
 
 if TYPE_CHECKING:
@@ -265,16 +266,5 @@ def equal_flows(queue: Queue) -> Sequence[Flow]:
     """
     greedy = [flow for flow in queue.flows if flow.is_greedy]
     alike = {(flow.terms, round(flow.rtt * 1e6)) for flow in greedy}
-    known = all(flow.cc != "bsd42" for flow in greedy)
+    known = all(not has_trait(flow.cc, "fixed") for flow in greedy)
     return greedy if len(greedy) >= 2 and len(alike) == 1 and known else ()
-
-
-RULES = (
-    unequal_rtts,
-    model_beside_loss,
-    delay_beside_loss,
-    one_start,
-    synchronised_losses,
-    lock_out,
-    not_converged,
-)

@@ -121,6 +121,3 @@ def _lost_around(subject: Subject, flow: Flow, t_s: float) -> int:
         return 0
     span = _ROUNDS * max(flow.rtt, float((flow.measured.get("rtt_ms") or {}).get("max") or 0) / 1e3)
     return int(lost[abs(times - t_s) <= span].sum())
-
-
-RULES = (slow_start_left, slow_start_left_early, slow_start_only, slow_start_overshoot)

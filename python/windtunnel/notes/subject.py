@@ -11,10 +11,11 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from windtunnel import _core
+from windtunnel.kinds import has_trait, title
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,26 +23,7 @@ if TYPE_CHECKING:
 
     from windtunnel.result import Tables
 
-#: Controllers that are written in capitals.
-_ACRONYMS = frozenset(
-    {"aimd", "cubic", "htcp", "bic", "iiad", "yeah", "cdg", "nv", "lp", "dctcp", "bbr", "bbr2", "bbr3"}
-)
 _PACKETS = ("packet", "packets")
-
-
-@cache
-def _traits() -> Mapping[str, frozenset[str]]:
-    """What the registry says about each kind beyond its name: the traits of ``windtunnel list --json``."""
-    found: dict[str, frozenset[str]] = {}
-    for kinds in json.loads(_core.listing()).values():
-        for entry in kinds:
-            found[entry["name"]] = found.get(entry["name"], frozenset()) | frozenset(entry["traits"])
-    return found
-
-
-def has_trait(kind: str, trait: str) -> bool:
-    """Whether a controller, a queue or an application of this kind has a trait."""
-    return trait in _traits().get(kind, ())
 
 
 def seconds(text: Any) -> float:
@@ -86,7 +68,7 @@ class Flow:
     @property
     def label(self) -> str:
         """The controller as text shows it: ``CUBIC``."""
-        return self.cc.upper() if self.cc in _ACRONYMS else self.cc.capitalize()
+        return title(self.cc)
 
     @property
     def app(self) -> Mapping[str, Any]:
@@ -101,8 +83,7 @@ class Flow:
     @cached_property
     def by_loss(self) -> bool:
         """It grows until something is lost or marked."""
-        by_rate = has_trait(self.cc, "delay") or has_trait(self.cc, "model")
-        return bool(self.cc) and not by_rate and self.cc != "bsd42"
+        return bool(self.cc) and not any(has_trait(self.cc, trait) for trait in ("delay", "model", "fixed"))
 
     @cached_property
     def rtt(self) -> float:
@@ -162,8 +143,7 @@ class Queue:
     @property
     def label(self) -> str:
         """The queue as text shows it: ``PIE``, ``FQ-CoDel``."""
-        known = {"codel": "CoDel", "fq_codel": "FQ-CoDel", "fq_pie": "FQ-PIE", "dualpi2": "DualPI2", "cobalt": "COBALT"}
-        return known.get(self.kind) or (self.kind.upper() if len(self.kind) <= 4 else self.kind)
+        return title(self.kind)
 
     @cached_property
     def rate(self) -> float:

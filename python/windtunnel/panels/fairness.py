@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from windtunnel.kinds import has_trait
 from windtunnel.metrics import jain_index
 from windtunnel.panels.looks import TOTAL, flow_look
 from windtunnel.panels.means import USUAL_S, average, average_columns
@@ -26,7 +27,7 @@ _FLOWS = 4
 
 def panel(run: Run) -> Panel | None:
     """The panel; None where fewer than two flows send data of their own accord."""
-    flows = [i for i, one in enumerate(run.records) if one.get("application") in (None, "bulk", "transfer", "abr")]
+    flows = [i for i, one in enumerate(run.records) if has_trait(one.get("application") or "bulk", "elastic")]
     time, values = run.matrix("throughput_mbps")
     if len(flows) < 2 or not len(time):
         return None

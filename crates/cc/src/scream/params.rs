@@ -13,7 +13,11 @@ use crate::sample::FlowInit;
 /// Parameters of SCReAM version 2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "draft-ietf-ccwg-rfc8298bis-screamv2-01", "x-traits" = ["delay"]))]
+#[schemars(extend(
+    "x-source" = "draft-ietf-ccwg-rfc8298bis-screamv2-01",
+    "x-title" = "SCReAM",
+    "x-traits" = ["delay"]
+))]
 pub struct ScreamParams {
     /// Marks are answered in proportion to their share, and packets carry ECT(1).
     pub is_l4s: bool,

@@ -16,7 +16,7 @@ const RFC3390_BYTES: Bytes = Bytes::new(4380);
 /// Parameters of TFRC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 5348"))]
+#[schemars(extend("x-source" = "RFC 5348", "x-title" = "TFRC"))]
 pub struct TfrcParams {
     /// How many segments an ACK of the TCP acknowledges that the equation describes (section 3.1 recommends 1).
     #[schemars(range(min = 1, max = 8))]

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use schemars::schema_for;
 use windtunnel_cc::{
-    AvoidanceParams, BicParams, BinomialParams, CaState, HighspeedParams, HtcpParams, HyblaParams,
-    IiadParams, SqrtParams, Style, WestwoodParams, WindowedConfig,
+    AvoidanceParams, BicParams, BinomialParams, CaState, ControllerParams, HighspeedParams, HtcpParams,
+    HyblaParams, IiadParams, Kinds, Params, ResponseParams, SlowStartParams, SqrtParams, Style,
+    WestwoodParams, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration};
 
@@ -35,6 +37,34 @@ fn acks(flow: &mut Driver, count: u64) -> Bytes {
         flow.ack(GAP, 1, CLEAN);
     }
     flow.cwnd()
+}
+
+/// The part of a large window that a loss leaves, where the parameters state one (`x-kept`).
+struct Kept(Vec<&'static str>);
+
+impl Kinds for Kept {
+    fn avoidance<P: Params + AvoidanceParams>(&mut self) {
+        let Some(stated) = schema_for!(P).get("x-kept").and_then(serde_json::Value::as_f64) else { return };
+        let mut flow = avoiding(P::default(), 10_000, RTT);
+        flow.lose();
+        let kept = flow.segments() / 10_000.0;
+        assert!((kept - stated).abs() < 0.01, "{}: a loss leaves {kept}, not {stated}", P::NAME);
+        self.0.push(P::NAME);
+    }
+
+    fn slow_start<P: Params + SlowStartParams>(&mut self) {}
+
+    fn response<P: Params + ResponseParams>(&mut self) {}
+
+    fn controller<P: Params + ControllerParams>(&mut self) {}
+}
+
+/// What parameters state is what their algorithm does.
+#[test]
+fn a_loss_leaves_what_parameters_state() {
+    let mut kept = Kept(Vec::new());
+    windtunnel_cc::visit(&mut kept);
+    assert!(kept.0.contains(&"cubic"), "{:?}", kept.0);
 }
 
 /// spec/congestion-control section 3.7: a loss at 100 leaves 79 and remembers 100; one at 90 remembers 80 (fast

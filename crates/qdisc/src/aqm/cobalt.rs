@@ -37,7 +37,11 @@ pub enum CobaltVariant {
 /// COBALT's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "chromi/sce sch_cobalt; Linux sch_cake", "x-traits" = ["marks", "target"]))]
+#[schemars(extend(
+    "x-source" = "chromi/sce sch_cobalt; Linux sch_cake",
+    "x-title" = "COBALT",
+    "x-traits" = ["marks", "target"]
+))]
 pub struct CobaltParams {
     /// The form to follow where the published ones differ.
     pub variant: CobaltVariant,

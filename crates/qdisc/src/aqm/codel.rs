@@ -42,7 +42,11 @@ pub enum CodelVariant {
 /// CoDel's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 8289; Linux sch_codel", "x-traits" = ["target", "codel"]))]
+#[schemars(extend(
+    "x-source" = "RFC 8289; Linux sch_codel",
+    "x-title" = "CoDel",
+    "x-traits" = ["target", "codel"]
+))]
 pub struct CodelParams {
     /// Whether to follow the RFC or Linux where they differ.
     pub variant: CodelVariant,

@@ -33,6 +33,7 @@ use crate::sparse;
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
     "x-source" = "draft-morton-tsvwg-codel-approx-fair-01; chromi/sce sch_cnq_codel_af",
+    "x-title" = "CoDel-AF",
     "x-traits" = ["marks", "target"]
 ))]
 pub struct CodelAfParams {

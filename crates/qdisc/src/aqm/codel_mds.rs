@@ -37,6 +37,7 @@ use crate::params::{AqmInit, BuildAqm};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
     "x-source" = "RFC 8289; Multiplicative Decrease Scaling",
+    "x-title" = "CoDel-MDS",
     "x-traits" = ["marks", "target", "codel"]
 ))]
 pub struct CodelMdsParams {

@@ -21,7 +21,11 @@ use crate::params::{AqmInit, BuildAqm};
 /// The three targets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "DelTiC: sch_deltic of the SCE tree (J. Morton)", "x-traits" = ["marks"]))]
+#[schemars(extend(
+    "x-source" = "DelTiC: sch_deltic of the SCE tree (J. Morton)",
+    "x-title" = "DelTiC",
+    "x-traits" = ["marks"]
+))]
 pub struct DelticParams {
     /// The sojourn time at which SCE marks hold the queue.
     pub sce_target: Duration,

@@ -22,7 +22,11 @@ use crate::params::{AqmInit, BuildAqm};
 /// Target and tau.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Multiplicative Decrease Scaling, DelTiM AQM", "x-traits" = ["marks"]))]
+#[schemars(extend(
+    "x-source" = "Multiplicative Decrease Scaling, DelTiM AQM",
+    "x-title" = "DelTiC-MDS",
+    "x-traits" = ["marks"]
+))]
 pub struct DelticMdsParams {
     /// The sojourn time at which the queue is held.
     pub target: Duration,

@@ -25,7 +25,11 @@ use crate::params::{AqmInit, BuildAqm};
 /// Burst and tau.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Multiplicative Decrease Scaling, DelTiM AQM", "x-traits" = ["marks"]))]
+#[schemars(extend(
+    "x-source" = "Multiplicative Decrease Scaling, DelTiM AQM",
+    "x-title" = "DelTiM",
+    "x-traits" = ["marks"]
+))]
 pub struct DeltimParams {
     /// The burst to tolerate; a shorter one keeps the queue shorter, possibly at the cost of utilisation.
     pub burst: Duration,

@@ -28,7 +28,11 @@ use crate::params::{AqmInit, BuildAqm};
 /// Burst, update interval and tau.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Multiplicative Decrease Scaling, DelTiM AQM", "x-traits" = ["marks"]))]
+#[schemars(extend(
+    "x-source" = "Multiplicative Decrease Scaling, DelTiM AQM",
+    "x-title" = "DelTiM2",
+    "x-traits" = ["marks"]
+))]
 pub struct Deltim2Params {
     /// The burst to tolerate: the window of the minimum waiting time, and of idle time.
     pub burst: Duration,

@@ -33,6 +33,7 @@ pub enum Pi2Variant {
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
     "x-source" = "PI2 (De Schepper et al., CoNEXT 2016); RFC 9332",
+    "x-title" = "PI2",
     "x-traits" = ["marks", "target"]
 ))]
 pub struct Pi2Params {

@@ -26,6 +26,7 @@ use crate::params::{AqmInit, BuildAqm};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
     "x-source" = "RFC 8033; Multiplicative Decrease Scaling",
+    "x-title" = "PIE-MDS",
     "x-traits" = ["marks", "target"]
 ))]
 pub struct PieMdsParams {

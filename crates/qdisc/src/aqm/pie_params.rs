@@ -54,7 +54,7 @@ pub enum PieRandom {
 /// PIE's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 8033; Linux sch_pie", "x-traits" = ["target"]))]
+#[schemars(extend("x-source" = "RFC 8033; Linux sch_pie", "x-title" = "PIE", "x-traits" = ["target"]))]
 #[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
 pub struct PieParams {
     /// Whether to follow the RFC or Linux where they differ.

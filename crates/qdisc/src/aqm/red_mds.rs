@@ -26,7 +26,8 @@ use crate::params::{AqmInit, BuildAqm};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
     "x-source" = "Floyd, Jacobson 1993; Multiplicative Decrease Scaling",
-    "x-traits" = ["marks"]
+    "x-title" = "RED-MDS",
+    "x-traits" = ["marks", "red"]
 ))]
 #[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
 pub struct RedMdsParams {

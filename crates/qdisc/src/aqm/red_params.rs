@@ -40,7 +40,11 @@ pub enum RedIdle {
 /// RED's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Floyd, Jacobson 1993; Floyd, Gummadi, Shenker 2001; Linux sch_red"))]
+#[schemars(extend(
+    "x-source" = "Floyd, Jacobson 1993; Floyd, Gummadi, Shenker 2001; Linux sch_red",
+    "x-title" = "RED",
+    "x-traits" = ["red"]
+))]
 #[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
 pub struct RedParams {
     /// The average queue below which nothing is signalled; the default is a third of `max`.

@@ -38,7 +38,11 @@ pub enum AckFilter {
 /// CAKE's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Linux sch_cake; tc-cake(8)", "x-traits" = ["marks", "fair", "target"]))]
+#[schemars(extend(
+    "x-source" = "Linux sch_cake; tc-cake(8)",
+    "x-title" = "CAKE",
+    "x-traits" = ["marks", "fair", "target"]
+))]
 #[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
 pub struct CakeParams {
     /// The rate of the shaper; by default there is none.

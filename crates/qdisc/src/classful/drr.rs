@@ -18,7 +18,11 @@ use crate::spec::{ChildSpec, Parts};
 /// drr's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Shreedhar and Varghese 1995; Linux sch_drr", "x-traits" = ["holds"]))]
+#[schemars(extend(
+    "x-source" = "Shreedhar and Varghese 1995; Linux sch_drr",
+    "x-title" = "DRR",
+    "x-traits" = ["holds"]
+))]
 pub struct DrrParams {
     /// What each class may send in one turn, in the order of `children`; as many classes as there are quanta.
     pub quanta: Vec<Bytes>,

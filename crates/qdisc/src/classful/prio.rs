@@ -19,7 +19,7 @@ use crate::spec::{ChildSpec, Parts};
 /// prio's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Linux sch_prio; tc-prio(8)", "x-traits" = ["holds"]))]
+#[schemars(extend("x-source" = "Linux sch_prio; tc-prio(8)", "x-title" = "PRIO", "x-traits" = ["holds"]))]
 pub struct PrioParams {
     /// How many bands there are; band 0 goes first.
     pub bands: u32,

@@ -17,7 +17,11 @@ use crate::spec::{ChildSpec, Parts};
 /// wrr's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Shreedhar and Varghese 1995, section 2", "x-traits" = ["holds"]))]
+#[schemars(extend(
+    "x-source" = "Shreedhar and Varghese 1995, section 2",
+    "x-title" = "WRR",
+    "x-traits" = ["holds"]
+))]
 pub struct WrrParams {
     /// How many packets each class sends in a round, in the order of `children`; as many classes as there are weights.
     pub weights: Vec<u32>,

@@ -37,7 +37,11 @@ pub enum DualPi2Variant {
 /// DualPI2's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 9332; Linux sch_dualpi2; tc-dualpi2(8)", "x-traits" = ["marks"]))]
+#[schemars(extend(
+    "x-source" = "RFC 9332; Linux sch_dualpi2; tc-dualpi2(8)",
+    "x-title" = "DualPI2",
+    "x-traits" = ["marks"]
+))]
 #[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
 pub struct DualPi2Params {
     /// Whether to follow the RFC or Linux where they differ.

@@ -27,7 +27,11 @@ use crate::spec::Parts;
 /// ramppolice's parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "spec/queues-and-signalling section 14.3", "x-traits" = ["marks"]))]
+#[schemars(extend(
+    "x-source" = "spec/queues-and-signalling section 14.3",
+    "x-title" = "RampPolice",
+    "x-traits" = ["marks"]
+))]
 pub struct RampPoliceParams {
     /// The rate that is policed; by default the link's.
     pub rate: Option<Rate>,

@@ -32,7 +32,7 @@ use crate::spec::Parts;
 /// tbf's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Linux sch_tbf; tc-tbf(8)", "x-traits" = ["holds"]))]
+#[schemars(extend("x-source" = "Linux sch_tbf; tc-tbf(8)", "x-title" = "TBF", "x-traits" = ["holds"]))]
 pub struct TbfParams {
     /// The rate at which the bucket fills; by default the link's.
     pub rate: Option<Rate>,

@@ -27,7 +27,7 @@ use crate::spec::Parts;
 /// vqpolice's parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "spec/queues-and-signalling section 14.3"))]
+#[schemars(extend("x-source" = "spec/queues-and-signalling section 14.3", "x-title" = "VQPolice"))]
 pub struct VqPoliceParams {
     /// The rate that is policed; by default the link's.
     pub rate: Option<Rate>,

@@ -30,7 +30,11 @@ use law::{Hashes, Law};
 /// SFB's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Feng, Kandlur, Saha, Shin 2001; Linux sch_sfb", "x-traits" = ["marks"]))]
+#[schemars(extend(
+    "x-source" = "Feng, Kandlur, Saha, Shin 2001; Linux sch_sfb",
+    "x-title" = "SFB",
+    "x-traits" = ["marks"]
+))]
 pub struct SfbParams {
     /// After which time flows move to other bins; 0 s is never.
     pub rehash: Duration,

@@ -11,7 +11,7 @@ use crate::flows::FlowHash;
 /// sfq's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "McKenney 1990; Linux sch_sfq", "x-traits" = ["fair"]))]
+#[schemars(extend("x-source" = "McKenney 1990; Linux sch_sfq", "x-title" = "SFQ", "x-traits" = ["fair"]))]
 pub struct SfqParams {
     /// How flows are told apart: for certain, or by a hash as on a real queue.
     pub hash: FlowHash,

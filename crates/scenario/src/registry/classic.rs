@@ -12,6 +12,7 @@ pub(crate) const DEFAULT_IW: u32 = 10;
 #[derive(Debug)]
 pub(crate) struct Classic {
     pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) source: &'static str,
     pub(crate) detection: LossDetection,
@@ -33,6 +34,7 @@ impl Classic {
 pub(crate) const CLASSICS: &[Classic] = &[
     Classic {
         name: "tahoe",
+        title: "Tahoe",
         summary: "Slow start after every loss",
         source: "Jacobson 1988",
         detection: LossDetection::Tahoe,
@@ -40,6 +42,7 @@ pub(crate) const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "reno1990",
+        title: "Reno1990",
         summary: "Fast recovery, ended by the first new ACK",
         source: "Jacobson 1990",
         detection: LossDetection::Reno,
@@ -47,6 +50,7 @@ pub(crate) const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "newreno",
+        title: "NewReno",
         summary: "Fast recovery of one loss per round trip, without SACK",
         source: "RFC 6582",
         detection: LossDetection::Newreno,

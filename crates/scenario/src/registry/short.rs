@@ -11,7 +11,6 @@ pub(crate) const MDS_SUFFIX: &str = "-mds";
 pub(crate) struct ShortName {
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
-    pub(crate) source: &'static str,
     pub(crate) response: &'static str,
 }
 
@@ -30,13 +29,11 @@ pub(crate) const SHORT_NAMES: &[ShortName] = &[
     ShortName {
         name: "dctcp",
         summary: "Reno that answers CE in proportion to the share of marked segments",
-        source: "RFC 8257; Linux net/ipv4/tcp_dctcp.c",
         response: "dctcp",
     },
     ShortName {
         name: "dctcp-sce",
         summary: "Reno that gives up half a segment for each SCE",
-        source: "draft-grimes-tcpm-tcpsce-01; github.com/chromi/sce",
         response: "dctcp-sce",
     },
 ];

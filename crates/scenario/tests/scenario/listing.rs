@@ -29,12 +29,14 @@ fn everything_is_described() {
     for (group, entries) in groups {
         for entry in entries.as_array().expect("entries") {
             let keys: Vec<&String> = entry.as_object().expect("an entry").keys().collect();
-            assert_eq!(keys, ["name", "summary", "source", "traits", "parameters", "aliases"]);
+            let always = ["name", "title", "summary", "source", "traits", "parameters", "aliases"];
+            assert_eq!(keys[..always.len()], always);
+            assert!(keys[always.len()..].is_empty() || keys[always.len()..] == ["kept"], "{group}: {entry}");
             for trait_ in entry["traits"].as_array().expect("traits") {
                 assert!(TRAITS.iter().any(|(name, _)| trait_ == name), "{group}: {entry}");
             }
             let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
-            assert!(is_text(&entry["name"]) && is_text(&entry["summary"]), "{group}: {entry}");
+            assert!(["name", "title", "summary"].iter().all(|key| is_text(&entry[key])), "{group}: {entry}");
             let plain = ["applications", "distributions", "impairments"].contains(&group.as_str());
             assert!(
                 plain || is_text(&entry["source"]) || entry["parameters"] == json!([]),
@@ -50,6 +52,20 @@ fn everything_is_described() {
             }
         }
     }
+}
+
+/// A title is the one that the parameters state, or the name with a capital letter.
+#[test]
+fn titles() {
+    let registry = registry();
+    let title = |group: &str, name: &str| {
+        let entries = registry[group].as_array().expect("entries");
+        entries.iter().find(|entry| entry["name"] == name).expect("an entry")["title"].clone()
+    };
+    assert_eq!(title("controllers", "cubic"), "CUBIC", "stated");
+    assert_eq!(title("controllers", "dctcp"), "DCTCP", "of the response that the short name stands for");
+    assert_eq!(title("controllers", "vegas"), "Vegas", "capitalised");
+    assert_eq!(title("queues", "fq_codel"), "FQ-CoDel");
 }
 
 /// Names, defaults and units come from the parameters themselves.

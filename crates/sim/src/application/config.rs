@@ -112,7 +112,7 @@ impl ApplicationConfig {
 /// The parameters of [`ApplicationConfig::Bulk`]: it has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-traits" = ["greedy"]))]
+#[schemars(extend("x-traits" = ["greedy", "elastic"]))]
 pub struct BulkParams {}
 
 impl Params for BulkParams {
@@ -124,6 +124,7 @@ impl Params for BulkParams {
 /// connection is then closed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-traits" = ["elastic"]))]
 pub struct TransferParams {
     /// The number of bytes.
     pub size: Bytes,
@@ -298,6 +299,7 @@ impl Params for PoissonParams {
 /// leave evenly over the interval, and over RTP the flow's controller sets their size and when their datagrams leave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-traits" = ["paced"]))]
 pub struct MediaParams {
     /// The mean rate of the media, without headers; over RTP the highest.
     pub rate: Rate,
@@ -358,6 +360,7 @@ impl Params for MediaParams {
 /// Datagrams at a constant rate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-title" = "CBR", "x-traits" = ["paced"]))]
 pub struct CbrParams {
     /// The rate of IP packets, including headers.
     pub rate: Rate,

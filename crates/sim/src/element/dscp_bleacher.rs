@@ -19,7 +19,7 @@ pub(super) const LARGEST_DSCP: u8 = 63;
 /// A box rewrites the DSCP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 9435 section 4"))]
+#[schemars(extend("x-source" = "RFC 9435 section 4", "x-title" = "DSCP bleacher"))]
 pub struct DscpBleacherParams {
     /// How it changes a code point.
     pub mode: DscpBleaching,

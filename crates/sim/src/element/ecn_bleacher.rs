@@ -17,7 +17,7 @@ use super::{Affects, Element, ElementParams, Passage, Stage, Tally};
 /// A box rewrites the ECN field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 3168 section 18"))]
+#[schemars(extend("x-source" = "RFC 3168 section 18", "x-title" = "ECN bleacher"))]
 pub struct EcnBleacherParams {
     /// The code points that it rewrites.
     pub from: Vec<CodePoint>,

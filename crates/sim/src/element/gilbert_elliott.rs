@@ -15,7 +15,10 @@ use super::{Affects, Element, ElementParams, Passage, Stage, Tally, lost_if};
 /// Losses in bursts: a good and a bad state, between which the medium moves at every packet (Gilbert 1960, Elliott 1963).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Elliott, Estimates of Error Rates for Codes on Burst-Noise Channels, 1963; netem"))]
+#[schemars(extend(
+    "x-source" = "Elliott, Estimates of Error Rates for Codes on Burst-Noise Channels, 1963; netem",
+    "x-title" = "Gilbert-Elliott"
+))]
 pub struct GilbertElliottParams {
     /// The probability of a move from good to bad, at each packet.
     pub p: Probability,

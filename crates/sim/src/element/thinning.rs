@@ -19,7 +19,7 @@ use super::{Element, ElementParams, Passage, Stage, Tally};
 /// start or end an echo of CE, are never dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 3449 section 5.2"))]
+#[schemars(extend("x-source" = "RFC 3449 section 5.2", "x-title" = "ACK thinning"))]
 pub struct AckThinningParams {
     /// The number of pure ACKs of a flow in a group; only the last one of each group passes.
     #[schemars(range(min = 1), extend("x-unit" = "packets"))]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from windtunnel import _core
+from windtunnel.kinds import listing, names
 from windtunnel.papers.data_folder import TALK
 
 #: Those against which others are compared, always there.
@@ -45,8 +44,7 @@ def catalogue() -> tuple[Controller, ...]:
 @cache
 def registered(kind: str = "controllers") -> frozenset[str]:
     """The names of controllers (or of another kind of algorithm) that scenarios can use."""
-    listing = json.loads(_core.listing())
-    return frozenset(name for entry in listing[kind] for name in (entry["name"], *entry.get("aliases", ())))
+    return frozenset(name for each in listing()[kind] for name in names(each))
 
 
 def available(*, quick: bool = False) -> list[Controller]:

@@ -14,6 +14,7 @@ use crate::sample::FlowInit;
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
     "x-source" = "Linux net/ipv4/tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00",
+    "x-title" = "BBR",
     "x-traits" = ["model"]
 ))]
 pub struct BbrParams {

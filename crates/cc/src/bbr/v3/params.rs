@@ -35,7 +35,11 @@ pub enum CeAnswer {
 /// Parameters of BBR's third version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "draft-ietf-ccwg-bbr; Linux branch google/bbr v3", "x-traits" = ["model"]))]
+#[schemars(extend(
+    "x-source" = "draft-ietf-ccwg-bbr; Linux branch google/bbr v3",
+    "x-title" = "BBR3",
+    "x-traits" = ["model"]
+))]
 pub struct Bbr3Params {
     /// Where the draft and Linux's branch differ.
     pub variant: Bbr3Variant,
@@ -93,7 +97,11 @@ impl ControllerParams for Bbr3Params {
 /// Parameters of BBR's second version, which has none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Linux branch google/bbr v2alpha", "x-traits" = ["model"]))]
+#[schemars(extend(
+    "x-source" = "Linux branch google/bbr v2alpha",
+    "x-title" = "BBR2",
+    "x-traits" = ["model"]
+))]
 pub struct Bbr2Params {}
 
 impl Params for Bbr2Params {

@@ -44,7 +44,11 @@ const ACK_UNIT: u64 = 16;
 /// Parameters of BIC, by the names and in the units of Linux's module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Xu, Harfoush, Rhee 2004; Linux net/ipv4/tcp_bic.c"))]
+#[schemars(extend(
+    "x-source" = "Xu, Harfoush, Rhee 2004; Linux net/ipv4/tcp_bic.c",
+    "x-title" = "BIC",
+    "x-kept" = 0.8
+))]
 pub struct BicParams {
     /// The share of cwnd that a loss leaves above `low_window`, in 1024ths.
     #[schemars(range(min = 1, max = 1023))]

@@ -78,11 +78,11 @@ impl AvoidanceParams for BinomialParams {
 
 /// Defines a member of the family that has a name of its own.
 macro_rules! member {
-    ($params:ident, $name:literal, $summary:literal, $k:literal, $l:literal, $doc:literal) => {
+    ($params:ident, $name:literal, $title:literal, $summary:literal, $k:literal, $l:literal, $doc:literal) => {
         #[doc = $doc]
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
-        #[schemars(extend("x-source" = "Bansal, Balakrishnan 2001"))]
+        #[schemars(extend("x-source" = "Bansal, Balakrishnan 2001", "x-title" = $title, "x-kept" = 1.0))]
         pub struct $params {
             /// The increase per round trip at a window of one segment, in segments.
             #[schemars(range(min = 0.0, max = check::MOST_INCREASE), extend("x-unit" = "segments"))]
@@ -124,6 +124,7 @@ macro_rules! member {
 member!(
     SqrtParams,
     "sqrt",
+    "SQRT",
     "Binomial with k = l = 1/2: increase and decrease by the root of the window",
     0.5,
     0.5,
@@ -132,6 +133,7 @@ member!(
 member!(
     IiadParams,
     "iiad",
+    "IIAD",
     "Binomial with k = 1, l = 0: inverse increase, additive decrease",
     1.0,
     0.0,

@@ -105,7 +105,7 @@ const UNIT: f64 = 256.0;
 /// Parameters of `HighSpeed` TCP: none, as in Linux.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 3649; Linux net/ipv4/tcp_highspeed.c"))]
+#[schemars(extend("x-source" = "RFC 3649; Linux net/ipv4/tcp_highspeed.c", "x-title" = "HighSpeed"))]
 pub struct HighspeedParams {}
 
 impl Params for HighspeedParams {

@@ -45,7 +45,7 @@ const RTT_LEAST: Duration = Duration::from_millis(10);
 /// Parameters of H-TCP, by the names of Linux's module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Leith, Shorten 2004; Linux net/ipv4/tcp_htcp.c"))]
+#[schemars(extend("x-source" = "Leith, Shorten 2004; Linux net/ipv4/tcp_htcp.c", "x-title" = "H-TCP"))]
 pub struct HtcpParams {
     /// Whether the increase is scaled so that it does not depend on the round trip.
     pub use_rtt_scaling: bool,

@@ -28,7 +28,7 @@ use crate::windowed::cwnd_cnt::CwndCnt;
 /// Parameters of YeAH: none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Baiocchi, Castellani, Vacirca 2007"))]
+#[schemars(extend("x-source" = "Baiocchi, Castellani, Vacirca 2007", "x-title" = "YeAH"))]
 pub struct YeahParams {}
 
 impl Params for YeahParams {

@@ -21,7 +21,7 @@ const CUBIC_LOSS: f64 = 0.7;
 /// Alternative backoff with ECN.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 8511"))]
+#[schemars(extend("x-source" = "RFC 8511", "x-title" = "ABE"))]
 pub struct AbeParams {
     /// The factor of cwnd that CE leaves. By default 0.8 with Reno and 0.85 with CUBIC, and never less than a loss leaves.
     #[schemars(range(min = 0.0, max = 1.0))]

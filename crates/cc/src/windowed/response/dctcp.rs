@@ -39,7 +39,11 @@ pub enum DctcpArithmetic {
 /// DCTCP's response. The names of its numbers are those of Linux's module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 8257; Linux net/ipv4/tcp_dctcp.c", "x-traits" = ["scalable"]))]
+#[schemars(extend(
+    "x-source" = "RFC 8257; Linux net/ipv4/tcp_dctcp.c",
+    "x-title" = "DCTCP",
+    "x-traits" = ["scalable"]
+))]
 pub struct DctcpParams {
     /// How alpha is computed.
     pub arithmetic: DctcpArithmetic,

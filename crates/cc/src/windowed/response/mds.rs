@@ -18,7 +18,7 @@ use crate::windowed::limiter::{Limiter, LimiterWindow};
 /// The MDS response: the conventional response, and `MD^(1/tau)` for each SCE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Multiplicative Decrease Scaling"))]
+#[schemars(extend("x-source" = "Multiplicative Decrease Scaling", "x-title" = "MDS"))]
 pub struct MdsParams {
     /// The MD-scaling constant: how many SCE equal one CE. The queue must use the same value.
     pub tau: NonZeroU32,

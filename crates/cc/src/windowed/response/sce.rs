@@ -28,7 +28,7 @@ const CE_OF_RENO: f64 = 0.75;
 /// The response of Reno-SCE and CUBIC-SCE: `g / sqrt(W)` for each SCE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "draft-grimes-tcpm-tcpsce-01; github.com/chromi/sce"))]
+#[schemars(extend("x-source" = "draft-grimes-tcpm-tcpsce-01; github.com/chromi/sce", "x-title" = "SCE"))]
 pub struct SceParams {
     /// A round trip of SCE takes g times the root of cwnd in segments; one version of Reno-SCE has 0.5.
     #[schemars(range(min = 0.0))]
@@ -46,7 +46,10 @@ pub struct SceParams {
 /// The response of DCTCP-SCE: half a segment for each SCE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "draft-grimes-tcpm-tcpsce-01; github.com/chromi/sce"))]
+#[schemars(extend(
+    "x-source" = "draft-grimes-tcpm-tcpsce-01; github.com/chromi/sce",
+    "x-title" = "DCTCP-SCE"
+))]
 pub struct DctcpSceParams {
     /// The factor of cwnd that CE leaves; by default 0.75 with Reno.
     #[schemars(range(min = 0.0, max = 1.0))]

@@ -28,7 +28,7 @@ const GROWTH: f64 = 1.25;
 /// BBR's Startup has no parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "draft-ietf-ccwg-bbr section 5.3.1"))]
+#[schemars(extend("x-source" = "draft-ietf-ccwg-bbr section 5.3.1", "x-title" = "BBR Startup"))]
 pub struct BbrStartupParams {}
 
 impl Params for BbrStartupParams {

@@ -25,7 +25,7 @@ use crate::windowed::carry::Carry;
 /// Parameters of ESSP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Extended Slow Start with Pacing"))]
+#[schemars(extend("x-source" = "Extended Slow Start with Pacing", "x-title" = "ESSP"))]
 pub struct EsspParams {
     /// The multiple of the minimum round-trip time above which a sample starts the next stage.
     #[schemars(range(min = 1.0))]

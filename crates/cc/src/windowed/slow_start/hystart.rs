@@ -36,7 +36,7 @@ const HELD_BACK: Duration = Duration::from_millis(1);
 /// Parameters of `HyStart`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Ha, Rhee 2011; Linux"))]
+#[schemars(extend("x-source" = "Ha, Rhee 2011; Linux", "x-title" = "HyStart"))]
 pub struct HystartParams {
     /// Whether a train of ACKs ends slow start.
     pub ack_train: bool,

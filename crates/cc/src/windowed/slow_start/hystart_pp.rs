@@ -23,7 +23,7 @@ use crate::sample::{AckSample, FlowInit, PathView};
 /// Parameters of HyStart++.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 9406"))]
+#[schemars(extend("x-source" = "RFC 9406", "x-title" = "HyStart++"))]
 pub struct HystartPpParams {
     /// The minimum rise of delay that counts.
     pub min_rtt_thresh: Duration,

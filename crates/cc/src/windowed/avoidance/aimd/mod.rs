@@ -58,7 +58,7 @@ impl AimdGrowth {
 /// Parameters of AIMD(a, b).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Floyd, Handley, Padhye 2000"))]
+#[schemars(extend("x-source" = "Floyd, Handley, Padhye 2000", "x-title" = "AIMD"))]
 pub struct AimdParams {
     /// Additive increase, in segments per round trip.
     #[schemars(range(min = 0.0, max = check::MOST_INCREASE), extend("x-unit" = "segments"))]

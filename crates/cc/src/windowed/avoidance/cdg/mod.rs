@@ -36,7 +36,7 @@ use crate::windowed::config::Composition;
 /// Parameters of CDG, with the names of Linux's module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Hayes and Armitage 2011", "x-traits" = ["delay"]))]
+#[schemars(extend("x-source" = "Hayes and Armitage 2011", "x-title" = "CDG", "x-traits" = ["delay"]))]
 pub struct CdgParams {
     /// How many gradients are summed: a power of two, at most 256.
     #[schemars(range(min = 1, max = 256), extend("x-unit" = "round trips"))]

@@ -73,7 +73,7 @@ pub enum CubicVariant {
 /// Parameters of CUBIC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 9438"))]
+#[schemars(extend("x-source" = "RFC 9438", "x-title" = "CUBIC", "x-kept" = 0.7))]
 pub struct CubicParams {
     /// The variant of CUBIC; the default depends on the endpoints.
     pub variant: Option<CubicVariant>,

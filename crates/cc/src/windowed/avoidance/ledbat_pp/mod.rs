@@ -36,7 +36,11 @@ use crate::windowed::config::Composition;
 /// Parameters of LEDBAT++.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "draft-irtf-iccrg-ledbat-plus-plus", "x-traits" = ["delay"]))]
+#[schemars(extend(
+    "x-source" = "draft-irtf-iccrg-ledbat-plus-plus",
+    "x-title" = "LEDBAT++",
+    "x-traits" = ["delay"]
+))]
 pub struct LedbatPpParams {
     /// The delay by queues that LEDBAT++ holds.
     pub target: Duration,

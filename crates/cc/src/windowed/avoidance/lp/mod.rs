@@ -43,6 +43,7 @@ pub enum LpVariant {
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
     "x-source" = "Kuzmanovic and Knightly 2003; Linux net/ipv4/tcp_lp.c",
+    "x-title" = "LP",
     "x-traits" = ["delay"]
 ))]
 pub struct LpParams {

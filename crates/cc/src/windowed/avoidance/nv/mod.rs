@@ -27,7 +27,7 @@ use crate::windowed::config::Composition;
 /// Parameters of TCP-NV, with the names of Linux's module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Brakmo 2010", "x-traits" = ["delay"]))]
+#[schemars(extend("x-source" = "Brakmo 2010", "x-title" = "NV", "x-traits" = ["delay"]))]
 pub struct NvParams {
     /// Packets that may wait in queues.
     #[schemars(extend("x-unit" = "packets"))]

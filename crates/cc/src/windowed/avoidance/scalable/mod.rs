@@ -49,7 +49,7 @@ pub enum ScalableVariant {
 /// Parameters of Scalable.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Kelly 2003; Multiplicative Decrease Scaling"))]
+#[schemars(extend("x-source" = "Kelly 2003; Multiplicative Decrease Scaling", "x-kept" = 0.875))]
 pub struct ScalableParams {
     /// The variant of Scalable; the default depends on the endpoints.
     pub variant: Option<ScalableVariant>,

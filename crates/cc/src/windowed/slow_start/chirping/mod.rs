@@ -40,7 +40,10 @@ const PATIENCE: u64 = 8;
 /// Parameters of paced chirping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "Misund and Briscoe, Paced Chirping: Rethinking TCP start-up, 2019"))]
+#[schemars(extend(
+    "x-source" = "Misund and Briscoe, Paced Chirping: Rethinking TCP start-up, 2019",
+    "x-title" = "Paced Chirping"
+))]
 pub struct PacedChirpingParams {
     /// The first guess of the time that the bottleneck takes for a segment.
     pub gap: Duration,
