@@ -7,22 +7,19 @@ Built-in functions say it (``ratio``, ``jain``), and so do names of the summary:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
+from windtunnel.experiment.measures.names import FLOW, QUEUE, unit, without_unit
 from windtunnel.experiment.scales import Kind
 
 if TYPE_CHECKING:
     from windtunnel.experiment.measures.language import Node
 
 _SHARES = re.compile(r"utilization|\w+_ratio")
-#: Numbers whose unit may be left out, with it: those that the summary and the tables have.
-_WITHOUT_UNIT = {
-    "throughput": "mbps", "goodput": "mbps", "rate": "mbps", "cwnd": "bytes", "rtt": "ms", "sojourn": "ms",
-    "time": "ms", "one_way": "ms", "jitter": "ms", "path_rtt": "ms", "received": "bytes", "delivered": "bytes",
-    "ssthresh": "bytes", "in_flight": "bytes", "srtt": "ms",
-}  # fmt: skip
-_UNITS = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "bytes": "bytes", "packets": "packets", "hz": "Hz"}
+#: Columns of tables whose unit may be left out, with it.
+_COLUMNS = ("ssthresh_bytes", "in_flight_bytes", "srtt_ms")
 #: Keys of a distribution: the name before them says the unit.
 _OF_DISTRIBUTION = re.compile(r"min|max|mean|p\d+(\.\d+)?")
 #: Functions whose value is of the kind, or at least in the unit, of what they are of.
@@ -60,9 +57,7 @@ def unit_of(node: Node) -> str:
 
     match node:
         case PathNode(parts=parts):
-            name = "" if _is_share(parts) else _leaf(parts)
-            unit = _WITHOUT_UNIT.get(name) or name.rpartition("_")[2]
-            return _UNITS.get(unit, "") if unit != name or name in _WITHOUT_UNIT else ""
+            return "" if _is_share(parts) else _unit_of_path(parts)
         case Call(name=name, arguments=arguments) if name in _KEEPS_UNIT or _QUANTILE.fullmatch(name):
             return _common(map(unit_of, arguments))
         case Binary(operator=operator, left=left, right=right):
@@ -89,15 +84,28 @@ def flows_of(node: Node) -> Node | None:
 
 def _is_share(parts: tuple[str | int, ...]) -> bool:
     """Whether it is a share of a rate, of packets, or (``limited``) of a flow's time."""
-    return bool(_SHARES.fullmatch(_leaf(parts))) or "limited" in parts[1:-1]
+    return bool(_SHARES.fullmatch(_names(parts)[-1])) or "limited" in parts[1:-1]
 
 
-def _leaf(parts: tuple[str | int, ...]) -> str:
-    """The name of what is measured: the last one that is no key of a distribution."""
+def _names(parts: Sequence[str | int]) -> list[str]:
+    """The names of a path without keys of a distribution: the last one is that of what is measured."""
     names = [part for part in parts if isinstance(part, str)]
     while len(names) > 1 and _OF_DISTRIBUTION.fullmatch(names[-1]):
         names.pop()
-    return names[-1]
+    return names
+
+
+def _unit_of_path(parts: Sequence[str | int]) -> str:
+    """The unit of what is measured, which its name may leave out."""
+    names, units = _names(parts), _units()
+    return next((units[name] for name in (".".join(names[-2:]), names[-1]) if name in units), unit(names[-1]))
+
+
+@cache
+def _units() -> Mapping[str, str]:
+    """The units of numbers of the summary and of columns, by their names with and without them."""
+    names = (*FLOW, *QUEUE, *_COLUMNS)
+    return {without_unit(name): unit(name) for name in names} | {name: unit(name) for name in names}
 
 
 def _common(units: Iterable[str]) -> str:
