@@ -16,24 +16,23 @@ from windtunnel.errors import InputError
 if TYPE_CHECKING:
     from windtunnel.figures.four_panel import Scale
 
-#: Formats of figures, the panels, and the axes of the frequencies of marks.
+#: Formats of figures, and the axes of the frequencies of marks.
 _FORMATS = ("png", "svg", "pdf", "rfc-svg")
-_PANELS = (
-    "throughput",
-    "sojourn",
-    "cwnd",
-    "mark",
-    "rtt",
-    "fct",
-    "in_flight",
-    "rates",
-    "one_way_delay",
-    "cdf",
-    "fairness",
-    "phase",
-    "sequence",
-)
 _SCALES = ("auto", "linear", "log")
+
+
+class _Panels(click.Choice[str]):
+    """The names of all panels. What draws them is imported when the names are needed."""
+
+    def __init__(self) -> None:
+        self.case_sensitive = True
+
+    @property
+    def choices(self) -> Sequence[str]:  # type: ignore[override]
+        """The names."""
+        from windtunnel.figures import ALL_PANELS
+
+        return ALL_PANELS
 
 
 @click.command
@@ -60,7 +59,7 @@ _SCALES = ("auto", "linear", "log")
 )
 @click.option("--from", "from_", metavar="TIME", help="Start of the time axis, e.g. 90s.")
 @click.option("--to", metavar="TIME", help="End of the time axis.")
-@click.option("--panel", "panels", multiple=True, type=click.Choice(_PANELS), help="Draw only this panel. Repeatable.")
+@click.option("--panel", "panels", multiple=True, type=_Panels(), help="Draw only this panel. Repeatable.")
 @click.option(
     "--state",
     "states",
