@@ -1,4 +1,4 @@
-"""The kinds that a scenario can name, and what the registry says of each beyond its name.
+"""The kinds that a scenario can name, and what is known about each beyond its name: the registry states it.
 
 ``windtunnel list --json`` shows the same, and ``TRAITS`` in ``crates/scenario/src/listing.rs`` explains the traits. No
 list of kinds is written in Python.
