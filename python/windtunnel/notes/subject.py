@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -212,16 +212,13 @@ def _never_marks(aqm: Mapping[str, Any]) -> bool:
 
 
 def aqms(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A queue, its AQMs and the queues in it, each with its parameters."""
-    own = [spec, *(spec.get(key) or {} for key in ("aqm", "classic", "low_latency"))]
-    return [aqm for aqm in (*own, *_children(spec)) if aqm]
-
-
-def _children(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for child in (spec.get("child"), *(spec.get("children") or ())):
-        if isinstance(child, Mapping):
-            yield child
-            yield from _children(child)
+    """A queue, and the AQMs and queues in it, each with its parameters."""
+    parts = [spec] if spec else []
+    for value in spec.values():
+        for part in value if isinstance(value, list) else (value,):
+            if isinstance(part, Mapping) and "kind" in part:
+                parts += aqms(part)
+    return parts
 
 
 @dataclass(frozen=True)
