@@ -32,6 +32,7 @@ use crate::ecn::EcnMode;
 use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota, Turns, turns};
 use crate::limit::{Limit, Room};
 use crate::params::{AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams, kernel_ecn_mode};
+use crate::shared_keys::shared_keys;
 use crate::spec::Parts;
 
 /// FQ-CoDel's parameters, named as in tc.
@@ -68,39 +69,23 @@ pub struct FqCodelParams {
     pub ce_threshold_selector: DsSelector,
 }
 
-impl Default for FqCodelParams {
-    fn default() -> FqCodelParams {
-        let CodelParams { target, interval, ce_threshold, ce_threshold_selector, .. } =
-            CodelParams::default();
-        FqCodelParams {
-            hash: FlowHash::default(),
-            flows: 1_024,
-            perturb: Duration::ZERO,
-            quantum: Bytes::new(1_500),
-            memory_limit: Bytes::new(32 << 20),
-            drop_batch: 64,
-            target,
-            interval,
-            ecn: true,
-            ce_threshold,
-            ce_threshold_selector,
-        }
+shared_keys! {
+    FqCodelParams {
+        hash: FlowHash::default(),
+        flows: 1_024,
+        perturb: Duration::ZERO,
+        quantum: Bytes::new(1_500),
+        memory_limit: Bytes::new(32 << 20),
+        drop_batch: 64,
+    }
+
+    /// The CoDel of each band.
+    fn codel: CodelParams = CodelParams { ecn: true, ..CodelParams::default() } => {
+        target, interval, ecn, ce_threshold, ce_threshold_selector,
     }
 }
 
 impl FqCodelParams {
-    /// The CoDel of each band.
-    fn codel(&self) -> CodelParams {
-        CodelParams {
-            target: self.target,
-            interval: self.interval,
-            ecn: self.ecn,
-            ce_threshold: self.ce_threshold,
-            ce_threshold_selector: self.ce_threshold_selector,
-            ..CodelParams::default()
-        }
-    }
-
     fn discipline<A: Aqm + 'static>(
         &self,
         init: &QueueInit,

@@ -21,6 +21,7 @@ use crate::flows::{AqmFactory, FlowHash};
 use crate::fq_codel::{FqCodel, FqCodelParams};
 use crate::limit::Limit;
 use crate::params::{AqmParams, BuildAqm, QueueInit, QueueParams};
+use crate::shared_keys::shared_keys;
 use crate::spec::Parts;
 
 /// FQ-PIE's parameters, named as in tc.
@@ -62,64 +63,14 @@ pub struct FqPieParams {
     pub linux_exact: bool,
 }
 
-impl Default for FqPieParams {
-    fn default() -> FqPieParams {
-        let FqCodelParams { hash, flows, quantum, memory_limit, .. } = FqCodelParams::default();
-        let PieParams {
-            target,
-            tupdate,
-            alpha,
-            beta,
-            ecn,
-            ecn_prob,
-            bytemode,
-            dq_rate_estimator,
-            linux_exact,
-            ..
-        } = PieParams::default();
-        FqPieParams {
-            hash,
-            flows,
-            quantum,
-            memory_limit,
-            target,
-            tupdate,
-            alpha,
-            beta,
-            ecn,
-            ecn_prob,
-            bytemode,
-            dq_rate_estimator,
-            linux_exact,
-        }
-    }
-}
+shared_keys! {
+    FqPieParams {}
 
-impl FqPieParams {
+    fn scheduler: FqCodelParams = FqCodelParams::default() => { hash, flows, quantum, memory_limit }
+
     /// The PIE of each band.
-    fn pie(&self) -> PieParams {
-        PieParams {
-            target: self.target,
-            tupdate: self.tupdate,
-            alpha: self.alpha,
-            beta: self.beta,
-            ecn: self.ecn,
-            ecn_prob: self.ecn_prob,
-            bytemode: self.bytemode,
-            dq_rate_estimator: self.dq_rate_estimator,
-            linux_exact: self.linux_exact,
-            ..PieParams::default()
-        }
-    }
-
-    fn scheduler(&self) -> FqCodelParams {
-        FqCodelParams {
-            hash: self.hash,
-            flows: self.flows,
-            quantum: self.quantum,
-            memory_limit: self.memory_limit,
-            ..FqCodelParams::default()
-        }
+    fn pie: PieParams = PieParams::default() => {
+        target, tupdate, alpha, beta, ecn, ecn_prob, bytemode, dq_rate_estimator, linux_exact,
     }
 }
 

@@ -40,6 +40,7 @@ mod rate;
 mod selector;
 mod sfb;
 mod sfq;
+mod shared_keys;
 mod sparse;
 mod spec;
 mod twin_af;

@@ -31,6 +31,7 @@ use super::oscillators::LinkedVerdicts;
 use crate::aqm::{Aqm, PacketView, QueueView, Verdict};
 use crate::limit::Limit;
 use crate::params::{AqmInit, BuildAqm};
+use crate::shared_keys::shared_keys;
 
 /// CoDel's parameters, named as in tc, and tau.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -56,18 +57,12 @@ pub struct CodelMdsParams {
     pub codel_exact: bool,
 }
 
-impl Default for CodelMdsParams {
-    fn default() -> CodelMdsParams {
-        let CodelParams { variant, target, interval, mtu, .. } = CodelParams::default();
-        CodelMdsParams { variant, target, interval, mtu, tau: tau::DEFAULT, codel_exact: false }
-    }
-}
+shared_keys! {
+    CodelMdsParams { tau: tau::DEFAULT, codel_exact: false }
 
-impl CodelMdsParams {
     /// The CoDel that has the same target and interval.
-    fn law(&self) -> CodelParams {
-        let CodelMdsParams { variant, target, interval, mtu, .. } = *self;
-        CodelParams { variant, target, interval, mtu, ecn: true, ..CodelParams::default() }
+    fn law: CodelParams = CodelParams { ecn: true, ..CodelParams::default() } => {
+        variant, target, interval, mtu,
     }
 }
 

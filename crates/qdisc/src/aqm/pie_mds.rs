@@ -20,6 +20,7 @@ use super::pie_params::{PieBurstMode, PieParams, PieVariant};
 use crate::aqm::{Aqm, PacketView, Pie, QueueView, Verdict};
 use crate::limit::Limit;
 use crate::params::{AqmInit, BuildAqm};
+use crate::shared_keys::shared_keys;
 
 /// PIE's parameters, named as in tc, and those of the signals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,46 +62,16 @@ pub struct PieMdsParams {
     pub accumulate: Accumulate,
 }
 
-impl Default for PieMdsParams {
-    fn default() -> PieMdsParams {
-        let pie = PieParams::default();
-        PieMdsParams {
-            variant: pie.variant,
-            target: pie.target,
-            tupdate: pie.tupdate,
-            alpha: pie.alpha,
-            beta: pie.beta,
-            ecn_prob: pie.ecn_prob,
-            max_burst: pie.max_burst,
-            burst_mode: pie.burst_mode,
-            bytemode: pie.bytemode,
-            mtu: pie.mtu,
-            dq_rate_estimator: pie.dq_rate_estimator,
-            tau: tau::DEFAULT,
-            random: Likelihood::Recur,
-            accumulate: Accumulate::default(),
-        }
+shared_keys! {
+    PieMdsParams {
+        tau: tau::DEFAULT,
+        random: Likelihood::Recur,
+        accumulate: Accumulate::default(),
     }
-}
 
-impl PieMdsParams {
     /// The PIE that has the control law.
-    fn law(&self) -> PieParams {
-        PieParams {
-            variant: self.variant,
-            target: self.target,
-            tupdate: self.tupdate,
-            alpha: self.alpha,
-            beta: self.beta,
-            ecn: true,
-            ecn_prob: self.ecn_prob,
-            max_burst: self.max_burst,
-            burst_mode: self.burst_mode,
-            bytemode: self.bytemode,
-            mtu: self.mtu,
-            dq_rate_estimator: self.dq_rate_estimator,
-            ..PieParams::default()
-        }
+    fn law: PieParams = PieParams { ecn: true, ..PieParams::default() } => {
+        variant, target, tupdate, alpha, beta, ecn_prob, max_burst, burst_mode, bytemode, mtu, dq_rate_estimator,
     }
 }
 

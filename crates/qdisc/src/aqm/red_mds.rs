@@ -20,6 +20,7 @@ use super::red_params::{RedIdle, RedParams};
 use crate::aqm::{Aqm, PacketView, QueueView, Red, Signal, Verdict};
 use crate::limit::Limit;
 use crate::params::{AqmInit, BuildAqm};
+use crate::shared_keys::shared_keys;
 
 /// RED's parameters, named as in tc, and those of the signals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -68,48 +69,16 @@ pub struct RedMdsParams {
     pub accumulate: Accumulate,
 }
 
-impl Default for RedMdsParams {
-    fn default() -> RedMdsParams {
-        let red = RedParams::default();
-        RedMdsParams {
-            min: red.min,
-            max: red.max,
-            avpkt: red.avpkt,
-            burst: red.burst,
-            probability: red.probability,
-            bandwidth: red.bandwidth,
-            harddrop: red.harddrop,
-            gentle: red.gentle,
-            adaptive: red.adaptive,
-            adaptive_auto: red.adaptive_auto,
-            delay_target: red.delay_target,
-            idle: red.idle,
-            tau: tau::DEFAULT,
-            random: Likelihood::Recur,
-            accumulate: Accumulate::default(),
-        }
+shared_keys! {
+    RedMdsParams {
+        tau: tau::DEFAULT,
+        random: Likelihood::Recur,
+        accumulate: Accumulate::default(),
     }
-}
 
-impl RedMdsParams {
     /// The RED that has the average and its probability.
-    fn law(&self) -> RedParams {
-        RedParams {
-            min: self.min,
-            max: self.max,
-            avpkt: self.avpkt,
-            burst: self.burst,
-            probability: self.probability,
-            bandwidth: self.bandwidth,
-            ecn: true,
-            harddrop: self.harddrop,
-            gentle: self.gentle,
-            adaptive: self.adaptive,
-            adaptive_auto: self.adaptive_auto,
-            delay_target: self.delay_target,
-            idle: self.idle,
-            ..RedParams::default()
-        }
+    fn law: RedParams = RedParams { ecn: true, ..RedParams::default() } => {
+        min, max, avpkt, burst, probability, bandwidth, harddrop, gentle, adaptive, adaptive_auto, delay_target, idle,
     }
 }
 
