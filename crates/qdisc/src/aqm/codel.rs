@@ -186,9 +186,9 @@ impl InverseRoot {
     }
 }
 
-/// Which drop it was.
+/// A drop after which the RFC dequeues again. What it then does is done when the next packet leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DropKind {
+enum Dropped {
     /// The first of an episode: the packet that replaces it is delivered.
     First,
     /// A later one: the next is scheduled once the packet after it has also waited too long.
@@ -200,15 +200,16 @@ enum DropKind {
 pub struct Codel {
     params: CodelParams,
     /// When packets will have waited longer than the target for an interval, if they wait that long now.
-    first_above: Option<Time>,
+    first_above_time: Option<Time>,
     /// In the dropping state, when the next packet is dropped; otherwise the last scheduled drop.
     drop_next: Time,
     /// Drops since the frequency was lowest, and as it was when this state was entered.
     count: u32,
     lastcount: u32,
+    /// In the dropping state.
     dropping: bool,
-    /// What the last drop left to do.
-    dropped: Option<DropKind>,
+    /// What the last packet's drop left to do.
+    dropped: Option<Dropped>,
     inverse_root: InverseRoot,
 }
 
@@ -220,7 +221,7 @@ impl Codel {
     /// CoDel with these parameters.
     pub fn new(params: CodelParams) -> Codel {
         Codel {
-            first_above: None,
+            first_above_time: None,
             drop_next: Time::ZERO,
             count: 0,
             lastcount: 0,
@@ -231,28 +232,47 @@ impl Codel {
         }
     }
 
-    /// Returns whether packets have waited longer than the target for an interval. Must be called once per packet.
+    /// The RFC's `dequeue` for one packet of those that it dequeues.
+    fn dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        let ok_to_drop = self.should_drop(packet, queue);
+        match self.dropped.take() {
+            Some(Dropped::First) if packet.replaces => return Verdict::Pass,
+            Some(Dropped::Further) if ok_to_drop => self.drop_next = self.control_law(self.drop_next),
+            _ => {}
+        }
+        if self.dropping {
+            if !ok_to_drop {
+                self.dropping = false;
+            } else if queue.now >= self.drop_next {
+                self.count = self.count.saturating_add(1);
+                self.inverse_root.step(self.count);
+                return self.drop(packet, Dropped::Further);
+            }
+        } else if ok_to_drop {
+            self.enter(queue.now);
+            return self.drop(packet, Dropped::First);
+        }
+        Verdict::Pass
+    }
+
+    /// Whether packets have waited longer than the target for an interval: the part of the RFC's `dodequeue` that Linux
+    /// calls `codel_should_drop`. Must be called once per packet.
     #[inline]
-    fn ok_to_drop(&mut self, packet: &PacketView, queue: &QueueView) -> bool {
+    fn should_drop(&mut self, packet: &PacketView, queue: &QueueView) -> bool {
         if !self.params.is_above_target(packet, queue) {
-            self.first_above = None;
+            self.first_above_time = None;
             return false;
         }
-        match self.first_above {
+        match self.first_above_time {
             None => {
-                self.first_above = Some(queue.now + self.params.interval);
+                self.first_above_time = Some(queue.now + self.params.interval);
                 false
             }
-            Some(first) => self.params.is_past(first, queue.now),
+            Some(first_above_time) => self.params.is_past(first_above_time, queue.now),
         }
     }
 
-    /// The control law.
-    fn after(&self, time: Time) -> Time {
-        time + self.inverse_root.of(self.params.interval, self.count)
-    }
-
-    /// The first drop of an episode.
+    /// The dropping state begins, at the frequency of the last one if that ended not long ago.
     fn enter(&mut self, now: Time) {
         self.dropping = true;
         let delta = self.count.saturating_sub(self.lastcount);
@@ -267,42 +287,24 @@ impl Codel {
             self.inverse_root = InverseRoot::first(self.params.newton);
         }
         self.lastcount = self.count;
-        self.drop_next = self.after(now);
+        self.drop_next = self.control_law(now);
     }
 
-    /// The schedule's verdict.
-    fn scheduled(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        let ok = self.ok_to_drop(packet, queue);
-        let dropped = self.dropped.take();
-        if dropped == Some(DropKind::First) && packet.replaces {
-            return Verdict::Pass;
+    /// When the drop after one at `time` is due.
+    fn control_law(&self, time: Time) -> Time {
+        time + self.inverse_root.of(self.params.interval, self.count)
+    }
+
+    /// Drops the packet, or marks it, which leaves nothing to do.
+    fn drop(&mut self, packet: &PacketView, dropped: Dropped) -> Verdict {
+        if !(self.params.ecn && packet.markable()) {
+            self.dropped = Some(dropped);
+            return Verdict::Drop;
         }
-        if !ok {
-            self.dropping = false;
-            return Verdict::Pass;
+        if dropped == Dropped::Further {
+            self.drop_next = self.control_law(self.drop_next);
         }
-        let kind = if self.dropping {
-            if dropped == Some(DropKind::Further) {
-                self.drop_next = self.after(self.drop_next);
-            }
-            if queue.now < self.drop_next {
-                return Verdict::Pass;
-            }
-            self.count = self.count.saturating_add(1);
-            self.inverse_root.step(self.count);
-            DropKind::Further
-        } else {
-            self.enter(queue.now);
-            DropKind::First
-        };
-        if self.params.ecn && packet.markable() {
-            if kind == DropKind::Further {
-                self.drop_next = self.after(self.drop_next);
-            }
-            return Verdict::Mark(Signal::Ce);
-        }
-        self.dropped = Some(kind);
-        Verdict::Drop
+        Verdict::Mark(Signal::Ce)
     }
 
     /// Whether `ce_threshold` marks the packet.
@@ -314,14 +316,14 @@ impl Codel {
 
 impl Aqm for Codel {
     fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        match self.scheduled(packet, queue) {
+        match self.dequeue(packet, queue) {
             Verdict::Pass if self.above_threshold(packet) => Verdict::Mark(Signal::Ce),
             verdict => verdict,
         }
     }
 
     fn on_empty(&mut self, _now: Time) {
-        self.first_above = None;
+        self.first_above_time = None;
         self.dropping = false;
         self.dropped = None;
     }
@@ -331,7 +333,7 @@ impl Aqm for Codel {
     }
 
     fn over_target(&self) -> Option<bool> {
-        Some(self.first_above.is_some())
+        Some(self.first_above_time.is_some())
     }
 
     /// Reports when the next packet is to be dropped, if a drop is scheduled.
