@@ -13,7 +13,7 @@ macro_rules! shared_keys {
         $params:ident { $($own:ident: $default:expr),* $(,)? }
         $(
             $(#[$doc:meta])*
-            $vis:vis fn $part:ident: $of:ident = $base:expr => { $($key:ident),+ $(,)? }
+            fn $part:ident: $of:ident = $base:expr => { $($key:ident),+ $(,)? }
         )+
     ) => {
         impl Default for $params {
@@ -26,9 +26,10 @@ macro_rules! shared_keys {
         impl $params {
             $(
                 $(#[$doc])*
-                $vis fn $part(&self) -> $of {
-                    let $params { $($key,)+ .. } = self.clone();
-                    $of { $($key,)+ ..$base }
+                fn $part(&self) -> $of {
+                    let mut $part: $of = $base;
+                    $params { $($key: $part.$key,)+ .. } = self.clone();
+                    $part
                 }
             )+
         }

@@ -5,7 +5,8 @@
 //! owed signals at that frequency from the first such packet on, and MDS packets SCE at tau times that
 //! ([`MdsCredit`]); every signal to conventional packets, whatever the packet is, raises `count`. So tau SCE are
 //! spread over the interval before the first CE or drop, and signals come 100, 170.7, 228.4 ms (sums of
-//! `interval / sqrt(count)`) after the first packet above the target, as COBALT's do.
+//! `interval / sqrt(count)`) after the first packet above the target, as COBALT's do. CoDel has this frequency and no
+//! probability, which MDS around another AQM needs ([`super::mds`]).
 //!
 //! A packet below the target ends the episode, and what is owed stands still. CoDel would forget how long conventional
 //! packets have waited; but MDS packets have been signalled for that time, and had many episodes been too short for a

@@ -2,8 +2,8 @@
 //!
 //! Source: "Multiplicative Decrease Scaling", DelTiM AQM (the MDS variants of DelTiC); spec/mds section 4. The control
 //! law is DelTiC's ([`super::deltic`]); its frequency is that of the SCE oscillator, and CE comes tau times less often
-//! ([`super::oscillators`]). The sojourn time is used without the jitter estimator, as in the runs that the document
-//! shows.
+//! ([`super::oscillators`]): a schedule of the document's own, not MDS around an AQM with a probability ([`super::mds`]).
+//! The sojourn time is used without the jitter estimator, as in the runs that the document shows.
 
 use std::num::NonZeroU32;
 

@@ -19,6 +19,7 @@ use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::likelihood::take_due;
+use super::mds::Probable;
 use super::pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
 use super::pie_rate::DepartureRate;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
@@ -89,7 +90,7 @@ impl Pie {
 
     /// Whether nothing is dropped now, whatever p is.
     #[inline]
-    pub(super) fn spares(&self, queue: &QueueView) -> bool {
+    fn spares(&self, queue: &QueueView) -> bool {
         let (qdelay, short) = match self.params.variant {
             PieVariant::Linux => (self.qdelay, queue.bytes < self.params.mtu * 2),
             PieVariant::Rfc => (self.qdelay_old, queue.bytes <= self.params.mtu * 2),
@@ -99,7 +100,7 @@ impl Pie {
 
     /// The probability for a packet of `size`.
     #[inline]
-    pub(super) fn probability(&self, size: Bytes) -> f64 {
+    fn probability(&self, size: Bytes) -> f64 {
         let short = self.params.bytemode && size <= self.params.mtu;
         let share = if short { size.as_f64() / self.params.mtu.as_f64() } else { 1.0 };
         (self.p * share).min(1.0)
@@ -107,19 +108,12 @@ impl Pie {
 
     /// The verdict on a packet that is signalled: above `ecn_prob`, or without `ecn`, a drop.
     #[inline]
-    pub(super) fn ce(&self) -> Verdict {
+    fn ce(&self) -> Verdict {
         if self.params.ecn && self.p <= self.params.ecn_prob.get() {
             Verdict::Mark(Signal::Ce)
         } else {
             Verdict::Drop
         }
-    }
-
-    /// The numbers of the control law; delays in seconds.
-    pub(super) fn probe_law(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("p", self.p);
-        out("qdelay_s", self.qdelay.as_secs_f64());
-        out("burst_s", self.burst.as_secs_f64());
     }
 
     /// Whether to signal to a packet with probability `p`, given its draw `u`. `marked`: the signal is a mark.
@@ -248,6 +242,20 @@ impl Aqm for Pie {
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.probe_law(out);
         out("accu", self.accu);
+    }
+}
+
+impl Probable for Pie {
+    fn arrived(&mut self, packet: &PacketView, queue: &QueueView) -> (f64, Verdict) {
+        let p = if self.spares(queue) { 0.0 } else { self.probability(packet.size) };
+        (p, self.ce())
+    }
+
+    /// Delays in seconds.
+    fn probe_law(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p", self.p);
+        out("qdelay_s", self.qdelay.as_secs_f64());
+        out("burst_s", self.burst.as_secs_f64());
     }
 }
 

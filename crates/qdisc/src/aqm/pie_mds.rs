@@ -1,9 +1,8 @@
-//! PIE-MDS: PIE's probability, signalled to MDS packets tau times as often, as SCE.
+//! PIE-MDS: PIE with MDS around it ([`super::mds`]).
 //!
-//! Source: spec/queues-and-signalling section 16.2, on RFC 8033 and "Multiplicative Decrease Scaling". The control law
-//! is PIE's ([`super::pie`]), as are the packets that it spares: during the burst allowance, at low delay and in a short
-//! queue. The last step differs: [`MdsVerdicts`] takes the place of PIE's sum of probabilities and its coin. Above
-//! `ecn_prob`, drops take the place of CE.
+//! Source: spec/queues-and-signalling section 16.2, on RFC 8033 and "Multiplicative Decrease Scaling". PIE spares packets
+//! during the burst allowance, at low delay and in a short queue ([`super::pie`]). MDS takes the place of PIE's sum of
+//! probabilities and its coin. Above `ecn_prob`, drops take the place of CE.
 //!
 //! PIE's gains stay as they are: an MDS flow answers a change of p as a conventional flow does.
 
@@ -11,13 +10,14 @@ use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_algorithm::{Params, tau};
-use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Time};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
 
 use super::likelihood::Likelihood;
-use super::mds_verdict::{Accumulate, MdsVerdicts};
+use super::mds::{MdsSignals, WithMds};
+use super::mds_verdict::Accumulate;
 use super::pie_params::{PieBurstMode, PieParams, PieVariant};
-use crate::aqm::{Aqm, PacketView, Pie, QueueView, Verdict};
+use crate::aqm::Pie;
 use crate::limit::Limit;
 use crate::params::{AqmInit, BuildAqm};
 use crate::shared_keys::shared_keys;
@@ -63,16 +63,14 @@ pub struct PieMdsParams {
 }
 
 shared_keys! {
-    PieMdsParams {
-        tau: tau::DEFAULT,
-        random: Likelihood::Recur,
-        accumulate: Accumulate::default(),
-    }
+    PieMdsParams {}
 
     /// The PIE that has the control law.
     fn law: PieParams = PieParams { ecn: true, ..PieParams::default() } => {
         variant, target, tupdate, alpha, beta, ecn_prob, max_burst, burst_mode, bytemode, mtu, dq_rate_estimator,
     }
+
+    fn signals: MdsSignals = MdsSignals::default() => { tau, random, accumulate }
 }
 
 impl Params for PieMdsParams {
@@ -82,54 +80,18 @@ impl Params for PieMdsParams {
 
     fn check(&self) -> Result<(), OutOfRange> {
         Params::check(&self.law())?;
-        tau::check("tau", self.tau)?;
-        self.accumulate.check(self.random)
+        self.signals().check()
     }
 }
 
 impl BuildAqm for PieMdsParams {
-    type Aqm = PieMds;
+    type Aqm = WithMds<Pie>;
 
     const LIMIT: Limit = PieParams::DEFAULT_LIMIT;
     const SCE_RAMP: bool = false;
 
-    fn aqm(&self, init: &AqmInit) -> PieMds {
-        PieMds {
-            law: Pie::new(self.law(), init),
-            verdicts: MdsVerdicts::new(self.tau, self.random, self.accumulate, init.seed),
-        }
-    }
-}
-
-/// PIE-MDS's variables.
-#[derive(Clone, Debug)]
-pub struct PieMds {
-    law: Pie,
-    verdicts: MdsVerdicts,
-}
-
-impl Aqm for PieMds {
-    fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        let p = if self.law.spares(queue) { 0.0 } else { self.law.probability(packet.size) };
-        self.verdicts.decide(p, packet.class, self.law.ce())
-    }
-
-    fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        self.law.on_dequeue(packet, queue)
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.law.next_timer()
-    }
-
-    fn on_timer(&mut self, queue: &QueueView) {
-        self.law.on_timer(queue);
-    }
-
-    /// Delays in seconds.
-    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.law.probe_law(out);
-        self.verdicts.probe(out);
+    fn aqm(&self, init: &AqmInit) -> WithMds<Pie> {
+        self.signals().around(Pie::new(self.law(), init), init.seed)
     }
 }
 

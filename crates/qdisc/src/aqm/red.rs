@@ -20,6 +20,7 @@ use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Duration, Rate, Time};
 
 use super::likelihood::Recur;
+use super::mds::Probable;
 use super::red_average::QueueAverage;
 use super::red_params::{Band, RedParams, RedRandom};
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
@@ -108,13 +109,6 @@ impl Red {
         } else {
             None
         }
-    }
-
-    /// A packet arrives: the probability of a signal, from 0 below the band to 1 where every packet is signalled.
-    pub(super) fn arrived(&mut self, queue: &QueueView) -> f64 {
-        self.follow(queue.rate);
-        let avg = self.average.arrived(queue);
-        if avg < self.band.min { 0.0 } else { self.probability(avg).unwrap_or(1.0) }
     }
 
     /// Whether a packet in the band is signalled, with probability `p`.
@@ -211,5 +205,16 @@ impl Aqm for Red {
         out("avg_bytes", avg);
         out("p", self.probability(avg).unwrap_or(1.0));
         out("max_p", self.max_p);
+    }
+}
+
+impl Probable for Red {
+    /// The probability is 1 where every packet is signalled.
+    fn arrived(&mut self, _packet: &PacketView, queue: &QueueView) -> (f64, Verdict) {
+        self.follow(queue.rate);
+        let avg = self.average.arrived(queue);
+        let p = if avg < self.band.min { 0.0 } else { self.probability(avg).unwrap_or(1.0) };
+        let is_dropped = self.params.harddrop && p >= 1.0;
+        (p, if is_dropped { Verdict::Drop } else { Verdict::Mark(Signal::Ce) })
     }
 }

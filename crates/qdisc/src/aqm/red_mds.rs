@@ -1,9 +1,9 @@
-//! RED-MDS: RED's probability, signalled to MDS packets tau times as often, as SCE.
+//! RED-MDS: RED with MDS around it ([`super::mds`]).
 //!
-//! Source: spec/queues-and-signalling section 16.2, on Floyd and Jacobson 1993 and "Multiplicative Decrease Scaling". The
-//! average and the probability are RED's ([`super::red`]); [`MdsVerdicts`] takes the place of its uniform gaps. Where RED
-//! signals every packet, the probability is 1: every conventional packet gets CE and every MDS packet, which is owed tau
-//! SCE at once, a drop; with `harddrop`, all are dropped.
+//! Source: spec/queues-and-signalling section 16.2, on Floyd and Jacobson 1993 and "Multiplicative Decrease Scaling". MDS
+//! takes the place of RED's uniform gaps ([`super::red`]). Where RED signals every packet, the probability is 1: every
+//! conventional packet gets CE and every MDS packet, which is owed tau SCE at once, a drop; with `harddrop`, all are
+//! dropped.
 //!
 //! RED's uniform gaps are half as long as the probability says (from 1 to 1/p packets); here the mean gap is 1/p.
 
@@ -11,13 +11,14 @@ use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_algorithm::{Params, tau};
-use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Rate, Time};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Rate};
 
 use super::likelihood::Likelihood;
-use super::mds_verdict::{Accumulate, MdsVerdicts};
+use super::mds::{MdsSignals, WithMds};
+use super::mds_verdict::Accumulate;
 use super::red_params::{RedIdle, RedParams};
-use crate::aqm::{Aqm, PacketView, QueueView, Red, Signal, Verdict};
+use crate::aqm::Red;
 use crate::limit::Limit;
 use crate::params::{AqmInit, BuildAqm};
 use crate::shared_keys::shared_keys;
@@ -70,16 +71,14 @@ pub struct RedMdsParams {
 }
 
 shared_keys! {
-    RedMdsParams {
-        tau: tau::DEFAULT,
-        random: Likelihood::Recur,
-        accumulate: Accumulate::default(),
-    }
+    RedMdsParams {}
 
     /// The RED that has the average and its probability.
     fn law: RedParams = RedParams { ecn: true, ..RedParams::default() } => {
         min, max, avpkt, burst, probability, bandwidth, harddrop, gentle, adaptive, adaptive_auto, delay_target, idle,
     }
+
+    fn signals: MdsSignals = MdsSignals::default() => { tau, random, accumulate }
 }
 
 impl Params for RedMdsParams {
@@ -89,61 +88,18 @@ impl Params for RedMdsParams {
 
     fn check(&self) -> Result<(), OutOfRange> {
         Params::check(&self.law())?;
-        tau::check("tau", self.tau)?;
-        self.accumulate.check(self.random)
+        self.signals().check()
     }
 }
 
 impl BuildAqm for RedMdsParams {
-    type Aqm = RedMds;
+    type Aqm = WithMds<Red>;
 
     const LIMIT: Limit = RedParams::DEFAULT_LIMIT;
     const SCE_RAMP: bool = false;
 
-    fn aqm(&self, init: &AqmInit) -> RedMds {
-        RedMds {
-            law: Red::new(self.law(), init),
-            harddrop: self.harddrop,
-            verdicts: MdsVerdicts::new(self.tau, self.random, self.accumulate, init.seed),
-        }
-    }
-}
-
-/// RED-MDS's variables.
-#[derive(Clone, Debug)]
-pub struct RedMds {
-    law: Red,
-    harddrop: bool,
-    verdicts: MdsVerdicts,
-}
-
-impl Aqm for RedMds {
-    fn is_on_arrival(&self) -> bool {
-        self.law.is_on_arrival()
-    }
-
-    fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        let p = self.law.arrived(queue);
-        let ce = if self.harddrop && p >= 1.0 { Verdict::Drop } else { Verdict::Mark(Signal::Ce) };
-        self.verdicts.decide(p, packet.class, ce)
-    }
-
-    fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        self.law.on_dequeue(packet, queue)
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.law.next_timer()
-    }
-
-    fn on_timer(&mut self, queue: &QueueView) {
-        self.law.on_timer(queue);
-    }
-
-    /// The average in bytes, as the last arrival left it.
-    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.law.probe(out);
-        self.verdicts.probe(out);
+    fn aqm(&self, init: &AqmInit) -> WithMds<Red> {
+        self.signals().around(Red::new(self.law(), init), init.seed)
     }
 }
 
