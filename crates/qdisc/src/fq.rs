@@ -28,9 +28,9 @@ use windtunnel_wire::Packet;
 
 use crate::accounts::QueueCx;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
-use crate::discipline::{Backlog, QueueDiscipline};
+use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnMode;
-use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota, Turns, turns};
+use crate::flows::{AqmFactory, Buckets, Classifier, Fair, FlowHash, Flows, Rota, Turns};
 use crate::limit::{Limit, Room};
 use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams, kernel_ecn_mode};
 use crate::spec::Parts;
@@ -108,7 +108,7 @@ impl FqParams {
         init: &QueueInit,
         factory: AqmFactory<A>,
     ) -> Box<dyn QueueDiscipline> {
-        Box::new(Fq::new(self, init, factory))
+        Box::new(Fair(Fq::new(self, init, factory)))
     }
 }
 
@@ -205,7 +205,7 @@ impl Turn {
 
 /// fq's variables.
 #[derive(Debug)]
-pub struct Fq<A> {
+struct Fq<A> {
     flows: Flows<A>,
     turns: Vec<Turn>,
     new: Rota,
@@ -305,6 +305,28 @@ impl<A: Aqm> Turns for Fq<A> {
     }
 
     #[inline]
+    fn flows_mut(&mut self) -> &mut Flows<A> {
+        &mut self.flows
+    }
+
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+        let band = self.flows.band_of(packet.flow, cx.now);
+        let size = packet.size();
+        let mut arrival = self.flows.arrive(band, packet, cx);
+        let of_flow = self.flows.band_backlog(band).packets;
+        if !self.room.fits(self.flows.backlog(), size, cx.rate) || of_flow >= self.params.flow_limit as usize
+        {
+            match self.flows.refuse(band, arrival, cx) {
+                Some(refused) => arrival = refused,
+                None => return,
+            }
+        }
+        if self.flows.admit(band, arrival, cx) {
+            self.list(band, cx.now);
+        }
+    }
+
+    #[inline]
     fn chosen(&mut self) -> &mut Option<usize> {
         &mut self.chosen
     }
@@ -343,73 +365,14 @@ impl<A: Aqm> Turns for Fq<A> {
         }
         Some(packet)
     }
-}
 
-impl<A: Aqm> QueueDiscipline for Fq<A> {
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
-        let band = self.flows.band_of(packet.flow, cx.now);
-        let size = packet.size();
-        let mut arrival = self.flows.arrive(band, packet, cx);
-        let of_flow = self.flows.band_backlog(band).packets;
-        if !self.room.fits(self.flows.backlog(), size, cx.rate) || of_flow >= self.params.flow_limit as usize
-        {
-            match self.flows.refuse(band, arrival, cx) {
-                Some(refused) => arrival = refused,
-                None => return,
-            }
-        }
-        if self.flows.admit(band, arrival, cx) {
-            self.list(band, cx.now);
-        }
-    }
-
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
-        turns::choose(self, cx)
-    }
-
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        turns::serve(self, cx)
-    }
-
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        turns::dequeue(self, cx)
-    }
-
-    fn next_ready(&self, _now: Time) -> Option<Time> {
+    fn next_ready(&self) -> Option<Time> {
         self.throttled.peek().map(|Reverse((at, _))| *at)
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.flows.backlog()
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.flows.next_timer()
-    }
-
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
-        self.flows.on_timer(cx);
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("new_flows", f64::from(self.new.len()));
         out("old_flows", f64::from(self.old.len()));
         out("throttled_flows", self.throttled.len() as f64);
-    }
-
-    fn bands(&self) -> usize {
-        self.flows.len()
-    }
-
-    fn band_name(&self, band: usize) -> String {
-        self.flows.band_name(band)
-    }
-
-    fn band_backlog(&self, band: usize) -> Backlog {
-        self.flows.band_backlog(band)
-    }
-
-    fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
-        self.flows.probe_band(band, out);
     }
 }

@@ -27,9 +27,9 @@ use windtunnel_wire::Packet;
 
 use crate::accounts::QueueCx;
 use crate::aqm::{Aqm, Codel, CodelParams, DsSelector};
-use crate::discipline::{Backlog, QueueDiscipline};
+use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnMode;
-use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota, Turns, turns};
+use crate::flows::{AqmFactory, Buckets, Classifier, Fair, FlowHash, Flows, Rota, Turns};
 use crate::limit::{Limit, Room};
 use crate::params::{AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams, kernel_ecn_mode};
 use crate::shared_keys::shared_keys;
@@ -91,7 +91,7 @@ impl FqCodelParams {
         init: &QueueInit,
         factory: AqmFactory<A>,
     ) -> Box<dyn QueueDiscipline> {
-        Box::new(FqCodel::new(self, init, factory))
+        Box::new(Fair(FqCodel::new(self, init, factory)))
     }
 }
 
@@ -196,7 +196,7 @@ pub(crate) enum Overload {
 
 /// FQ-CoDel's variables.
 #[derive(Debug)]
-pub struct FqCodel<A> {
+pub(crate) struct FqCodel<A> {
     flows: Flows<A>,
     turns: Vec<Turn>,
     new: Rota,
@@ -323,6 +323,32 @@ impl<A: Aqm> Turns for FqCodel<A> {
     }
 
     #[inline]
+    fn flows_mut(&mut self) -> &mut Flows<A> {
+        &mut self.flows
+    }
+
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+        let band = self.flows.band_of(packet.flow, cx.now);
+        let size = packet.size();
+        let mut arrival = self.flows.arrive(band, packet, cx);
+        if !self.fits(size, cx) {
+            // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
+            let made = !cx.deliver_drops && self.make_room(size, cx);
+            cx.enter_band(band);
+            if !made {
+                match self.flows.refuse(band, arrival, cx) {
+                    Some(refused) => arrival = refused,
+                    None => return,
+                }
+            }
+        }
+        if self.flows.admit(band, arrival, cx) {
+            self.memory += size + FqCodel::<A>::OVERHEAD;
+            self.list(band);
+        }
+    }
+
+    #[inline]
     fn chosen(&mut self) -> &mut Option<usize> {
         &mut self.chosen
     }
@@ -361,53 +387,6 @@ impl<A: Aqm> Turns for FqCodel<A> {
         }
         packet
     }
-}
-
-impl<A: Aqm> QueueDiscipline for FqCodel<A> {
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
-        let band = self.flows.band_of(packet.flow, cx.now);
-        let size = packet.size();
-        let mut arrival = self.flows.arrive(band, packet, cx);
-        if !self.fits(size, cx) {
-            // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
-            let made = !cx.deliver_drops && self.make_room(size, cx);
-            cx.enter_band(band);
-            if !made {
-                match self.flows.refuse(band, arrival, cx) {
-                    Some(refused) => arrival = refused,
-                    None => return,
-                }
-            }
-        }
-        if self.flows.admit(band, arrival, cx) {
-            self.memory += size + FqCodel::<A>::OVERHEAD;
-            self.list(band);
-        }
-    }
-
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
-        turns::choose(self, cx)
-    }
-
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        turns::serve(self, cx)
-    }
-
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        turns::dequeue(self, cx)
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.flows.backlog()
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.flows.next_timer()
-    }
-
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
-        self.flows.on_timer(cx);
-    }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("new_flows", f64::from(self.new.len()));
@@ -416,22 +395,6 @@ impl<A: Aqm> QueueDiscipline for FqCodel<A> {
         if let Overload::Refuse { overmemory } = self.overload {
             out("overmemory_packets", overmemory as f64);
         }
-    }
-
-    fn bands(&self) -> usize {
-        self.flows.len()
-    }
-
-    fn band_name(&self, band: usize) -> String {
-        self.flows.band_name(band)
-    }
-
-    fn band_backlog(&self, band: usize) -> Backlog {
-        self.flows.band_backlog(band)
-    }
-
-    fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
-        self.flows.probe_band(band, out);
     }
 }
 

@@ -17,7 +17,7 @@ use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
 use crate::aqm::PieParams;
 use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnMode;
-use crate::flows::{AqmFactory, FlowHash};
+use crate::flows::{AqmFactory, Fair, FlowHash};
 use crate::fq_codel::{FqCodel, FqCodelParams};
 use crate::limit::Limit;
 use crate::params::{AqmParams, BuildAqm, QueueInit, QueueParams};
@@ -108,7 +108,7 @@ impl QueueParams for FqPieParams {
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         let pie = self.pie();
         let factory = AqmFactory::new(move |init| pie.aqm(init));
-        Box::new(FqCodel::new(&self.scheduler(), init, factory).refusing())
+        Box::new(Fair(FqCodel::new(&self.scheduler(), init, factory).refusing()))
     }
 }
 

@@ -7,7 +7,7 @@ mod classifier;
 mod longest;
 mod pool;
 mod rota;
-pub(crate) mod turns;
+mod turns;
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub(crate) use classifier::{Buckets, Classifier, five_tuple, hash, jenkins};
 use longest::Longest;
 pub(crate) use pool::{Chain, NONE, Pool};
 pub(crate) use rota::Rota;
-pub(crate) use turns::Turns;
+pub(crate) use turns::{Fair, Turns};
 
 /// Makes the AQMs of bands.
 pub(crate) struct AqmFactory<A>(Box<dyn Fn(&AqmInit) -> A + Send>);

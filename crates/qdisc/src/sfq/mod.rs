@@ -24,7 +24,7 @@ use crate::accounts::QueueCx;
 use crate::aqm::NoAqm;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::ecn::EcnMode;
-use crate::flows::{AqmFactory, Buckets, Classifier, Flows, Rota, Turns, turns};
+use crate::flows::{AqmFactory, Buckets, Classifier, Fair, Flows, Rota, Turns};
 use crate::limit::{Limit, Room};
 use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams, kernel_ecn_mode};
 use crate::spec::Parts;
@@ -39,14 +39,14 @@ impl SfqParams {
         factory: AqmFactory<A>,
     ) -> Box<dyn QueueDiscipline> {
         let classifier = Classifier::new(self.hash, Buckets::Masked(self.divisor - 1), init.seed);
-        Box::new(Sfq {
+        Box::new(Fair(Sfq {
             flows: Flows::new(init, classifier, factory).perturbed_every(self.perturb),
             turns: Vec::new(),
             active: Rota::default(),
             room: Room::new(init.limit),
             params: self.clone(),
             chosen: None,
-        })
+        }))
     }
 }
 
@@ -117,7 +117,7 @@ impl Turn {
 
 /// sfq's variables.
 #[derive(Debug)]
-pub struct Sfq<A> {
+struct Sfq<A> {
     flows: Flows<A>,
     turns: Vec<Turn>,
     active: Rota,
@@ -202,6 +202,31 @@ impl<A: FlowAqm> Turns for Sfq<A> {
         &self.flows
     }
 
+    fn flows_mut(&mut self) -> &mut Flows<A> {
+        &mut self.flows
+    }
+
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+        let band = self.flows.band_of(packet.flow, cx.now);
+        let size = packet.size();
+        let mut arrival = self.flows.arrive(band, packet, cx);
+        // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
+        let fits = !cx.deliver_drops || self.room.takes(self.flows.backlog(), size, cx);
+        if !fits || !self.admits(band, cx) {
+            match self.flows.refuse(band, arrival, cx) {
+                Some(refused) => arrival = refused,
+                None => return,
+            }
+        }
+        if self.flows.admit(band, arrival, cx) {
+            self.activate(band);
+            if let Some(verdict) = self.flows.aqm(band).for_oldest() {
+                self.flows.strike_oldest(band, verdict, self.chosen == Some(band), cx);
+            }
+            while !cx.deliver_drops && self.is_over(cx) && self.lose_of_longest(band, cx) {}
+        }
+    }
+
     fn chosen(&mut self) -> &mut Option<usize> {
         &mut self.chosen
     }
@@ -231,71 +256,8 @@ impl<A: FlowAqm> Turns for Sfq<A> {
         }
         Some(packet)
     }
-}
-
-impl<A: FlowAqm> QueueDiscipline for Sfq<A> {
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
-        let band = self.flows.band_of(packet.flow, cx.now);
-        let size = packet.size();
-        let mut arrival = self.flows.arrive(band, packet, cx);
-        // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
-        let fits = !cx.deliver_drops || self.room.takes(self.flows.backlog(), size, cx);
-        if !fits || !self.admits(band, cx) {
-            match self.flows.refuse(band, arrival, cx) {
-                Some(refused) => arrival = refused,
-                None => return,
-            }
-        }
-        if self.flows.admit(band, arrival, cx) {
-            self.activate(band);
-            if let Some(verdict) = self.flows.aqm(band).for_oldest() {
-                self.flows.strike_oldest(band, verdict, self.chosen == Some(band), cx);
-            }
-            while !cx.deliver_drops && self.is_over(cx) && self.lose_of_longest(band, cx) {}
-        }
-    }
-
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
-        turns::choose(self, cx)
-    }
-
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        turns::serve(self, cx)
-    }
-
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        turns::dequeue(self, cx)
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.flows.backlog()
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.flows.next_timer()
-    }
-
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
-        self.flows.on_timer(cx);
-    }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("active_flows", f64::from(self.active.len()));
-    }
-
-    fn bands(&self) -> usize {
-        self.flows.len()
-    }
-
-    fn band_name(&self, band: usize) -> String {
-        self.flows.band_name(band)
-    }
-
-    fn band_backlog(&self, band: usize) -> Backlog {
-        self.flows.band_backlog(band)
-    }
-
-    fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
-        self.flows.probe_band(band, out);
     }
 }

@@ -12,7 +12,7 @@ use crate::limit::Limit;
 use crate::params::AqmInit;
 
 /// The AQM of a flow.
-pub trait FlowAqm: Aqm {
+pub(super) trait FlowAqm: Aqm {
     /// What the verdict on the packet that has just arrived does to the oldest one of the flow instead.
     fn for_oldest(&mut self) -> Option<Verdict> {
         None
