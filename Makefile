@@ -54,6 +54,7 @@ lint: install
 	cargo fmt --manifest-path examples/rust-plugin/Cargo.toml --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy -p windtunnel-cc --no-default-features --example alone -- -D warnings
 	$(BIN)/ruff check python examples fuzz docs
 	$(BIN)/ruff format --check python examples fuzz docs
 	$(BIN)/mypy

@@ -9,6 +9,7 @@
 mod kinds;
 mod params;
 mod random;
+pub mod schema;
 pub mod tau;
 
 pub use params::{AnyParams, Params};

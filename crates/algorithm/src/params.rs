@@ -3,11 +3,11 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+#[cfg(feature = "schema")]
 use serde_json::{Map, Value};
 use windtunnel_units::OutOfRange;
+
+use crate::schema::Described;
 
 /// The parameters of an algorithm, and its name.
 ///
@@ -46,9 +46,7 @@ use windtunnel_units::OutOfRange;
 /// let params: &dyn AnyParams = &EveryNthParams::default();
 /// assert_eq!((params.name(), &params.to_map()["n"]), ("every-nth", &100.into()));
 /// ```
-pub trait Params:
-    Clone + Debug + Default + PartialEq + Send + Sync + Serialize + DeserializeOwned + JsonSchema + 'static
-{
+pub trait Params: Clone + Debug + Default + PartialEq + Send + Sync + Described + 'static {
     /// The name in scenarios and results: the kernel's where there is one.
     const NAME: &'static str;
 
@@ -75,6 +73,7 @@ pub trait AnyParams: Any + Debug + Send + Sync {
 
     /// Returns the parameters by name, as in a scenario file. Parameters that are not set are omitted, because TOML has
     /// no null.
+    #[cfg(feature = "schema")]
     fn to_map(&self) -> Map<String, Value>;
 
     /// Checks that the algorithm is defined for all values.
@@ -95,6 +94,7 @@ impl<P: Params> AnyParams for P {
         P::NAME
     }
 
+    #[cfg(feature = "schema")]
     fn to_map(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(mut map)) => {
@@ -110,6 +110,7 @@ impl<P: Params> AnyParams for P {
     }
 }
 
+#[cfg(feature = "schema")]
 impl PartialEq for dyn AnyParams {
     /// Parameters are equal if they belong to the same algorithm and have the same values.
     fn eq(&self, other: &dyn AnyParams) -> bool {

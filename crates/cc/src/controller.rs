@@ -200,6 +200,7 @@ pub trait ControllerParams: AnyParams {
     fn build(&self, init: FlowInit) -> Box<dyn CongestionControl>;
 }
 
+#[cfg(feature = "schema")]
 impl PartialEq for dyn ControllerParams {
     fn eq(&self, other: &dyn ControllerParams) -> bool {
         let (ours, theirs): (&dyn AnyParams, &dyn AnyParams) = (self, other);

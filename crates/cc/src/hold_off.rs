@@ -1,7 +1,8 @@
 //! The hold-off after a congestion response: at most one response per round.
 //!
 //! The round in which a response was made ends when the data sent after the response is acknowledged
-//! (RFC 3168 section 6.1.2, RFC 6582 section 3.2 step 1; spec/mds section 2, "once per RTT").
+//! (RFC 3168 section 6.1.2, RFC 6582 section 3.2 step 1; spec/mds section 2, "once per RTT"). A sender uses it for losses:
+//! the first of a round is a congestion event, and the others belong to it (RFC 9002 section 7.3.1).
 
 use windtunnel_units::Seq;
 

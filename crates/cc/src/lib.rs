@@ -21,6 +21,12 @@
 //! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
 //!
 //! Most algorithms exist in several variants; [`Style`] selects the variant where a scenario names none.
+//!
+//! # In another transport
+//!
+//! An adapter to another transport, such as QUIC, needs this crate alone: [`rate_sample`] takes samples of the delivery
+//! rate, and [`HoldOff`] makes one congestion event of the losses of a round (`examples/alone.rs`). Without the feature
+//! `schema`, parameters are Rust structs only, and neither serde nor schemars is needed.
 
 mod bbr;
 pub mod check;
@@ -31,6 +37,7 @@ mod hold_off;
 mod kinds;
 mod needs;
 mod prague;
+pub mod rate_sample;
 mod sample;
 mod scream;
 mod state;

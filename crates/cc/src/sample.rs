@@ -1,8 +1,7 @@
 //! What a controller is told. The sender computes each value once.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::RandomStream;
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
 /// The values that every controller receives when its flow starts.

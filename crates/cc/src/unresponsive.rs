@@ -3,8 +3,7 @@
 //! It is any controller whose signals are withheld: it grows as ever and never learns of marks, of losses, or of either. What
 //! the sender does by itself (retransmissions, no growth while it repairs losses) stays.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_units::{Bytes, Duration, Rate};
 
 use crate::control::{Control, ExitReason, Pacing};

@@ -8,11 +8,13 @@
 //! files quantities are strings such as `"20 ms"` or `"100 Mbit/s"`.
 
 mod bytes;
+#[cfg(feature = "schema")]
 pub mod count;
 mod out_of_range;
 pub mod parse;
 mod probability;
 mod rate;
+#[cfg(feature = "schema")]
 mod schema;
 mod seq;
 mod time;

@@ -1,7 +1,6 @@
 //! The parameters of Prague, by the names of the L4S team's module where it has them.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Duration;
 

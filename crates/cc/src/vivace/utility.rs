@@ -1,7 +1,6 @@
 //! What a sender wants: numbers of a monitor interval in, utility out.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 
 use super::params::VivaceParams;
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "schema")]
 use serde_json::{Map, Value};
 use windtunnel_algorithm::{AnyParams, OutOfRange};
 
@@ -36,6 +37,7 @@ impl Default for WindowedConfig {
     }
 }
 
+#[cfg(feature = "schema")]
 impl PartialEq for WindowedConfig {
     fn eq(&self, other: &WindowedConfig) -> bool {
         *self.avoidance == *other.avoidance
@@ -69,6 +71,7 @@ impl AnyParams for WindowedConfig {
 
     /// Lists the avoidance's parameters, `slow_start` as a table with `kind` where it can be chosen, the response's name, and
     /// its parameters.
+    #[cfg(feature = "schema")]
     fn to_map(&self) -> Map<String, Value> {
         let mut map = self.avoidance.to_map();
         if self.avoidance.fixes_slow_start().is_none() {

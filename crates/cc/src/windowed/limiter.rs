@@ -6,8 +6,7 @@
 
 use std::num::NonZeroU32;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_units::{Duration, Time};
 
 /// The window over which SCE responses are limited to tau.

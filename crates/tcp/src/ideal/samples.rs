@@ -4,9 +4,8 @@
 
 use std::collections::VecDeque;
 
+use windtunnel_cc::rate_sample::{RateSampler, Sample, Snapshot};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
-
-use crate::sender::rate_sample::{RateSampler, Sample, Snapshot};
 
 /// A segment in flight.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,7 @@
 
 use std::mem::offset_of;
 
+use windtunnel_cc::rate_sample::Sample;
 use windtunnel_cc::{
     AckSample, CongestionControl, CongestionEvent, Control, Delivery, EcnFeedback, ExitReason, Feedback,
     Marked, Needs, Pacing, PacingNeed, PathView, Phase, SentSegment, Trigger,
@@ -18,7 +19,6 @@ use super::rtt::RttEstimator;
 use super::samples::Samples;
 use crate::ack_report::AckReport;
 use crate::config::{Endpoint, HEADERS};
-use crate::sender::rate_sample::Sample;
 
 /// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! What the controller hears about an ACK and about the path (steps 8 and 9 of spec/congestion-control section 1.1),
 //! and the pacing rate that follows from its answer.
 
+use windtunnel_cc::rate_sample::Sample;
 use windtunnel_cc::{AckSample, Delivery, Pacing, PathView};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
@@ -9,7 +10,6 @@ use super::Sender;
 use super::ack::Ack;
 use super::ecn;
 use super::pacing::Load;
-use super::rate_sample::Sample;
 use crate::timestamp_clock;
 
 /// What an ACK counts for.

@@ -82,8 +82,10 @@ impl Reordering {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_cc::rate_sample::Snapshot;
+
+    use super::super::scoreboard::Scoreboard;
     use super::super::scoreboard::tests::{MSS, block, id, ms, send, seq};
-    use super::super::scoreboard::{Scoreboard, Snapshot};
     use super::*;
 
     fn sack(reordering: &mut Reordering, board: &mut Scoreboard, blocks: &[(u64, u64)]) {

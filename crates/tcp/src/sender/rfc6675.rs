@@ -152,8 +152,8 @@ impl Rfc6675 {
 mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
+    use windtunnel_cc::rate_sample::Snapshot;
 
-    use super::super::scoreboard::Snapshot;
     use super::super::scoreboard::tests::{MSS, ack, id, ms, sack, send};
     use super::*;
 

@@ -26,7 +26,8 @@ pub(crate) use amount::Amount;
 use queue::Queue;
 use ranges::Ranges;
 use segment::{EVER_RETRANSMITTED, FIN, LOST, PUSHED, RETRANSMITTED, SACKED};
-pub(crate) use segment::{QueuedSegment, SegmentId, Snapshot};
+pub(crate) use segment::{QueuedSegment, SegmentId};
+use windtunnel_cc::rate_sample::Snapshot;
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::SackBlock;
 

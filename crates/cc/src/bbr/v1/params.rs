@@ -1,8 +1,7 @@
 //! The parameters of BBR's first version. Linux's module has none: these are the three rules by which it differs from the
 //! draft.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 
 use super::controller::Bbr;

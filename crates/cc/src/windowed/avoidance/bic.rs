@@ -18,8 +18,7 @@
 //! ACKs. Now it counts segments, and still divides: above `low_window` BIC grows twice as fast as the paper says where
 //! the receiver delays ACKs, and nearly so where it does not, since the mean starts at 2 and integers keep it at 31/16.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Bytes;
 

@@ -10,8 +10,7 @@
 //!
 //! The window is real-valued: each acknowledged segment adds `alpha / W^(k + 1)`.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Bytes;
 

@@ -19,8 +19,7 @@
 //! dwnd acts in congestion avoidance alone; after a timeout it is zero. The round trip r is the mean of a round's
 //! samples, or their least.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Seq;
 

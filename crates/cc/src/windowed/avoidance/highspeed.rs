@@ -11,9 +11,8 @@
 //! next larger window, so that Linux's increase is rounded up: at 60 segments it is 2, where the formula has 1.3, and the
 //! mean window at a loss rate of 1e-3 is 59 segments instead of 40. What slow start leaves of an ACK is not used.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_units::Bytes;
 
 use super::{Avoidance, AvoidanceParams, Unit, after_giving_up, crossed_ssthresh};

@@ -17,9 +17,8 @@
 //! anew when the state is Open again. The largest round trip fades by a twentieth with each loss, and a sample raises it
 //! only by less than 20 ms. What slow start leaves of an ACK is not used.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_units::{Bytes, Duration};
 
 use super::{Avoidance, AvoidanceParams, Unit, Window, crossed_ssthresh};

@@ -15,9 +15,8 @@
 //! bring about. As in Linux, alpha is in 128ths, beta in 64ths, and delay in microseconds; Linux's least alpha is
 //! 38/128 = 0.297.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_units::Seq;
 
 use super::module::{InSegments, Module, Segments};

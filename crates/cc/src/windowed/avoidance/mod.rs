@@ -86,6 +86,7 @@ pub trait AvoidanceParams: AnyParams {
     fn build(&self, composition: Composition) -> Box<dyn CongestionControl>;
 }
 
+#[cfg(feature = "schema")]
 impl PartialEq for dyn AvoidanceParams {
     fn eq(&self, other: &dyn AvoidanceParams) -> bool {
         let (ours, theirs): (&dyn AnyParams, &dyn AnyParams) = (self, other);

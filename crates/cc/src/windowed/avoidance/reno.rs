@@ -5,9 +5,8 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 
 use super::aimd::{AimdGrowth, AimdParams};
 use crate::Style;

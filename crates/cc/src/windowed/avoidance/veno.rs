@@ -12,9 +12,8 @@
 //! As in Linux, N is estimated at each ACK from the round trips since the last one, in halves of a packet. Veno acts in
 //! Open alone; a flight after silence starts with a new base.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 
 use super::module::{InSegments, Module, Segments, cong_avoid_ai, half};
 use super::round_trips::RoundTrips;

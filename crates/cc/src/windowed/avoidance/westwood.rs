@@ -15,9 +15,8 @@
 //! count twice. Times are in clock ticks, bandwidths in bytes per tick. During the reduction itself the window is Reno's
 //! half; after a timeout ssthresh is what the bandwidth needs, and the smallest round trip is measured anew.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_units::{Bytes, Duration, Seq};
 
 use super::{Avoidance, AvoidanceParams, Unit, Window, segments};

@@ -12,9 +12,8 @@
 //! that others fill the queue: a loss then takes a half. Before, a loss takes Q, between an eighth and a half.
 //! After more than 50 fast rounds no other flow is there, and the count starts anew.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 
 use super::module::{InSegments, Module, Segments, cong_avoid_ai, half};
 use super::round_trips::RoundTrips;

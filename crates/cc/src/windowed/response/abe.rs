@@ -4,8 +4,7 @@
 //! RFC gives two factors: 0.8 where a loss leaves 0.5 (Reno) and 0.85 where it leaves 0.7 (CUBIC). CUBIC's fast convergence
 //! uses the factor of the response too. The response to a loss does not change.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 
 use super::{Kept, Moment, Response, ResponseParams};

@@ -1,7 +1,6 @@
 //! The conventional response: MD on a loss or CE, at most once per round (RFC 3168 section 6.1.2).
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 
 use super::{Kept, Moment, Response, ResponseParams};

@@ -10,8 +10,7 @@
 //! Linux computes in 1024ths: the average loses what is below them, and an alpha of less than 16/1024 decays to zero at once.
 //! Linux counts segments, the RFC bytes.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::{Bytes, Seq};
 

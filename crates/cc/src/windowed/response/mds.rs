@@ -2,8 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params, tau};
 use windtunnel_units::{Bytes, Duration, Time};
 

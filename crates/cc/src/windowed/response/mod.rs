@@ -62,6 +62,7 @@ pub trait ResponseParams: AnyParams {
     fn build(&self, md: f64) -> Box<dyn Response>;
 }
 
+#[cfg(feature = "schema")]
 impl PartialEq for dyn ResponseParams {
     fn eq(&self, other: &dyn ResponseParams) -> bool {
         let (ours, theirs): (&dyn AnyParams, &dyn AnyParams) = (self, other);

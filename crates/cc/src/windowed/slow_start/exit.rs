@@ -4,8 +4,7 @@
 //! the path held: the flight one srtt ago, which has just been delivered, scaled by `minRTT / RTT` to exclude queued
 //! data (spec/mds section 5). `half` is the classic answer for a window that doubles every round trip.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_units::{Bytes, Duration, Time};
 
 use crate::Style;

@@ -64,6 +64,7 @@ pub trait SlowStartParams: AnyParams {
     fn build(&self, flow: &FlowInit, tau: NonZeroU32) -> Box<dyn SlowStart>;
 }
 
+#[cfg(feature = "schema")]
 impl PartialEq for dyn SlowStartParams {
     fn eq(&self, other: &dyn SlowStartParams) -> bool {
         let (ours, theirs): (&dyn AnyParams, &dyn AnyParams) = (self, other);

@@ -2,9 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_units::{Bytes, Duration};
 
 use super::{SlowStart, SlowStartParams, SlowStartVerdict};

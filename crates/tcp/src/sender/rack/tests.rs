@@ -2,10 +2,11 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use windtunnel_cc::rate_sample::Snapshot;
 use windtunnel_units::Bytes;
 
+use super::super::scoreboard::SegmentId;
 use super::super::scoreboard::tests::{MSS, block, id, ms, number, send, seq};
-use super::super::scoreboard::{SegmentId, Snapshot};
 use super::*;
 
 const RTT: Duration = Duration::from_millis(40);

@@ -229,9 +229,9 @@ impl std::ops::IndexMut<u64> for Queue {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_cc::rate_sample::Snapshot;
     use windtunnel_units::Time;
 
-    use super::super::segment::Snapshot;
     use super::*;
 
     /// The links are the low halves of ids: the order holds across the 2^32nd segment.

@@ -1,6 +1,6 @@
 //! One segment of the retransmission queue: a cache line.
 
-use windtunnel_cc::Departure;
+use windtunnel_cc::rate_sample::Snapshot;
 use windtunnel_units::{Bytes, Seq, Time};
 
 /// The name of a segment: the number of segments sent before it. It stays the same when the segment is sent again.
@@ -12,71 +12,6 @@ impl SegmentId {
     #[must_use]
     pub(crate) const fn next(self) -> SegmentId {
         SegmentId(self.0 + 1)
-    }
-}
-
-/// The connection's delivery counters when a segment was (last) sent, for the delivery-rate sample
-/// (`rate_sample`; draft-ietf-ccwg-bbr section 4.1.2.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Snapshot {
-    /// Bytes delivered.
-    pub(crate) delivered: Bytes,
-    /// When the last of these bytes were delivered.
-    pub(crate) delivered_time: Time,
-    /// The transmission time of the segment that provided the newest sample.
-    pub(crate) first_sent: Time,
-    /// Bytes in flight including this segment; the top bit: the application limited the sender.
-    in_flight: u32,
-    /// The low half of the bytes found to be lost: differences are exact below 4 GiB.
-    lost: u32,
-}
-
-const APP_LIMITED: u32 = 1 << 31;
-
-impl Snapshot {
-    /// The counters at a transmission; `in_flight` includes the segment.
-    pub(crate) fn new(
-        delivered: Bytes,
-        delivered_time: Time,
-        first_sent: Time,
-        in_flight: Bytes,
-        app_limited: bool,
-        lost: Bytes,
-    ) -> Snapshot {
-        let in_flight = in_flight.get().min(u64::from(APP_LIMITED - 1)) as u32;
-        Snapshot {
-            delivered,
-            delivered_time,
-            first_sent,
-            in_flight: in_flight | if app_limited { APP_LIMITED } else { 0 },
-            lost: lost.get() as u32,
-        }
-    }
-
-    /// The counters as a controller sees them, for a segment that left at `sent`; `lost` is the current count.
-    pub(crate) fn departure(&self, sent: Time, lost: Bytes) -> Departure {
-        Departure {
-            sent,
-            in_flight: self.in_flight(),
-            delivered: self.delivered,
-            lost: lost - self.lost_since(lost),
-            app_limited: self.app_limited(),
-        }
-    }
-
-    /// Bytes found lost since then, where `lost` is the current total.
-    pub(crate) fn lost_since(&self, lost: Bytes) -> Bytes {
-        Bytes::new(u64::from((lost.get() as u32).wrapping_sub(self.lost)))
-    }
-
-    /// Bytes in flight including the segment.
-    pub(crate) fn in_flight(&self) -> Bytes {
-        Bytes::new(u64::from(self.in_flight & !APP_LIMITED))
-    }
-
-    /// The application, not cwnd, limited the sender.
-    pub(crate) const fn app_limited(&self) -> bool {
-        self.in_flight & APP_LIMITED != 0
     }
 }
 

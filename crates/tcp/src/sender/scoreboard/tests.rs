@@ -1,6 +1,7 @@
 //! Sequences of events calculated by hand, and (in `model`) random ones against a naive scoreboard.
 
 mod model;
+mod rate_sample;
 
 use super::*;
 

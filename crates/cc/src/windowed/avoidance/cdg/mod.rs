@@ -22,8 +22,7 @@ mod controller;
 mod gradients;
 mod hystart;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 
 use controller::Cdg;

@@ -23,8 +23,7 @@ mod rfc9438;
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Duration;
 
@@ -133,7 +132,8 @@ impl Default for CubicParams {
 }
 
 /// Reads a fraction, or a whole number of 1024ths.
-fn fraction_or_1024ths<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
+#[cfg(feature = "schema")]
+fn fraction_or_1024ths<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
     let value = Option::<f64>::deserialize(d)?;
     let in_1024ths = |value: &f64| (2.0..LINUX_UNIT).contains(value) && value.fract() == 0.0;
     Ok(value.map(|value| if in_1024ths(&value) { value / LINUX_UNIT } else { value }))

@@ -12,8 +12,7 @@
 
 mod controller;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Duration;
 
