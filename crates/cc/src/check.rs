@@ -24,7 +24,7 @@ pub fn positive(key: &'static str, value: f64) -> Result<(), OutOfRange> {
 
 /// The greatest increase of a round trip, in segments: more than any path holds, and little enough that a window stays a
 /// number of 64 bits.
-pub const MOST_INCREASE: f64 = 1e9;
+pub(crate) const MOST_INCREASE: f64 = 1e9;
 
 /// Accepts an increase in segments: greater than zero, and at most [`MOST_INCREASE`].
 ///

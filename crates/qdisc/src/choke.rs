@@ -229,7 +229,7 @@ impl Aqm for Law {
 
 /// CHOKe's variables.
 #[derive(Debug)]
-pub struct Choke {
+struct Choke {
     law: Law,
     gate: Gate,
     room: Room,

@@ -134,7 +134,7 @@ impl Fifo<NoAqm> {
     /// Whether a packet that does not fit drives out the oldest ones instead of being lost itself. Only
     /// without an AQM, which would not see them leave.
     #[must_use]
-    pub fn with_head_drop(mut self, head_drop: bool) -> Fifo<NoAqm> {
+    fn with_head_drop(mut self, head_drop: bool) -> Fifo<NoAqm> {
         self.head_drop = head_drop;
         self
     }

@@ -112,7 +112,7 @@ impl QueueParams for LfqParams {
 
 /// LFQ's variables.
 #[derive(Debug)]
-pub struct Lfq {
+struct Lfq {
     deficits: Deficits,
     sparse: Band,
     bulk: ScanBand,

@@ -118,7 +118,7 @@ impl QueueParams for TwinAfParams {
 
 /// Twin-AF's variables.
 #[derive(Debug)]
-pub struct TwinAf {
+struct TwinAf {
     classes: [SparsePair<Presence, CodelAf>; 2],
     /// What each class has had before the other, in turns times flows.
     debts: [u64; 2],

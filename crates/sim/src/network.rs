@@ -103,7 +103,7 @@ pub struct FlowSpec {
 
 impl FlowSpec {
     /// The name of its controller in results; for a stack that is not part of this crate, the stack's name.
-    pub fn controller_name(&self) -> Arc<str> {
+    pub(crate) fn controller_name(&self) -> Arc<str> {
         match &self.transport {
             Transport::Foreign(stack) => stack.name().into(),
             _ => Arc::clone(&self.cc_name),

@@ -55,7 +55,7 @@ pub use tins::Diffserv;
 
 /// CAKE's variables.
 #[derive(Debug)]
-pub struct Cake {
+struct Cake {
     gate: Gate,
     diffserv: Diffserv,
     framing: Framing,
@@ -99,7 +99,7 @@ impl Cake {
     const OVERHEAD: Bytes = Bytes::new(256);
 
     /// CAKE with these parameters, empty.
-    pub fn new(params: &CakeParams, init: &QueueInit) -> Cake {
+    fn new(params: &CakeParams, init: &QueueInit) -> Cake {
         Cake {
             gate: Gate::new(init.ecn),
             diffserv: params.diffserv,

@@ -15,7 +15,6 @@ use crate::params::{ChildSlot, Takes};
 pub(crate) use children::Children;
 pub use filter::Filter;
 pub(crate) use filter::Filters;
-pub use round::RoundRobin;
 
 kinds! {
     pub(crate) fn visit(Kinds::queue);

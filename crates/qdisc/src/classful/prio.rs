@@ -70,7 +70,7 @@ impl QueueParams for PrioParams {
 
 /// prio's variables.
 #[derive(Debug)]
-pub struct Prio {
+struct Prio {
     children: Children,
     filters: Filters,
     /// The band that is served next.

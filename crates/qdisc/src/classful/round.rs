@@ -34,7 +34,7 @@ struct Class {
 
 /// The queues and whose turn it is.
 #[derive(Debug)]
-pub struct RoundRobin {
+pub(super) struct RoundRobin {
     children: Children,
     filters: Filters,
     unit: Unit,

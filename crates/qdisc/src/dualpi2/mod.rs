@@ -44,7 +44,7 @@ const CLASSIC: usize = 1;
 
 /// DualPI2's variables.
 #[derive(Debug)]
-pub struct DualPi2 {
+struct DualPi2 {
     bands: [Band; 2],
     /// The classic queue's may know MDS; the low-latency queue's does not.
     gates: [Gate; 2],

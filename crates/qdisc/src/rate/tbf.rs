@@ -129,7 +129,7 @@ impl QueueParams for TbfParams {
 
 /// tbf's variables.
 #[derive(Debug)]
-pub struct Tbf {
+struct Tbf {
     child: Box<dyn QueueDiscipline>,
     /// The queue inside has bands with numbers of their own.
     has_bands: bool,

@@ -153,7 +153,7 @@ impl QueueParams for SfbParams {
 
 /// SFB's variables.
 #[derive(Debug)]
-pub struct Sfb {
+struct Sfb {
     law: Law,
     inside: Box<dyn Aqm>,
     gate: Gate,

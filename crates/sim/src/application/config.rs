@@ -91,7 +91,7 @@ impl ApplicationConfig {
     }
 
     /// True if connections arrive during the run: the flow stands for all of them.
-    pub const fn makes_connections(&self) -> bool {
+    pub(crate) const fn makes_connections(&self) -> bool {
         matches!(self, ApplicationConfig::Poisson(_))
     }
 
