@@ -46,7 +46,7 @@ def base() -> Scenario:
 
 def campaign(seeds: int = 3, **more: object) -> Campaign:
     """The campaign of :data:`FILE`, made in Python."""
-    given: dict[str, object] = {
+    arguments: dict[str, object] = {
         "axes": [
             grid(
                 {
@@ -66,4 +66,4 @@ def campaign(seeds: int = 3, **more: object) -> Campaign:
         "title": "CUBIC and Reno",
         **more,
     }
-    return Campaign(base(), **given)  # type: ignore[arg-type]
+    return Campaign(base(), **arguments)  # type: ignore[arg-type]

@@ -83,11 +83,11 @@ def logit(x: Draws, scale: sc.Scale) -> tuple[float, float]:
 def coverage(name: str, interval: Callable[[Draws, sc.Scale], tuple[float, float] | None], campaigns: int) -> str:
     """The shares of campaigns whose interval contains the answer, in percent, for each number of runs."""
     draw, scale, _ = SYNTHETIC[name]
-    answer, found = known_mean(name), []
+    answer, shares = known_mean(name), []
     for runs in RUNS:
         intervals = [interval(x, scale) or (1.0, 0.0) for x in draw(np.random.default_rng(1), (campaigns, runs))]
-        found.append(sum(low <= answer <= high for low, high in intervals) / campaigns)
-    return ", ".join(f"{100 * share:.1f}" for share in found)
+        shares.append(sum(low <= answer <= high for low, high in intervals) / campaigns)
+    return ", ".join(f"{100 * share:.1f}" for share in shares)
 
 
 def main() -> None:

@@ -143,8 +143,8 @@ def test_refusals(text: str, problem: str, run: RunResult) -> None:
 )
 def test_kinds_and_units(text: str, kind: str, unit: str) -> None:
     """Built-in functions and names of the summary have a kind and a unit; a division alone has none."""
-    found = Expression.parse(text)
-    assert (found.kind, found.unit) == (kind, unit)
+    expression = Expression.parse(text)
+    assert (expression.kind, expression.unit) == (kind, unit)
 
 
 def test_jains_index_knows_its_flows(run: RunResult) -> None:
@@ -161,9 +161,9 @@ def test_a_claim_has_the_kind_of_its_metric() -> None:
 
 def test_conditions(run: RunResult) -> None:
     """A comparison is a quantity with limits; one of two quantities is of their difference with 0."""
-    found = Condition.parse("ratio(flows.a.goodput, flows.b.goodput) in [0.9, 1.1]")
-    assert found.limits == Limits(0.9, 1.1)
-    assert found.limits.hold(0.9) and not found.limits.hold(1.2) and not found.limits.hold(float("nan"))
+    condition = Condition.parse("ratio(flows.a.goodput, flows.b.goodput) in [0.9, 1.1]")
+    assert condition.limits == Limits(0.9, 1.1)
+    assert condition.limits.hold(0.9) and not condition.limits.hold(1.2) and not condition.limits.hold(float("nan"))
     below = Condition.parse("p99(queue.sojourn_ms) < 5")
     assert below.limits.strict and not below.limits.hold(5.0) and below.limits.hold(4.9)
     two = Condition.parse("flows.a.goodput >= 2 * flows.b.goodput")
@@ -207,14 +207,14 @@ def mixed() -> RunResult:
 
 def _leaves(record: dict[str, object], before: str = "") -> set[str]:
     """The names of numbers and distributions in a record."""
-    found: set[str] = set()
+    leaves: set[str] = set()
     for key, inner in record.items():
         name = f"{before}{key}"
         if isinstance(inner, dict) and "mean" not in inner:
-            found |= _leaves(inner, f"{name}.")
+            leaves |= _leaves(inner, f"{name}.")
         elif isinstance(inner, dict | int | float):
-            found.add(name)
-    return found
+            leaves.add(name)
+    return leaves
 
 
 def test_every_number_of_a_summary_has_a_meaning(mixed: RunResult) -> None:

@@ -94,10 +94,10 @@ def test_blocks() -> None:
 
 def test_several_scenarios_are_an_axis(folder: Path) -> None:
     (folder / "other.toml").write_text(BASE.replace("10 Mbit/s", "5 Mbit/s"))
-    found = read(
+    made = read(
         folder, 'scenario = ["base.toml", "other.toml"]\n[axes.grid]\nseedless = { key = "mtu", values = ["1000 B"] }'
     )
-    assert labels(Plan(found)) == [("base", "1000 B"), ("other", "1000 B")]
+    assert labels(Plan(made)) == [("base", "1000 B"), ("other", "1000 B")]
 
 
 def test_axes_with_names() -> None:
@@ -124,10 +124,10 @@ def test_cells_that_are_left_out_are_not_visited() -> None:
     axes = [grid({"x": [1, 2, 3], "w": [5, 6]}), zipped({"y": ["a", "b", "c"], "z": [3, 4, 5]})]
     for only in ({}, {"x": ["1", "3"]}, {"y": ["b", "c"]}, {"y": ["b"], "z": ["4"], "w": ["6"]}):
         plan, every = Plan(Campaign(base(), axes=axes), only), Plan(Campaign(base(), axes=axes)).cells()
-        kept = [c for c in every if all(c.values[plan.axes.index(n)].label in given for n, given in only.items())]
+        kept = [c for c in every if all(c.values[plan.axes.index(n)].label in chosen for n, chosen in only.items())]
         assert [cell.number for cell in plan.cells()] == [cell.number for cell in kept]
         assert plan.wanted() == len(kept)
-        assert [plan.wanted_cell(place).number for place in range(plan.wanted())] == [cell.number for cell in kept]
+        assert [plan.wanted_cell(index).number for index in range(plan.wanted())] == [cell.number for cell in kept]
 
 
 def test_a_campaign_of_millions_is_checked_by_samples() -> None:
@@ -228,8 +228,8 @@ def test_messages_name_the_place(folder: Path, old: str, new: str, line: int, pr
 def test_inline_scenario(folder: Path) -> None:
     """A scenario in the campaign's own file; its errors have lines there."""
     inner = BASE.replace("[bottleneck]", "[scenario.bottleneck]").replace("[[flow]]", "[[scenario.flow]]")
-    found = read(folder, f"[scenario]\n{inner}")
-    assert found.bases[0].scenario == base()
+    made = read(folder, f"[scenario]\n{inner}")
+    assert made.bases[0].scenario == base()
     with pytest.raises(InputError, match=r"campaign\.toml:16: scenario.flow\[1\].rtt"):
         check_cells(Plan(read(folder, f"[scenario]\n{inner}".replace('"40 ms"', '"40 mz"'))))
 
@@ -284,7 +284,7 @@ def test_changed_campaigns_are_campaigns_or_refused(folder: Path) -> None:
     for _ in range(400):
         text = FILE
         for _ in range(random_.randint(1, 3)):
-            places = [found.span() for found in re.finditer(r'"[^"]*"|\b\d+\b|true|\[[^\[\]]*\]|\{[^{}]*\}', text)]
+            places = [hit.span() for hit in re.finditer(r'"[^"]*"|\b\d+\b|true|\[[^\[\]]*\]|\{[^{}]*\}', text)]
             start, end = random_.choice(places)
             lines = text.split("\n")
             match random_.randrange(3):

@@ -54,9 +54,9 @@ def test_a_mean_is_in_its_interval(scale: sc.Scale) -> None:
 def test_bootstrap_interval() -> None:
     """The same in every process; near Student's for normal values; skewed where the values are."""
     normal = np.random.default_rng(3).normal(10, 2, 60)
-    found = st.mean_interval(normal, 0.95, "bootstrap")
-    assert found == st.mean_interval(normal, 0.95, "bootstrap")
-    assert found == pytest.approx(st.mean_interval(normal, 0.95, "t"), abs=0.15)
+    interval = st.mean_interval(normal, 0.95, "bootstrap")
+    assert interval == st.mean_interval(normal, 0.95, "bootstrap")
+    assert interval == pytest.approx(st.mean_interval(normal, 0.95, "t"), abs=0.15)
     low, high = st.mean_interval(np.random.default_rng(3).exponential(1, 40), 0.95, "bootstrap") or (0, 0)
     mean = float(np.mean(np.random.default_rng(3).exponential(1, 40)))
     assert high - mean > mean - low
@@ -79,19 +79,19 @@ def test_median_interval() -> None:
 
 def test_paired_comparison() -> None:
     """Differences 1, 2, 3: mean 2, t = 2 / (1 / sqrt 3) = 3.4641 with 2 degrees; p = 1 - t / sqrt(2 + t^2)."""
-    found = st.comparison([11, 22, 33], [10, 20, 30], 0.95, "t")
+    result = st.comparison([11, 22, 33], [10, 20, 30], 0.95, "t")
     t = 2 * math.sqrt(3)
-    assert found.difference == 2 and found.count == 3
-    assert found.p == pytest.approx(1 - t / math.sqrt(2 + t * t))
-    assert found.interval == pytest.approx((2 - 4.303 / math.sqrt(3), 2 + 4.303 / math.sqrt(3)), abs=1e-3)
+    assert result.difference == 2 and result.count == 3
+    assert result.p == pytest.approx(1 - t / math.sqrt(2 + t * t))
+    assert result.interval == pytest.approx((2 - 4.303 / math.sqrt(3), 2 + 4.303 / math.sqrt(3)), abs=1e-3)
     # A pair one of whose runs failed is no pair; runs beyond those of the other have no partner.
     assert st.comparison([11, NAN, 33, 5], [10, 20, 30], 0.95, "t").count == 2
 
 
 def test_no_test_without_chance() -> None:
     """All pairs differ by the same: a p value would say how likely chance is, which has no part."""
-    found = st.comparison([2, 3, 4], [1, 2, 3], 0.95, "t")
-    assert (found.difference, found.interval, found.p) == (1, (1, 1), None)
+    result = st.comparison([2, 3, 4], [1, 2, 3], 0.95, "t")
+    assert (result.difference, result.interval, result.p) == (1, (1, 1), None)
 
 
 def test_p_values_are_uniform_without_a_difference() -> None:
@@ -155,11 +155,11 @@ def test_coverage(name: str) -> None:
     answer = known_mean(name)
     for runs in RUNS:
         campaigns = draw(np.random.default_rng(1), (1000, runs))
-        found = [st.mean_interval(values, 0.95, "t", scale) or (1.0, 0.0) for values in campaigns]
-        assert 930 <= sum(low <= answer <= high for low, high in found) <= 970, runs
+        intervals = [st.mean_interval(values, 0.95, "t", scale) or (1.0, 0.0) for values in campaigns]
+        assert 930 <= sum(low <= answer <= high for low, high in intervals) <= 970, runs
         means = [scale.mean(values) for values in campaigns]
-        assert all(low <= mean <= high for (low, high), mean in zip(found, means, strict=True))
-        assert all(scale.low <= low and high <= scale.high for low, high in found)
+        assert all(low <= mean <= high for (low, high), mean in zip(intervals, means, strict=True))
+        assert all(scale.low <= low and high <= scale.high for low, high in intervals)
 
 
 def test_ratios_are_added_as_logarithms() -> None:
@@ -202,12 +202,12 @@ def test_intervals_of_shares_stay_in_their_range(kind: str) -> None:
 def test_paired_comparison_of_ratios() -> None:
     """Each value is about twice its partner's: the factor has the interval, whatever the size of the pair."""
     a, b = [2.0, 42.0, 0.19], [1.0, 20.0, 0.1]
-    found = st.comparison(a, b, 0.95, "t", sc.RATIO)
+    result = st.comparison(a, b, 0.95, "t", sc.RATIO)
     of = (1.0 * 20.0 * 0.1) ** (1 / 3)
     factors = st.mean_interval([x / y for x, y in zip(a, b, strict=True)], 0.95, "t", sc.RATIO) or (0, 0)
-    assert found.difference == pytest.approx(st.mean(a, sc.RATIO) - st.mean(b, sc.RATIO))
-    assert found.interval == pytest.approx((of * (factors[0] - 1), of * (factors[1] - 1)))
-    assert found.p is not None and found.p < 0.01 < (st.comparison(a, b, 0.95, "t").p or 0)
+    assert result.difference == pytest.approx(st.mean(a, sc.RATIO) - st.mean(b, sc.RATIO))
+    assert result.interval == pytest.approx((of * (factors[0] - 1), of * (factors[1] - 1)))
+    assert result.p is not None and result.p < 0.01 < (st.comparison(a, b, 0.95, "t").p or 0)
     # The difference of two shares is between -1 and 1.
     low, high = st.comparison([1.0, 0.0, 1.0], [0.0, 0.0, 0.0], 0.95, "t", sc.SHARE).interval or (-2, 2)
     assert -1 <= low < high <= 1

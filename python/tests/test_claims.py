@@ -89,8 +89,8 @@ def test_undecided(cli: Cli, tmp_path: Path) -> None:
     assert strict.returncode == 1 and "no flow is named `c`; there are a, b" in strict.stdout
     lax = cli("run", "s.toml", "--out", "b", "--undecided", "pass", "--junit", "b.xml")
     assert lax.returncode == 0
-    found = [ET.parse(tmp_path / name).getroot()[0][0][0].tag for name in ("a.xml", "b.xml")]
-    assert found == ["failure", "skipped"]
+    tags = [ET.parse(tmp_path / name).getroot()[0][0][0].tag for name in ("a.xml", "b.xml")]
+    assert tags == ["failure", "skipped"]
 
 
 def test_claims_of_a_campaign(cli: Cli, tmp_path: Path) -> None:
@@ -129,8 +129,8 @@ def test_claims_from_python(tmp_path: Path) -> None:
     claims = [{"text": "Short.", "check": "p90(queue.sojourn) < 1000 and True"}]
     with pytest.raises(InputError, match=r"claim\[0\].check: .* is no comparison"):
         campaign(claims=claims)
-    found = campaign(metrics={}, claims=[{"text": "Short.", "check": "p90(queue.sojourn) < 1000"}])
-    found.run(tmp_path / "out")
+    made = campaign(metrics={}, claims=[{"text": "Short.", "check": "p90(queue.sojourn) < 1000"}])
+    made.run(tmp_path / "out")
     (decided,) = json.loads((tmp_path / "out" / "claims.json").read_text())
     assert decided["verdict"] == "confirmed" and all(cell["mean"] > 0 for cell in decided["cells"])
     scenario = Scenario(
@@ -179,9 +179,9 @@ def test_interval_decides() -> None:
 def test_names_stand_for_metrics() -> None:
     """A name is replaced by its expression, whose precedence is kept; the root of a path is no name of a metric."""
     names = {"a": Expression.parse("packets + 1"), "flows": Expression.parse("packets")}
-    found = Condition.parse("2 * a < p99.9(flows.x.rtt)", names)
-    assert found.quantity.text == "2 * (packets + 1) - p99_9(flows.x.rtt)" and found.limits.high == 0
-    assert Expression.parse(found.quantity.text).root == found.quantity.root
+    condition = Condition.parse("2 * a < p99.9(flows.x.rtt)", names)
+    assert condition.quantity.text == "2 * (packets + 1) - p99_9(flows.x.rtt)" and condition.limits.high == 0
+    assert Expression.parse(condition.quantity.text).root == condition.quantity.root
 
 
 @pytest.mark.parametrize(

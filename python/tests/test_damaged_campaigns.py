@@ -94,10 +94,10 @@ def test_changed_bytes(healthy: Path, folder: Path, name: str) -> None:
     rng, whole = random.Random(name), (folder / name).read_bytes()
     refused = 0
     for _ in range(12):
-        place = rng.randrange(len(whole))
+        position = rng.randrange(len(whole))
         changed = bytearray(whole)
-        changed[place] ^= 1 << rng.randrange(8)
-        (folder / name).write_bytes(bytes(changed) if rng.random() < 0.8 else whole[:place])
+        changed[position] ^= 1 << rng.randrange(8)
+        (folder / name).write_bytes(bytes(changed) if rng.random() < 0.8 else whole[:position])
         try:
             use(healthy, folder)
         except InputError:

@@ -38,15 +38,15 @@ def taker(tasks: Iterator[int]) -> Callable[[], int | None]:
     return lambda: next(tasks, None)
 
 
-def done(place: Place, tasks: list[int]) -> dict[int, tuple[int, str]]:
-    return dict(outcomes(Square(), taker(iter(tasks)), place))
+def done(backend: Place, tasks: list[int]) -> dict[int, tuple[int, str]]:
+    return dict(outcomes(Square(), taker(iter(tasks)), backend))
 
 
-@pytest.mark.parametrize("place", PLACES, ids=lambda p: type(p).__name__)
-def test_each_task_has_its_outcome(place: Place) -> None:
+@pytest.mark.parametrize("backend", PLACES, ids=lambda p: type(p).__name__)
+def test_each_task_has_its_outcome(backend: Place) -> None:
     tasks = [n for n in range(40) if n != 13]
-    assert done(place, tasks) == {n: (n * n, "") for n in tasks}
-    assert done(place, []) == {}
+    assert done(backend, tasks) == {n: (n * n, "") for n in tasks}
+    assert done(backend, []) == {}
 
 
 def test_tasks_are_taken_while_there_is_room() -> None:
@@ -78,9 +78,9 @@ def test_tasks_may_follow_from_outcomes() -> None:
 
 def test_a_killed_process_takes_only_its_own_task() -> None:
     """The pool breaks, all that ran is done again one by one, and the task that kills again is lost."""
-    found = done(Processes(2, ("engine_work",)), [1, 2, 13, 4, 5, 6])
-    assert {n: value for n, (value, _) in found.items()} == {1: 1, 2: 4, 13: -1, 4: 16, 5: 25, 6: 36}
-    assert "killed" in found[13][1]
+    results = done(Processes(2, ("engine_work",)), [1, 2, 13, 4, 5, 6])
+    assert {n: value for n, (value, _) in results.items()} == {1: 1, 2: 4, 13: -1, 4: 16, 5: 25, 6: 36}
+    assert "killed" in results[13][1]
 
 
 def test_stopping_early_stops_tasks() -> None:
@@ -149,9 +149,9 @@ def test_dask_gives_the_same_although_a_worker_is_killed(tmp_path: Path) -> None
 
             yield moved
 
-        place = Cluster(address)
-        assert place.workers == 2
-        conductor, _ = sweep(wanted, tmp_path / "there", place=place, use_cache=False, show=show)
+        backend = Cluster(address)
+        assert backend.workers == 2
+        conductor, _ = sweep(wanted, tmp_path / "there", backend=backend, use_cache=False, show=show)
         assert workers[0].wait(10) == -signal.SIGKILL
         assert (conductor.count.done, conductor.count.failed) == (60, 0)
     for name in ("runs.parquet", "flows.parquet", "cells.parquet", "cells.csv", "campaign.json"):
@@ -174,9 +174,9 @@ def test_a_scheduler_that_goes_away(tmp_path: Path) -> None:
 
         del workers
         with pytest.raises(RunFailedError, match="same command again"):
-            sweep(wanted, tmp_path / "out", place=Cluster(address), use_cache=False, show=show)
+            sweep(wanted, tmp_path / "out", backend=Cluster(address), use_cache=False, show=show)
     conductor, _ = sweep(wanted, tmp_path / "out", use_cache=False)
-    assert conductor.count.known >= 15 and conductor.count.done == 60
+    assert conductor.count.reused >= 15 and conductor.count.done == 60
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -263,7 +263,7 @@ def test_keys() -> None:
 
 def test_progress() -> None:
     """The remaining time counts what was computed, not what was known; failures are told."""
-    count = Count(total=100, done=60, failed=2, known=40, started=time.monotonic() - 10)
+    count = Count(total=100, done=60, failed=2, reused=40, started=time.monotonic() - 10)
     assert count.remaining() == pytest.approx(20, rel=0.05)
     assert count.line() == "60 of 100 runs, 40 known from before, 2 failed, ETA 20 s"
     assert Count(total=3).remaining() is None

@@ -143,14 +143,14 @@ def test_samplers_are_deterministic(sampler: Sampler) -> None:
 
     def values() -> list[float]:
         study = Study(space, sampler, 7, ["minimize"])
-        found = []
+        objectives = []
         for _ in range(20):
             batch = study.ask(8)
             for candidate in batch:
                 x, y = float(candidate.point["x"]), float(candidate.point["y"])
-                found.append((x / 30 - 1) ** 2 + y)
-                study.tell(candidate, [found[-1]])
-        return found
+                objectives.append((x / 30 - 1) ** 2 + y)
+                study.tell(candidate, [objectives[-1]])
+        return objectives
 
     first = values()
     assert first == values()
@@ -258,8 +258,8 @@ def test_held_out_paths_decide(tune_file: Path) -> None:
 def test_front_and_choice(tune_file: Path) -> None:
     """Settings that another one beats, or that break a constraint, are not on the front; the choice is its knee."""
     wanted = read_tune(tune_file).objectives
-    given = [((1.0, 0.5), 0.0), ((2.0, 0.9), 0.0), ((9.0, 1.0), 0.0), ((3.0, 0.8), 0.0), ((0.5, 1.0), 0.1)]
-    settings = [Setting(n, {"limit": n}, values, far) for n, (values, far) in enumerate(given)]
+    outcomes = [((1.0, 0.5), 0.0), ((2.0, 0.9), 0.0), ((9.0, 1.0), 0.0), ((3.0, 0.8), 0.0), ((0.5, 1.0), 0.1)]
+    settings = [Setting(n, {"limit": n}, values, far) for n, (values, far) in enumerate(outcomes)]
     front = front_of(wanted, settings)
     assert [setting.number for setting in front] == [0, 1, 2]
     chosen = choose(wanted, front)
@@ -285,8 +285,8 @@ def test_hunt_finds_what_is_planted(cli: Cli, hunt_file: Path, tmp_path: Path) -
     assert pq.read_table(out / "trials.parquet").num_rows == 40
     names = {"finds/1.toml", "trials.parquet", "hunt.json", "report.md", "history.png", "keys.png"}
     assert {str(file.relative_to(out)) for file in out.rglob("*") if file.is_file()} == names
-    for place in (["--jobs", 1], ["--jobs", 2, "--dask"]):
-        other = cli("hunt", hunt_file.name, *place, "--no-cache", "--out", "other", "--force")
+    for options in (["--jobs", 1], ["--jobs", 2, "--dask"]):
+        other = cli("hunt", hunt_file.name, *options, "--no-cache", "--out", "other", "--force")
         assert other.returncode == 0, other.stderr
         assert all((out / name).read_bytes() == (tmp_path / "other" / name).read_bytes() for name in names)
     assert "exists already" in cli("hunt", hunt_file.name).stderr

@@ -36,10 +36,10 @@ with staged(Path(sys.argv[1]), force=True, ours=lambda _: True) as stage:
 """
 
 
-def writer(place: Path, **options: object) -> subprocess.Popen[str]:
+def writer(target: Path, **options: object) -> subprocess.Popen[str]:
     """The process, once it has written half of the folder."""
     env = {**environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", WRITER, str(place)]
+    command = [sys.executable, "-c", WRITER, str(target)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env, **options)  # type: ignore[call-overload]
     assert process.stdout.readline() == "ready\n"
     return process  # type: ignore[no-any-return]
@@ -86,9 +86,9 @@ def test_nohup(tmp_path: Path) -> None:
         process.terminate()
 
 
-def replace_folder(place: Path) -> None:
+def replace_folder(target: Path) -> None:
     """What a command does with ``--force``."""
-    with staged(place, force=True, ours=lambda _: True) as stage:
+    with staged(target, force=True, ours=lambda _: True) as stage:
         (stage / "new").touch()
 
 
@@ -148,9 +148,9 @@ def test_a_signal_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert step > 500
 
 
-def forgotten(place: Path, /, **owner: str) -> Path:
+def forgotten(target: Path, /, **owner: str) -> Path:
     """A stage whose owner is gone, with the lock file's content changed."""
-    with stage_for(place) as stage:
+    with stage_for(target) as stage:
         content = json.loads(stage.lock.read_text(encoding="utf-8"))
     stage.path.mkdir()
     stage.lock.write_text(json.dumps({**content, **owner}), encoding="utf-8")
@@ -188,27 +188,27 @@ def test_an_owner_killed_before_it_wrote_its_name(tmp_path: Path) -> None:
 
 def test_a_predecessor_that_was_not_replaced_comes_back(tmp_path: Path) -> None:
     """Killed between the two renames: the old folder returns, and is in the way again."""
-    place = tmp_path / "o"
-    stage = forgotten(place)
+    target = tmp_path / "o"
+    stage = forgotten(target)
     aside = stage.with_suffix(".replaced")
     aside.mkdir()
     (aside / "years of work").touch()
     with pytest.raises(InputError, match="exists already"):
-        check_free(place, force=False, ours=lambda _: True)
+        check_free(target, force=False, ours=lambda _: True)
     assert names(tmp_path) == ["o"]
-    assert names(place) == ["years of work"]
+    assert names(target) == ["years of work"]
 
 
 def test_a_predecessor_that_was_replaced_goes(tmp_path: Path) -> None:
     """Killed after both renames: the new folder stays."""
-    place = tmp_path / "o"
-    aside = forgotten(place).with_suffix(".replaced")
+    target = tmp_path / "o"
+    aside = forgotten(target).with_suffix(".replaced")
     aside.mkdir()
-    place.mkdir()
-    (place / "new").touch()
+    target.mkdir()
+    (target / "new").touch()
     sweep(tmp_path)
     assert names(tmp_path) == ["o"]
-    assert names(place) == ["new"]
+    assert names(target) == ["new"]
 
 
 def test_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

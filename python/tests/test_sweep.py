@@ -51,9 +51,9 @@ def test_data_set(cli: Cli, file: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "6 cells, 18 runs" in done.stderr and "disk:" in done.stderr
     assert "18 of 18 runs" in done.stdout and done.stdout.endswith("results/campaign\n")
-    found = load(tmp_path / "results" / "campaign")
-    runs, flows = found.runs.to_pylist(), found.flows.to_pylist()
-    assert (len(runs), len(flows), found.cells.num_rows) == (18, 36, 18)
+    dataset = load(tmp_path / "results" / "campaign")
+    runs, flows = dataset.runs.to_pylist(), dataset.flows.to_pylist()
+    assert (len(runs), len(flows), dataset.cells.num_rows) == (18, 36, 18)
     assert [row["run"] for row in runs] == list(range(18))
     assert {row["bottleneck.rate"]: row["bottleneck.rate.number"] for row in runs} == {
         "5 Mbit/s": 5e6, "10 Mbit/s": 1e7, "20 Mbit/s": 2e7,
@@ -75,8 +75,8 @@ def test_data_set(cli: Cli, file: Path, tmp_path: Path) -> None:
 
 def test_cells(tmp_path: Path) -> None:
     """The statistics of a cell are those of its runs; the baseline's row is that of the same rate."""
-    found = campaign().run(tmp_path / "out", jobs=2)
-    cells, runs = found.cells.to_pylist(), found.runs.to_pylist()
+    dataset = campaign().run(tmp_path / "out", jobs=2)
+    cells, runs = dataset.cells.to_pylist(), dataset.runs.to_pylist()
     row = next(r for r in cells if r["cell"] == 4 and r["metric"] == "share")
     values = [r["share"] for r in runs if r["cell"] == 4]
     others = [r["share"] for r in runs if r["cell"] == 1]
@@ -93,8 +93,8 @@ def test_cells(tmp_path: Path) -> None:
 
 def test_places_give_the_same(tmp_path: Path) -> None:
     """One thread, several, processes: the same files, byte for byte."""
-    for name, place in (("one", Threads(1)), ("many", Threads(4)), ("processes", Processes(2))):
-        sweep(campaign(), tmp_path / name, place=place, use_cache=False)
+    for name, backend in (("one", Threads(1)), ("many", Threads(4)), ("processes", Processes(2))):
+        sweep(campaign(), tmp_path / name, backend=backend, use_cache=False)
     assert same(tmp_path / "one", tmp_path / "many") and same(tmp_path / "one", tmp_path / "processes")
     # The report, too: of a campaign that was made in Python it names no place.
     assert len({(tmp_path / name / "report.html").read_bytes() for name in ("one", "many", "processes")}) == 1
@@ -134,9 +134,9 @@ def test_options(cli: Cli, shell: Cli, file: Path, tmp_path: Path) -> None:
     """--only, --set, the standard input, --force, and what excludes each other."""
     done = shell("sweep", "-", "--out", "x", "--only", "flow.a.cc=cubic", "--set", "duration=0.5 s", input=FILE)
     assert done.returncode == 0, done.stderr
-    found = load(tmp_path / "x")
-    assert found.runs.num_rows == 9 and set(found.runs["flow.a.cc"].to_pylist()) == {"cubic"}
-    assert found.document["scenarios"]["scenario"]["duration"] == "500 ms"
+    dataset = load(tmp_path / "x")
+    assert dataset.runs.num_rows == 9 and set(dataset.runs["flow.a.cc"].to_pylist()) == {"cubic"}
+    assert dataset.document["scenarios"]["scenario"]["duration"] == "500 ms"
     done = cli("sweep", file.name, "--out", "x")
     assert done.returncode == 2 and "--force" in done.stderr
     assert cli("sweep", file.name, "--out", "x", "--force").returncode == 0
@@ -169,12 +169,12 @@ def test_an_axis_may_give_what_the_scenario_lacks(cli: Cli, tmp_path: Path) -> N
 def test_a_failed_run_is_a_row(tmp_path: Path) -> None:
     """Offsets put the start of a flow with a round trip of minutes beyond the end: that is said in its row."""
     wanted = campaign(axes=[grid({"flow.b.rtt": ["40 ms", "10 min"]})], baseline={"flow.b.rtt": "40 ms"})
-    found = wanted.run(tmp_path / "out", use_cache=False)
-    good, bad = found.runs.to_pylist()[:3], found.runs.to_pylist()[3:]
+    dataset = wanted.run(tmp_path / "out", use_cache=False)
+    good, bad = dataset.runs.to_pylist()[:3], dataset.runs.to_pylist()[3:]
     assert all(row["error"] is None and row["digest"] for row in good)
     assert all("before the end of the run" in row["error"] and row["digest"] is None for row in bad)
-    assert [r["failed"] for r in found.cells.to_pylist()] == [0, 0, 0, 3, 3, 3]
-    assert "3 of 6 runs failed" in found.notes[0]
+    assert [r["failed"] for r in dataset.cells.to_pylist()] == [0, 0, 0, 3, 3, 3]
+    assert "3 of 6 runs failed" in dataset.notes[0]
 
 
 def test_exit_code_of_failures(cli: Cli, file: Path) -> None:
@@ -185,27 +185,27 @@ def test_exit_code_of_failures(cli: Cli, file: Path) -> None:
 
 def test_runs_that_are_all_the_same_are_told(tmp_path: Path) -> None:
     """Seeds without anything random give the same run; offsets are the remedy, which the note names."""
-    found = campaign(offsets=False).run(tmp_path / "same")
-    assert set(found.cells["distinct"].to_pylist()) == {1}
-    assert any("are all the same" in note and "offsets = true" in note for note in found.notes)
+    dataset = campaign(offsets=False).run(tmp_path / "same")
+    assert set(dataset.cells["distinct"].to_pylist()) == {1}
+    assert any("are all the same" in note and "offsets = true" in note for note in dataset.notes)
     assert not campaign().run(tmp_path / "other").notes
 
 
 def test_phases_are_told_apart(tmp_path: Path) -> None:
     """Nothing is random here, so that with offsets crossed with seeds all variance is that of the offsets."""
-    found = campaign(seeds=2, offsets=4, baseline=()).run(tmp_path / "out")
-    rows = [row for row in found.cells.to_pylist() if row["metric"] == "share"]
+    dataset = campaign(seeds=2, offsets=4, baseline=()).run(tmp_path / "out")
+    rows = [row for row in dataset.cells.to_pylist() if row["metric"] == "share"]
     assert {row["count"] for row in rows} == {4} and {row["runs"] for row in rows} == {8}
     assert all(row["offset_share"] == 1.0 for row in rows)
-    assert any(row["phase_locked"] for row in rows) and any("phase-locked" in note for note in found.notes)
+    assert any(row["phase_locked"] for row in rows) and any("phase-locked" in note for note in dataset.notes)
 
 
 def test_runs_are_added_until_intervals_are_narrow(tmp_path: Path) -> None:
     """A cell has more runs than at first if its interval is wide, and stops once it is narrow, or at the bound: 5 runs,
     half as many again (8), 12.
     """
-    found = campaign(until="ci 30 %", max_runs=12).run(tmp_path / "out")
-    rows = found.cells.to_pylist()
+    dataset = campaign(until="ci 30 %", max_runs=12).run(tmp_path / "out")
+    rows = dataset.cells.to_pylist()
     counts = {row["cell"]: row["count"] for row in rows}
     assert set(counts.values()) == {5, 8, 12}
     wide = set()
@@ -214,22 +214,24 @@ def test_runs_are_added_until_intervals_are_narrow(tmp_path: Path) -> None:
         if half > 0.3 * abs(row["mean"]):
             wide.add(row["cell"])
             assert counts[row["cell"]] == 12
-    assert wide and any(f"{len(wide)} of 6 cells" in note and "wider than `until` asks" in note for note in found.notes)
+    assert wide and any(
+        f"{len(wide)} of 6 cells" in note and "wider than `until` asks" in note for note in dataset.notes
+    )
     again = campaign(until="ci 30 %", max_runs=12).run(tmp_path / "again", jobs=1, use_cache=False)
-    assert again.runs.equals(found.runs)
+    assert again.runs.equals(dataset.runs)
 
 
 def test_what_was_run_is_not_run_again(tmp_path: Path) -> None:
     """The cache is shared by campaigns; a metric of the summary that is added needs no run, one of a table does."""
     first, _ = sweep(campaign(), tmp_path / "a")
-    assert first.count.known == 0
+    assert first.count.reused == 0
     metrics = {name: metric.text for name, metric in campaign().metrics}
     more, _ = sweep(campaign(seeds=4, metrics={**metrics, "use": "queue.utilization"}), tmp_path / "b")
-    assert (more.count.done, more.count.known) == (24, 18)
+    assert (more.count.done, more.count.reused) == (24, 18)
     table, _ = sweep(campaign(metrics={"x": "p75(queue.sojourn)"}), tmp_path / "c")
-    assert table.count.known == 0
+    assert table.count.reused == 0
     nothing, _ = sweep(campaign(), tmp_path / "d", use_cache=False)
-    assert nothing.count.known == 0 and same(tmp_path / "a", tmp_path / "d")
+    assert nothing.count.reused == 0 and same(tmp_path / "a", tmp_path / "d")
 
 
 def test_other_files_are_other_runs(tmp_path: Path) -> None:
@@ -242,7 +244,7 @@ def test_other_files_are_other_runs(tmp_path: Path) -> None:
         trace.write_text(content)
         wanted = Campaign(tmp_path / "s.toml", metrics=["queue.throughput"])
         conductor, _ = sweep(wanted, tmp_path / "out", force=True)
-        assert conductor.count.known == 0
+        assert conductor.count.reused == 0
         digests += load(tmp_path / "out").runs["digest"].to_pylist()
     assert digests[0] != digests[1]
 
@@ -264,8 +266,8 @@ def test_ctrl_c_keeps_what_is_done(file: Path, tmp_path: Path) -> None:
     assert not out.exists() and journal_of(out).exists()
     done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    known = int(done.stdout.split("runs, ")[1].split(" known")[0])
-    assert 0 < known < 600
+    reused = int(done.stdout.split("runs, ")[1].split(" known")[0])
+    assert 0 < reused < 600
     assert not journal_of(out).exists()
     changed = campaign(seeds=100).override("duration=3 s")
     sweep(changed, tmp_path / "whole", use_cache=False)
@@ -352,9 +354,9 @@ def test_controllers_of_python(cli: Cli, file: Path, tmp_path: Path) -> None:
     """A plugin's controller runs in processes, and its runs are not kept for others: its code may change."""
     plugin = Path(__file__).parents[2] / "examples" / "python-controller" / "delay_aimd.py"
     file.write_text(FILE.replace('["reno", "cubic"]', '["reno", "delay-aimd"]').replace("seeds = 3", "seeds = 2"))
-    for out, known in (("a", "12 of 12 runs\n"), ("b", "12 of 12 runs, 6 known from before\n")):
+    for out, expected in (("a", "12 of 12 runs\n"), ("b", "12 of 12 runs, 6 known from before\n")):
         done = cli("sweep", file.name, "--plugin", plugin, "--out", out)
-        assert done.returncode == 0 and known in done.stdout, done.stderr + done.stdout
+        assert done.returncode == 0 and expected in done.stdout, done.stderr + done.stdout
     assert same(tmp_path / "a", tmp_path / "b")
     assert set(load(tmp_path / "a").runs["foreign"].to_pylist()) == {None, "controller delay-aimd"}
 

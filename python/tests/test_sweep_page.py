@@ -66,8 +66,8 @@ def test_numbers_equal_cells_csv(swept: Path) -> None:
     seen = set()
     for i, row in enumerate(rows):
         assert meta["metrics"][columns["metric"][i]]["name"] == row["metric"]
-        for place, axis in enumerate(meta["axes"]):
-            assert axis["labels"][columns[f"axis{place}"][i]] == row[axis["name"]]
+        for index, axis in enumerate(meta["axes"]):
+            assert axis["labels"][columns[f"axis{index}"][i]] == row[axis["name"]]
         for name in ("cell", "runs", "failed", "distinct", "count"):
             assert columns[name][i] == int(row[name])
         for name in VALUES:
@@ -180,8 +180,8 @@ def test_refusals(cli: Cli, tmp_path: Path, page: str, problem: str) -> None:
 def test_a_run_from_python(tmp_path: Path) -> None:
     """`Campaign.page` writes the page of a run of a campaign that has no file; offsets are crossed with seeds."""
     made = campaign(offsets=2, seeds=2)
-    found = made.run(tmp_path / "out", jobs=2, pages=1)
-    row = [row for row in found.runs.to_pylist() if row["cell"] == 1][3]
+    dataset = made.run(tmp_path / "out", jobs=2, pages=1)
+    row = [row for row in dataset.runs.to_pylist() if row["cell"] == 1][3]
     page = made.page("1.3", tmp_path / "out")
     assert row["digest"] in page.read_text(encoding="utf-8")
     with pytest.raises(InputError, match="the runs 0 to 3"):
@@ -385,9 +385,9 @@ def test_distributions() -> None:
     """A curve for each value tells the share that has at most a value, of all values that there are."""
     places = Grid.of(document({"a": 2}))
     cell, values = np.array([0, 0, 0, 1, 1]), np.array([3.0, 1.0, np.nan, 5.0, 7.0])
-    found = panel("x", "m", places, (cell, values), (cell[:0], values[:0]), 400)
-    assert [choice.name for choice in found.choices] == ["runs, by a", "all runs"]
-    first = found.series[0]
+    distribution = panel("x", "m", places, (cell, values), (cell[:0], values[:0]), 400)
+    assert [choice.name for choice in distribution.choices] == ["runs, by a", "all runs"]
+    first = distribution.series[0]
     assert first.x.tolist() == [1, 1, 3] and first.y.tolist() == [0, 50, 100]
     assert panel("x", "m", places, (cell[:0], values[:0]), (cell[:0], values[:0]), 400).empty
 
@@ -400,9 +400,9 @@ def test_runs_worth_a_page() -> None:
 
 
 def test_every_run_has_an_address() -> None:
-    """The address of a run is its place in its cell, whatever is crossed."""
+    """The address of a run is its index in its cell, whatever is crossed."""
     from windtunnel.campaign.page.runs import find
 
     plan = Plan(campaign(offsets=3, seeds=2))
     replicas = list(plan.replicas(0, 3))
-    assert [find(plan, Address(1, place))[1] for place in range(6)] == replicas
+    assert [find(plan, Address(1, index))[1] for index in range(6)] == replicas

@@ -43,11 +43,11 @@ def reason(error: OSError) -> str:
     return _REASONS.get(error.errno or 0, error.strerror or str(error))
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``"; did you mean 'x'?"`` for the nearest known name, or nothing if none is near."""
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """``"; did you mean 'x'?"`` for the nearest of ``names``, or nothing if none is near."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name.lower(), list(known), n=1, cutoff=0.5)
+    near = get_close_matches(name.lower(), list(names), n=1, cutoff=0.5)
     return f"; did you mean `{near[0]}`?" if near else ""
 
 

@@ -158,11 +158,11 @@ class Scenario:
         from windtunnel.claims.decide import of_scenario
         from windtunnel.claims.model import ClaimError
 
-        for place, given in enumerate(self.resolve().get("claim", ())):
+        for index, table in enumerate(self.resolve().get("claim", ())):
             try:
-                of_scenario(place, given)
+                of_scenario(index, table)
             except ClaimError as error:
-                raise _core.error_at(f"claim[{place}].check", str(error), *self.arguments) from None
+                raise _core.error_at(f"claim[{index}].check", str(error), *self.arguments) from None
 
     def resolve(self) -> dict[str, Any]:
         """Validate; returns the scenario with every default as plain data. Raises ScenarioError."""
@@ -245,11 +245,11 @@ class Scenario:
 
 def checked(paths: Sequence[str | Path]) -> tuple[Path, ...]:
     """The folders and files that a scenario may read. Raises InputError for one that does not exist."""
-    found = tuple(Path(path) for path in paths)
-    for path in found:
+    allowed = tuple(Path(path) for path in paths)
+    for path in allowed:
         if not path.exists():
             raise InputError(f"{path}: there is no such file or folder for a scenario to read")
-    return found
+    return allowed
 
 
 def _plain(value: Any) -> Any:

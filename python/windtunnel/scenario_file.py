@@ -27,17 +27,17 @@ def named_file(name: str, folder: Path, allow_read: Sequence[str | Path] = ()) -
     Raises InputError; for other files its message does not reveal whether they exist.
     """
     try:
-        found, *allowed = (path.resolve() for path in (folder / name, folder, *map(Path, allow_read)))
+        resolved, *allowed = (path.resolve() for path in (folder / name, folder, *map(Path, allow_read)))
     except (OSError, RuntimeError):  # links in a circle
         raise InputError(f"{name!r}: cannot be read: its links lead nowhere") from None
     except ValueError:  # a NUL in the name
         raise InputError(f"{name!r}: is not a file name") from None
-    if not any(found.is_relative_to(each) for each in allowed):
+    if not any(resolved.is_relative_to(each) for each in allowed):
         raise InputError(
             f"{name!r} is not allowed: a scenario file in the folder of this file or below it, also at the end of "
             "links; --allow-read PATH (in Python allow_read) allows more"
         )
-    if found.exists() and not (found.is_file() or found.is_dir()):
+    if resolved.exists() and not (resolved.is_file() or resolved.is_dir()):
         raise InputError(f"{name!r} is not allowed: a regular file; this is a pipe or a device")
     return folder / name
 
@@ -100,7 +100,7 @@ def _nearest(path: Path) -> str:
 
 def _scenarios_in(folder: Path) -> str:
     try:
-        found = sorted(str(entry) for entry in folder.glob("*.toml"))
+        files = sorted(str(entry) for entry in folder.glob("*.toml"))
     except OSError:
         return ""
-    return f", for example {found[0]}" if found else ""
+    return f", for example {files[0]}" if files else ""

@@ -37,9 +37,9 @@ _RESERVE = 4 << 20
 
 @dataclass(frozen=True)
 class Stage:
-    """Where ``place`` is written (``path``), and where its predecessor waits while both change places (``aside``)."""
+    """Where ``target`` is written (``path``), and where its predecessor waits while both change places (``aside``)."""
 
-    place: Path
+    target: Path
     path: Path
 
     @property
@@ -56,21 +56,21 @@ class Stage:
         """Remove what is left of the stage; a predecessor that was not replaced goes back to its place."""
         _remove(self.path)
         if os.path.lexists(self.aside):
-            if os.path.lexists(self.place):
+            if os.path.lexists(self.target):
                 _remove(self.aside)
             else:
-                self.aside.rename(self.place)
+                self.aside.rename(self.target)
 
 
 @contextmanager
-def stage_for(place: Path) -> Iterator[Stage]:
-    """A stage for ``place``, with nothing at its path. It is removed at the end. Raises OSError."""
+def stage_for(target: Path) -> Iterator[Stage]:
+    """A stage for ``target``, with nothing at its path. It is removed at the end. Raises OSError."""
     reserve = bytearray(_RESERVE)
     stage: Stage | None = None
     end = ExitStack()
     try:
         with uninterrupted():
-            stage, lock = _locked(place)
+            stage, lock = _locked(target)
             end.callback(_give_back, stage, lock)
             # A signal may raise its exception between any two steps, also on the way to the end of this block.
             atexit.register(end.close)
@@ -91,17 +91,17 @@ def _give_back(stage: Stage, lock: int) -> None:
     os.close(lock)
 
 
-def _locked(place: Path) -> tuple[Stage, int]:
+def _locked(target: Path) -> tuple[Stage, int]:
     """A new stage, and the descriptor that holds its lock."""
-    name = os.fsdecode(os.fsencode(place.name)[:_NAME_BYTES])
+    name = os.fsdecode(os.fsencode(target.name)[:_NAME_BYTES])
     while True:
-        stage = Stage(place, place.with_name(f".{name}.{secrets.token_hex(6)}.partial"))
+        stage = Stage(target, target.with_name(f".{name}.{secrets.token_hex(6)}.partial"))
         lock = os.open(stage.lock, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         try:
             # If the file system has no locks, no other process can take this one, so the stage is safe. A process
             # that found the file before it was locked may hold the lock for a moment.
             _lock(lock, wait=True)
-            os.write(lock, json.dumps({"place": place.name, **_machine()}).encode())
+            os.write(lock, json.dumps({"place": target.name, **_machine()}).encode())
             if _is_at(lock, stage.lock):
                 return stage, lock
         except BaseException:
@@ -128,10 +128,10 @@ def _remove_if_forgotten(file: Path) -> None:
         stage = file.with_suffix("")
         content = os.pread(lock, 10_000, 0)
         if content:
-            place = _place_if_ours(content)
-            if place is None:
+            name = _place_if_ours(content)
+            if name is None:
                 return
-            Stage(file.with_name(place), stage).remove()
+            Stage(file.with_name(name), stage).remove()
         elif os.path.lexists(stage):
             return
         # A file without content: its owner was ended before it made a stage.
@@ -157,11 +157,11 @@ def _place_if_ours(content: bytes) -> str | None:
     """
     try:
         owner = json.loads(content)
-        place, machine = owner["place"], {key: owner[key] for key in _machine()}
+        name, machine = owner["place"], {key: owner[key] for key in _machine()}
     except (ValueError, TypeError, LookupError):
         return None
     here = any(value and value == machine[key] for key, value in _machine().items())
-    return place if here and isinstance(place, str) and Path(place).name == place else None
+    return name if here and isinstance(name, str) and Path(name).name == name else None
 
 
 def _machine() -> dict[str, str]:

@@ -143,14 +143,14 @@ def outcomes(
     program: str, rounds: int, *, count: bool, contests: Sequence[Contest] = CONTESTS
 ) -> Iterator[ContestResult]:
     """Each contest in turn. Raises InputError if the program cannot be run, or does not print its packets."""
-    found = shutil.which(program)
-    if found is None:
+    executable = shutil.which(program)
+    if executable is None:
         raise InputError(f"--against: {program}: there is no such program that can be run")
     with tempfile.TemporaryDirectory() as folder:
         for contest in contests:
             file = Path(folder, f"{contest.name}.toml")
             file.write_text(contest.scenario(), encoding="utf-8")
-            yield _outcome(contest, file, found, rounds, count and instructions.available())
+            yield _outcome(contest, file, executable, rounds, count and instructions.available())
 
 
 def _outcome(contest: Contest, file: Path, program: str, rounds: int, count: bool) -> ContestResult:

@@ -60,7 +60,7 @@ def main(runs: int, jobs: int) -> None:
     chosen = campaign(runs)
     with tempfile.TemporaryDirectory() as folder:
         wall, cpu = time.perf_counter(), time.process_time()
-        conductor, _ = sweep(chosen, Path(folder, "out"), place=Threads(jobs), use_cache=False, show=show)
+        conductor, _ = sweep(chosen, Path(folder, "out"), backend=Threads(jobs), use_cache=False, show=show)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         simulation = _simulation(chosen, Path(folder))
     done = conductor.count.done
@@ -74,8 +74,8 @@ def _simulation(chosen: Campaign, folder: Path) -> float:
     store = Store(folder / "store")
     conductor, took = Conductor(Plan(chosen), store, None, None), []
     for cell in conductor.plan.cells():
-        for place, replica in enumerate(conductor.plan.replicas(0, _SAMPLE)):
-            run = conductor.make(cell, place, replica)
+        for index, replica in enumerate(conductor.plan.replicas(0, _SAMPLE)):
+            run = conductor.make(cell, index, replica)
             assert isinstance(run, Run)
             before = time.thread_time()
             _core.run(run.text, run.file, (*run.overrides, *run.recording))
@@ -85,5 +85,5 @@ def _simulation(chosen: Campaign, folder: Path) -> float:
 
 
 if __name__ == "__main__":
-    given = [int(text) for text in sys.argv[1:]]
-    main(given[0] if given else 10_000, given[1] if len(given) > 1 else 2)
+    numbers = [int(text) for text in sys.argv[1:]]
+    main(numbers[0] if numbers else 10_000, numbers[1] if len(numbers) > 1 else 2)

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 def decide(conductor: Conductor) -> list[Decided]:
     """All claims of a campaign whose runs are done. Cells that ``--only`` leaves out are not decided."""
     claims = conductor.campaign.claims
-    found: list[list[Decision]] = [[] for _ in claims]
+    by_claim: list[list[Decision]] = [[] for _ in claims]
     if claims:
         for cell in conductor.plan.cells():
             labels = dict(zip(conductor.plan.axes, (value.label for value in cell.values), strict=True))
             about = [
-                place
-                for place, claim in enumerate(claims)
+                index
+                for index, claim in enumerate(claims)
                 if all(labels[axis] in wanted for axis, wanted in claim.where)
             ]
-            for place, decision in zip(
+            for index, decision in zip(
                 about, _in_cell(conductor, cell, [claims[p] for p in about], labels), strict=True
             ):
-                found[place].append(decision)
-    return [Decided(claim, tuple(decisions)) for claim, decisions in zip(claims, found, strict=True)]
+                by_claim[index].append(decision)
+    return [Decided(claim, tuple(decisions)) for claim, decisions in zip(claims, by_claim, strict=True)]
 
 
 def _in_cell(conductor: Conductor, cell: Cell, claims: list[Claim], labels: dict[str, str]) -> list[Decision]:
@@ -45,10 +45,10 @@ def _in_cell(conductor: Conductor, cell: Cell, claims: list[Claim], labels: dict
     for number, record in enumerate(conductor.records(cell.number)):
         if first and not record.error:
             first, scales = False, [record.scale(claim.condition.quantity) for claim in claims]
-        for place, claim in enumerate(claims):
+        for index, claim in enumerate(claims):
             value, problem = record.value(claim.condition.quantity)
-            values[place].setdefault(number // per_unit, []).append(value)
-            why[place] = why[place] or problem or record.error
+            values[index].setdefault(number // per_unit, []).append(value)
+            why[index] = why[index] or problem or record.error
     chosen = conductor.campaign.statistics
     pairs = tuple(labels.items())
     decisions = [

@@ -72,10 +72,10 @@ def _is_number(text: str) -> bool:
 
 def number_at(record: Mapping[str, Any], path: Iterable[str]) -> float | None:
     """A number of a flow's summary."""
-    found: Any = record
+    value: Any = record
     for key in path:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return float(found) if isinstance(found, int | float) and math.isfinite(found) else None
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def known(value: float) -> float | None:

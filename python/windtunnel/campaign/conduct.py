@@ -76,8 +76,8 @@ class Conductor:
         """Do all runs; ``moved`` is called after each. Raises InputError for a metric that runs do not have."""
         with closing(self._runs.done(self._take, place)) as done:
             for run, outcome in done:
-                self.count.known += outcome.known
-                self._settle(run.cell, run.place, outcome)
+                self.count.reused += outcome.known
+                self._settle(run.cell, run.index, outcome)
                 moved()
 
     def _take(self) -> Run | None:

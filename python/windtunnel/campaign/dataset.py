@@ -49,14 +49,14 @@ def is_dataset(folder: Path) -> bool:
     return isinstance(document, dict) and document.get("kind") == "campaign"
 
 
-def write(conductor: Conductor, place: Path, *, force: bool, page: str = "", pages: int = 0) -> Findings:
+def write(conductor: Conductor, target: Path, *, force: bool, page: str = "", pages: int = 0) -> Findings:
     """Write the data set; it appears complete or not at all. Raises InputError.
 
     Its report tells that ``page``, with its folder and the address of a run, writes the page of the run. ``pages`` of
     them are written.
     """
     axes = AxisColumns(conductor.plan)
-    with staged(place, force=force, ours=is_dataset) as stage:
+    with staged(target, force=force, ours=is_dataset) as stage:
         flows: list[dict[str, Any]] = []
         with (
             _Writer(stage / "runs.parquet", _run_schema(conductor, axes)) as runs,
@@ -138,13 +138,13 @@ def _flow_rows(run: dict[str, Any], record: Record, axes: dict[str, Any]) -> lis
     return [
         {
             **shared,
-            "flow": place,
+            "flow": index,
             "flow_name": flow["name"],
             "cc": flow.get("cc"),
             "application": flow.get("application"),
             **{name: number_at(flow, path) for name, path in OF_FLOW.items()},
         }
-        for place, flow in enumerate(record.summary.get("flows", ()))
+        for index, flow in enumerate(record.summary.get("flows", ()))
     ]
 
 
@@ -237,15 +237,15 @@ def _scenarios(plan: Plan) -> dict[str, dict[str, Any] | None]:
     """The scenarios with every default. One to which an axis adds what it needs is shown as its first cell has it; None
     where that is wrong too.
     """
-    found: dict[str, dict[str, Any] | None] = {}
+    resolved: dict[str, dict[str, Any] | None] = {}
     each = len(plan) // len(plan.campaign.bases)
-    for place, base in enumerate(plan.campaign.bases):
-        found[base.name] = None
-        for scenario in (base.scenario, base.scenario.override(*plan.cell(place * each).settings)):
+    for index, base in enumerate(plan.campaign.bases):
+        resolved[base.name] = None
+        for scenario in (base.scenario, base.scenario.override(*plan.cell(index * each).settings)):
             with suppress(ScenarioError):
-                found[base.name] = scenario.resolve()
+                resolved[base.name] = scenario.resolve()
                 break
-    return found
+    return resolved
 
 
 class _Writer:

@@ -91,11 +91,11 @@ def _campaign(table: Mapping[str, Any], source: Source, folder: Path, allow_read
     )
 
 
-def check_keys(path: Sequence[str | int], table: Mapping[str, Any], known: Sequence[str]) -> None:
+def check_keys(path: Sequence[str | int], table: Mapping[str, Any], allowed: Sequence[str]) -> None:
     """Refuse keys that a table does not have. Raises CampaignError."""
     for key in table:
-        if key not in known:
-            problem = f"is not a key here; the keys are {', '.join(known)}{did_you_mean(key, known)}"
+        if key not in allowed:
+            problem = f"is not a key here; the keys are {', '.join(allowed)}{did_you_mean(key, allowed)}"
             raise CampaignError([*path, key], problem, key)
 
 
@@ -114,37 +114,37 @@ def scenarios_of(
         both = "scenario" in table
         problem = "and `scenario` are the same: give one of them" if both else "is missing: a scenario file, or a table"
         raise CampaignError(["scenarios" if both else "scenario"], problem)
-    given = table.get("scenario", table.get("scenarios"))
-    if "scenario" in table and isinstance(given, Mapping):
-        return Scenario.from_table(given, file=source.file, allow_read=allow_read)
-    if isinstance(given, str):
-        return _file(["scenario"], given, folder, allow_read)
-    if isinstance(given, list) and given:
-        names = [Path(each).stem if isinstance(each, str) else "" for each in given]
+    value = table.get("scenario", table.get("scenarios"))
+    if "scenario" in table and isinstance(value, Mapping):
+        return Scenario.from_table(value, file=source.file, allow_read=allow_read)
+    if isinstance(value, str):
+        return _file(["scenario"], value, folder, allow_read)
+    if isinstance(value, list) and value:
+        names = [Path(each).stem if isinstance(each, str) else "" for each in value]
         if len(set(names)) < len(names):
             problem = f'two are called {max(names, key=names.count)}: give them names: [scenarios] NAME = "FILE"'
             raise CampaignError(["scenario"], problem)
         return _files(
-            (((name, ["scenario"], each) for name, each in zip(names, given, strict=True))), folder, allow_read
+            (((name, ["scenario"], each) for name, each in zip(names, value, strict=True))), folder, allow_read
         )
-    if isinstance(given, Mapping) and given:
-        return _files(((name, ["scenarios", name], each) for name, each in given.items()), folder, allow_read)
+    if isinstance(value, Mapping) and value:
+        return _files(((name, ["scenarios", name], each) for name, each in value.items()), folder, allow_read)
     raise CampaignError(
-        ["scenario"], f"{given!r} is not allowed: the name of a file, a list of such, or a table", given
+        ["scenario"], f"{value!r} is not allowed: the name of a file, a list of such, or a table", value
     )
 
 
 def _files(
     named: Iterable[tuple[str, list[str | int], object]], folder: Path, allow_read: Sequence[str | Path]
 ) -> dict[str, Scenario]:
-    found: dict[str, Scenario] = {}
+    scenarios: dict[str, Scenario] = {}
     left = MOST_BYTES
     for name, path, file in named:
-        found[name] = _file(path, file, folder, allow_read)
-        left -= len(found[name].to_toml())
+        scenarios[name] = _file(path, file, folder, allow_read)
+        left -= len(scenarios[name].to_toml())
         if left < 0:
             raise CampaignError(path, f"the scenario files have more than {MOST_BYTES / 1e6:.0f} MB together", file)
-    return found
+    return scenarios
 
 
 def _file(path: Sequence[str | int], name: object, folder: Path, allow_read: Sequence[str | Path]) -> Scenario:
@@ -159,12 +159,12 @@ def _file(path: Sequence[str | int], name: object, folder: Path, allow_read: Seq
         raise CampaignError(path, str(error), name) from None
 
 
-def blocks_of(given: object, key: str = "axes") -> list[Block]:
+def blocks_of(value: object, key: str = "axes") -> list[Block]:
     """The axes of the table ``key``. Raises CampaignError."""
-    several = isinstance(given, list)
+    several = isinstance(value, list)
     blocks = []
-    for place, table in enumerate(given if isinstance(given, list) else [given]):
-        path: list[str | int] = [key, place] if several else [key]
+    for index, table in enumerate(value if isinstance(value, list) else [value]):
+        path: list[str | int] = [key, index] if several else [key]
         if not isinstance(table, Mapping):
             raise CampaignError(path, f"{table!r} is not allowed: a table with `grid` or `zip`", table)
         for kind, axes in table.items():
@@ -179,11 +179,11 @@ def _block(path: list[str | int], kind: Any, table: object) -> Block:
     if not isinstance(table, Mapping):
         raise CampaignError(path, f"{table!r} is not allowed: a table of axes", table)
     axes = []
-    for name, given in dotted(table):
+    for name, spec in dotted(table):
         try:
-            axes.append(Axis.of(name, given))
+            axes.append(Axis.of(name, spec))
         except InputError as error:
-            raise CampaignError([*path, *name.split(".")], str(error), given) from None
+            raise CampaignError([*path, *name.split(".")], str(error), spec) from None
     try:
         return Block(kind, tuple(axes))
     except InputError as error:
@@ -196,11 +196,11 @@ _AXIS = {"values", "range", "from", "to", "key", "keys"}
 
 def dotted(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     """Axes by their names. ``flow.0.rtt = [...]`` without quotes is a table in a table, and means the same."""
-    found: list[tuple[str, Any]] = []
+    pairs: list[tuple[str, Any]] = []
     for key, value in table.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping) and value and not _AXIS & set(value):
-            found += dotted(value, f"{name}.")
+            pairs += dotted(value, f"{name}.")
         else:
-            found.append((name, value))
-    return found
+            pairs.append((name, value))
+    return pairs

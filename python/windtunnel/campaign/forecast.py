@@ -46,8 +46,8 @@ def forecast(plan: Plan) -> Forecast:
     cells = plan.wanted()
     step = max(1, cells // _SAMPLE)
     seconds_sum, memory, flows, samples = 0.0, 0.0, 0, 0
-    for place in range(0, cells, step):
-        cell = plan.wanted_cell(place)
+    for index in range(0, cells, step):
+        cell = plan.wanted_cell(index)
         scenario = cell.base.scenario.override(*cell.settings)
         estimate = scenario.estimate()
         seconds_sum += estimate["seconds"]

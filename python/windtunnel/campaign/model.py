@@ -68,18 +68,18 @@ class Until:
     share: float
 
     @classmethod
-    def of(cls, given: object) -> Until:
+    def of(cls, value: object) -> Until:
         """From ``"ci 5 %"``. Raises CampaignError."""
-        found = re.fullmatch(r"\s*ci\s+([\d.]+)\s*%\s*", given) if isinstance(given, str) else None
+        match = re.fullmatch(r"\s*ci\s+([\d.]+)\s*%\s*", value) if isinstance(value, str) else None
         try:
-            share = float(found[1]) / 100 if found else 0.0
+            share = float(match[1]) / 100 if match else 0.0
         except ValueError:
             share = 0.0
         if not 0 < share <= 1:
             msg = (
-                f'{given!r} is not allowed: "ci 5 %", the interval of each mean to either side, in percent of the mean'
+                f'{value!r} is not allowed: "ci 5 %", the interval of each mean to either side, in percent of the mean'
             )
-            raise CampaignError(["until"], msg, given)
+            raise CampaignError(["until"], msg, value)
         return cls(share)
 
 
@@ -171,12 +171,12 @@ class Campaign:
             "blocks": blocks,
             "seeds": _seeds(seeds),
             "offsets": _offsets(offsets),
-            "metrics": (found := _metrics(metrics, names)),
+            "metrics": (expressions := _metrics(metrics, names)),
             "baselines": _baselines(baseline, bases, blocks),
             "until": None if until is None else Until.of(until),
             "max_runs": _max_runs(max_runs, until),
             "statistics": Statistics(confidence, interval, correction),
-            "claims": _claims(claims, dict(found), _labels(bases, blocks)),
+            "claims": _claims(claims, dict(expressions), _labels(bases, blocks)),
             "source": None,
         }
         for name, value in values.items():
@@ -198,19 +198,19 @@ class Campaign:
         out: str | Path,
         *,
         jobs: int | None = None,
-        place: Place | None = None,
+        backend: Place | None = None,
         force: bool = False,
         restart: bool = False,
         use_cache: bool = True,
         pages: int = 0,
     ) -> CampaignResult:
         """Carry it out and write its data set to ``out``, as ``windtunnel sweep`` does; see
-        :func:`windtunnel.campaign.sweep.sweep`. ``jobs`` threads, or another ``place``. ``pages`` runs get pages.
+        :func:`windtunnel.campaign.sweep.sweep`. ``jobs`` threads, or another ``backend``. ``pages`` runs get pages.
         """
         from windtunnel.campaign.results import load
         from windtunnel.campaign.sweep import sweep
 
-        sweep(self, out, place=place, jobs=jobs, force=force, restart=restart, use_cache=use_cache,
+        sweep(self, out, backend=backend, jobs=jobs, force=force, restart=restart, use_cache=use_cache,
               pages=pages)  # fmt: skip
         return load(out)
 
@@ -288,15 +288,15 @@ def _blocks(axes: Mapping[str, Any] | Sequence[Block]) -> tuple[Block, ...]:
     return tuple(axes)
 
 
-def _bases(given: object) -> tuple[Base, ...]:
-    if isinstance(given, Mapping):
-        bases = tuple(Base(str(name), _scenario(each)) for name, each in given.items())
-    elif isinstance(given, Scenario | str | Path):
-        bases = (Base(SCENARIO, _scenario(given)),)
-    elif isinstance(given, Sequence):
-        bases = tuple(Base(_name(each), _scenario(each)) for each in given)
+def _bases(value: object) -> tuple[Base, ...]:
+    if isinstance(value, Mapping):
+        bases = tuple(Base(str(name), _scenario(each)) for name, each in value.items())
+    elif isinstance(value, Scenario | str | Path):
+        bases = (Base(SCENARIO, _scenario(value)),)
+    elif isinstance(value, Sequence):
+        bases = tuple(Base(_name(each), _scenario(each)) for each in value)
     else:
-        raise CampaignError([SCENARIO], f"{given!r} is not allowed: a scenario, or the path of its file")
+        raise CampaignError([SCENARIO], f"{value!r} is not allowed: a scenario, or the path of its file")
     if not bases:
         raise CampaignError([SCENARIO], "there is none")
     names = [base.name for base in bases]
@@ -307,16 +307,16 @@ def _bases(given: object) -> tuple[Base, ...]:
     return bases
 
 
-def _scenario(given: object) -> Scenario:
-    if isinstance(given, Scenario):
-        return given
-    if isinstance(given, str | Path):
-        return Scenario.from_file(given)
-    raise CampaignError([SCENARIO], f"{given!r} is not allowed: a scenario, or the path of its file")
+def _scenario(value: object) -> Scenario:
+    if isinstance(value, Scenario):
+        return value
+    if isinstance(value, str | Path):
+        return Scenario.from_file(value)
+    raise CampaignError([SCENARIO], f"{value!r} is not allowed: a scenario, or the path of its file")
 
 
-def _name(given: object) -> str:
-    return Path(given).stem if isinstance(given, str | Path) else SCENARIO
+def _name(value: object) -> str:
+    return Path(value).stem if isinstance(value, str | Path) else SCENARIO
 
 
 def _names(bases: Sequence[Base], blocks: Iterable[Block]) -> set[str]:
@@ -336,61 +336,63 @@ def _names(bases: Sequence[Base], blocks: Iterable[Block]) -> set[str]:
     return names
 
 
-def _seeds(given: object) -> tuple[int, ...] | None:
-    if given is None:
+def _seeds(value: object) -> tuple[int, ...] | None:
+    if value is None:
         return None
-    if isinstance(given, int) and not isinstance(given, bool):
-        if not 1 <= given <= MOST_SEEDS:
-            raise CampaignError(["seeds"], f"{given} is not allowed: from 1 to {MOST_SEEDS}, or a list of seeds", given)
-        return tuple(range(1, given + 1))
-    if isinstance(given, Sequence | range) and not isinstance(given, str) and given:
-        seeds = tuple(given)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 1 <= value <= MOST_SEEDS:
+            raise CampaignError(["seeds"], f"{value} is not allowed: from 1 to {MOST_SEEDS}, or a list of seeds", value)
+        return tuple(range(1, value + 1))
+    if isinstance(value, Sequence | range) and not isinstance(value, str) and value:
+        seeds = tuple(value)
         if all(isinstance(s, int) and not isinstance(s, bool) and 0 <= s < 2**63 for s in seeds):
             if len(set(seeds)) < len(seeds):
-                raise CampaignError(["seeds"], "a seed is there twice: it would give the same run", given)
+                raise CampaignError(["seeds"], "a seed is there twice: it would give the same run", value)
             return seeds
-    raise CampaignError(["seeds"], f"{given!r} is not allowed: the number of seeds, or a list of whole numbers", given)
+    raise CampaignError(["seeds"], f"{value!r} is not allowed: the number of seeds, or a list of whole numbers", value)
 
 
-def _offsets(given: object) -> bool | int:
-    if isinstance(given, bool):
-        return given
-    if isinstance(given, int) and 2 <= given <= 10_000:
-        return given
-    msg = f"{given!r} is not allowed: true, false, or a number of offsets from 2 to 10000"
-    raise CampaignError(["offsets"], msg, given)
+def _offsets(value: object) -> bool | int:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and 2 <= value <= 10_000:
+        return value
+    msg = f"{value!r} is not allowed: true, false, or a number of offsets from 2 to 10000"
+    raise CampaignError(["offsets"], msg, value)
 
 
-def _metrics(given: Mapping[str, Any] | Sequence[str], axes: set[str]) -> tuple[tuple[str, Expression], ...]:
-    if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
-        raise CampaignError(["metrics"], f"{given!r} is not allowed: expressions with names, or a list of expressions")
-    if len(given) > MOST_METRICS:
-        raise CampaignError(["metrics"], f"there are {len(given)}; at most {MOST_METRICS} of a campaign")
-    pairs = given.items() if isinstance(given, Mapping) else [(text, text) for text in given]
-    found: dict[str, Expression] = {}
-    for place, (name, text) in enumerate(pairs):
-        path = ["metrics", name if isinstance(given, Mapping) else place]
-        if name in found or name in axes or name in RESERVED or name == SCENARIO or not name:
+def _metrics(metrics: Mapping[str, Any] | Sequence[str], axes: set[str]) -> tuple[tuple[str, Expression], ...]:
+    if isinstance(metrics, str) or not isinstance(metrics, Mapping | Sequence):
+        raise CampaignError(
+            ["metrics"], f"{metrics!r} is not allowed: expressions with names, or a list of expressions"
+        )
+    if len(metrics) > MOST_METRICS:
+        raise CampaignError(["metrics"], f"there are {len(metrics)}; at most {MOST_METRICS} of a campaign")
+    pairs = metrics.items() if isinstance(metrics, Mapping) else [(text, text) for text in metrics]
+    expressions: dict[str, Expression] = {}
+    for index, (name, text) in enumerate(pairs):
+        path = ["metrics", name if isinstance(metrics, Mapping) else index]
+        if name in expressions or name in axes or name in RESERVED or name == SCENARIO or not name:
             raise CampaignError(path, "is the name of an axis or of another column: choose another", name)
-        found[name] = _metric(path, text)
-    return tuple(found.items())
+        expressions[name] = _metric(path, text)
+    return tuple(expressions.items())
 
 
 #: Keys of a metric that is a table.
 _OF_METRIC = ("value", "kind", "unit")
 
 
-def _metric(path: list[str | int], given: object) -> Expression:
+def _metric(path: list[str | int], value: object) -> Expression:
     """An expression, or a table of one with what it does not say itself."""
-    table = given if isinstance(given, Mapping) else {"value": given}
+    table = value if isinstance(value, Mapping) else {"value": value}
     for key in table:
         if key not in _OF_METRIC:
             hint = did_you_mean(str(key), _OF_METRIC)
             raise CampaignError([*path, key], f"is not a key here; the keys are {', '.join(_OF_METRIC)}{hint}", key)
     text, kind, unit = (table.get(key) for key in _OF_METRIC)
     if not isinstance(text, str):
-        problem = f"{given!r} is not allowed: an expression as text, or a table with `value`, `kind` and `unit`"
-        raise CampaignError(path, problem, given)
+        problem = f"{value!r} is not allowed: an expression as text, or a table with `value`, `kind` and `unit`"
+        raise CampaignError(path, problem, value)
     if kind is not None and kind not in KINDS:
         hint = did_you_mean(str(kind), KINDS)
         raise CampaignError([*path, "kind"], f"{kind!r} is not allowed: {' or '.join(KINDS)}{hint}", kind)
@@ -410,40 +412,40 @@ def _labels(bases: Sequence[Base], blocks: Sequence[Block]) -> dict[str, list[st
     return axes
 
 
-def _claims(given: object, metrics: Mapping[str, Expression], axes: Mapping[str, Sequence[str]]) -> tuple[Claim, ...]:
-    if isinstance(given, Sequence) and len(given) > MOST_METRICS:
-        raise CampaignError(["claim"], f"there are {len(given)}; at most {MOST_METRICS} of a campaign")
+def _claims(value: object, metrics: Mapping[str, Expression], axes: Mapping[str, Sequence[str]]) -> tuple[Claim, ...]:
+    if isinstance(value, Sequence) and len(value) > MOST_METRICS:
+        raise CampaignError(["claim"], f"there are {len(value)}; at most {MOST_METRICS} of a campaign")
     try:
-        return claims_of(given, metrics, axes)
+        return claims_of(value, metrics, axes)
     except ClaimError as error:
         raise CampaignError(["claim", *error.path], str(error), error.value) from None
 
 
 def _baselines(
-    given: object, bases: Sequence[Base], blocks: Sequence[Block]
+    baselines: object, bases: Sequence[Base], blocks: Sequence[Block]
 ) -> tuple[tuple[tuple[str, str], ...], ...]:
     axes = _labels(bases, blocks)
-    if not isinstance(given, Mapping | Sequence) or isinstance(given, str):
-        msg = f'{given!r} is not allowed: values of axes, such as {{ cc = "reno" }}, or a list of such'
-        raise CampaignError(["baseline"], msg, given)
-    several = not isinstance(given, Mapping)
-    found = []
-    for place, table in enumerate(given if several else [given] if given else []):
-        path: list[str | int] = ["baseline", place] if several else ["baseline"]
+    if not isinstance(baselines, Mapping | Sequence) or isinstance(baselines, str):
+        msg = f'{baselines!r} is not allowed: values of axes, such as {{ cc = "reno" }}, or a list of such'
+        raise CampaignError(["baseline"], msg, baselines)
+    several = not isinstance(baselines, Mapping)
+    checked = []
+    for index, table in enumerate(baselines if several else [baselines] if baselines else []):
+        path: list[str | int] = ["baseline", index] if several else ["baseline"]
         if not isinstance(table, Mapping) or not table:
             raise CampaignError(path, f'{table!r} is not allowed: values of axes, such as {{ cc = "reno" }}', table)
         for name, value in table.items():
             if name not in axes:
-                known = ", ".join(axes) or "none"
-                raise CampaignError([*path, name], f"is no axis; there are {known}{did_you_mean(name, axes)}", name)
+                names = ", ".join(axes) or "none"
+                raise CampaignError([*path, name], f"is no axis; there are {names}{did_you_mean(name, axes)}", name)
             if _label(value) not in axes[name]:
                 hint = did_you_mean(_label(value), axes[name])
                 raise CampaignError(
                     [*path, name], f"{value!r} is no value of this axis: {', '.join(axes[name][:20])}{hint}", value
                 )
         _check_zips(path, table, blocks)
-        found.append(tuple((str(name), _label(value)) for name, value in table.items()))
-    return tuple(found)
+        checked.append(tuple((str(name), _label(value)) for name, value in table.items()))
+    return tuple(checked)
 
 
 def _label(value: object) -> str:
@@ -460,11 +462,11 @@ def _check_zips(path: Sequence[str | int], table: Baseline, blocks: Iterable[Blo
                 raise CampaignError(path, "the values are never side by side in their zip")
 
 
-def _max_runs(given: object, until: object) -> int:
-    if given is None:
+def _max_runs(value: object, until: object) -> int:
+    if value is None:
         return MOST_RUNS
     if until is None:
-        raise CampaignError(["max"], "bounds the runs that `until` adds, but there is no `until`", given)
-    if isinstance(given, bool) or not isinstance(given, int) or not 2 <= given <= MOST_SEEDS:
-        raise CampaignError(["max"], f"{given!r} is not allowed: from 2 to {MOST_SEEDS} runs of a cell", given)
-    return given
+        raise CampaignError(["max"], "bounds the runs that `until` adds, but there is no `until`", value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 2 <= value <= MOST_SEEDS:
+        raise CampaignError(["max"], f"{value!r} is not allowed: from 2 to {MOST_SEEDS} runs of a cell", value)
+    return value

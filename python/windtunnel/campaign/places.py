@@ -31,17 +31,17 @@ class Lines:
         header: Path = ()
         counts: Counter[Path] = Counter()
         for first, last, statement in _statements(self.text):
-            if found := _HEADER.match(statement):
-                keys = _keys(found[2])
-                if found[1] == "[[":
+            if match := _HEADER.match(statement):
+                keys = _keys(match[2])
+                if match[1] == "[[":
                     keys = (*_inside(keys[:-1], counts), keys[-1])
                     header = (*keys, counts[keys])
                     counts[keys] += 1
                 else:
                     header = _inside(keys, counts)
                 self.spans.setdefault(header, (first, last))
-            elif found := _KEY.match(statement):
-                self.spans[(*header, *_keys(found[1]))] = (first, last)
+            elif match := _KEY.match(statement):
+                self.spans[(*header, *_keys(match[1]))] = (first, last)
 
     def line(self, path: Sequence[str | int]) -> int | None:
         """The line of a path, or of the nearest thing around it."""
@@ -115,15 +115,15 @@ def flat(path: Sequence[str | int]) -> Path:
 
 def _inside(keys: Path, counts: Counter[Path]) -> Path:
     """Where the header of a table within arrays of tables is: in their last entries."""
-    found: Path = ()
+    path: Path = ()
     for key in keys:
-        found = (*found, key)
-        if counts[found]:
-            found = (*found, counts[found] - 1)
-    return found
+        path = (*path, key)
+        if counts[path]:
+            path = (*path, counts[path] - 1)
+    return path
 
 
 def line_of_error(error: tomllib.TOMLDecodeError) -> int | None:
     """The line that Python's message of a syntax error names."""
-    found = _LAST.search(str(error))
-    return int(found[1]) if found else None
+    match = _LAST.search(str(error))
+    return int(match[1]) if match else None

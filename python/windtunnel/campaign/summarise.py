@@ -63,9 +63,9 @@ class _Values:
 
 def summarise(conductor: Conductor) -> Findings:
     """The findings of a campaign whose runs are done."""
-    found = _Summary(conductor).findings()
-    found.claims = decide(conductor)
-    return found
+    findings = _Summary(conductor).findings()
+    findings.claims = decide(conductor)
+    return findings
 
 
 class _Summary:
@@ -78,19 +78,19 @@ class _Summary:
         self._cells = 0
 
     def findings(self) -> Findings:
-        found = Findings()
+        findings = Findings()
         for cell in self._plan.cells():
             self._cells += 1
             values = self._values(cell.number)
             if values.runs - values.failed > 1 and values.digests == 1:
                 self._same.append(cell)
-            for place, (name, _) in enumerate(self._campaign.metrics):
-                found.rows += self._rows(cell, name, place, values)
-        p = [row.values["p"] for row in found.rows]
-        for row, q in zip(found.rows, statistics.corrected(p, self._campaign.statistics.correction), strict=True):
+            for index, (name, _) in enumerate(self._campaign.metrics):
+                findings.rows += self._rows(cell, name, index, values)
+        p = [row.values["p"] for row in findings.rows]
+        for row, q in zip(findings.rows, statistics.corrected(p, self._campaign.statistics.correction), strict=True):
             row.values["p_corrected"] = q
-        found.notes = self._notes()
-        return found
+        findings.notes = self._notes()
+        return findings
 
     def _values(self, cell: int) -> _Values:
         if cell in self._kept:
@@ -107,14 +107,14 @@ class _Summary:
             digests |= {record.digest} - {""}
             for values, (_, metric) in zip(by_metric, self._campaign.metrics, strict=True):
                 values.setdefault(unit, []).append(record.value(metric)[0])
-        found = self._kept[cell] = _Values(runs, failed, len(digests), by_metric, tuple(scales))
+        gathered = self._kept[cell] = _Values(runs, failed, len(digests), by_metric, tuple(scales))
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
-        return found
+        return gathered
 
-    def _rows(self, cell: Cell, name: str, place: int, values: _Values) -> list[Row]:
-        chosen, by_unit = self._campaign.statistics, values.by_metric[place]
-        scale = values.scales[place]
+    def _rows(self, cell: Cell, name: str, index: int, values: _Values) -> list[Row]:
+        chosen, by_unit = self._campaign.statistics, values.by_metric[index]
+        scale = values.scales[index]
         units = of_units(by_unit, scale)
         summary = statistics.summary(units, chosen.confidence, chosen.interval, scale)
         phases = self._phases(cell, by_unit)
@@ -124,7 +124,7 @@ class _Summary:
         low, high = summary.interval or (None, None)
         median_low, median_high = summary.median_interval or (None, None)
         row = dict.fromkeys(CELL_COLUMNS) | {
-            "metric": name, "unit": self._campaign.metrics[place][1].unit, "kind": scale.kind,
+            "metric": name, "unit": self._campaign.metrics[index][1].unit, "kind": scale.kind,
             "method": summary.method, "runs": values.runs, "failed": values.failed, "distinct": values.digests,
             "count": summary.count, "mean": summary.mean, "mean_low": low, "mean_high": high,
             "median": summary.median, "median_low": median_low, "median_high": median_high,
@@ -134,19 +134,19 @@ class _Summary:
         baselines = self._campaign.baselines
         if not baselines:
             return [Row(cell, row)]
-        return [Row(cell, row | self._compared(cell, place, units, scale, baseline)) for baseline in baselines]
+        return [Row(cell, row | self._compared(cell, index, units, scale, baseline)) for baseline in baselines]
 
     def _phases(self, cell: Cell, by_unit: dict[int, list[float]]) -> statistics.Phases | None:
         """Only where offsets and seeds are crossed can one be told from the other."""
         if isinstance(self._campaign.offsets, bool):
             return None
-        found = statistics.phases(list(by_unit.values()))
-        if found is not None and found.decides:
+        phases = statistics.phases(list(by_unit.values()))
+        if phases is not None and phases.decides:
             self._locked[cell.number] = cell
-        return found
+        return phases
 
     def _compared(
-        self, cell: Cell, place: int, units: Sequence[float], scale: Scale, baseline: Sequence[tuple[str, str]]
+        self, cell: Cell, index: int, units: Sequence[float], scale: Scale, baseline: Sequence[tuple[str, str]]
     ) -> dict[str, Any]:
         number = self._plan.baseline_of(cell, baseline)
         name = ", ".join(f"{axis} = {label}" for axis, label in baseline)
@@ -154,13 +154,13 @@ class _Summary:
         if number == cell.number or number not in self._conductor.keys:
             return {"baseline": name, "baseline_cell": number}
         chosen = self._campaign.statistics
-        others = of_units(self._values(number).by_metric[place], scale)
-        found = statistics.comparison(units, others, chosen.confidence, chosen.interval, scale)
-        low, high = found.interval or (None, None)
+        others = of_units(self._values(number).by_metric[index], scale)
+        comparison = statistics.comparison(units, others, chosen.confidence, chosen.interval, scale)
+        low, high = comparison.interval or (None, None)
         return {
-            "baseline": name, "baseline_cell": number, "pairs": found.count, "difference": found.difference,
-            "difference_low": low, "difference_high": high, "p": found.p, "effect": found.effect,
-            "dominance": found.dominance,
+            "baseline": name, "baseline_cell": number, "pairs": comparison.count, "difference": comparison.difference,
+            "difference_low": low, "difference_high": high, "p": comparison.p, "effect": comparison.effect,
+            "dominance": comparison.dominance,
         }  # fmt: skip
 
     def _notes(self) -> list[str]:

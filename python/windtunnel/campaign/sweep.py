@@ -54,7 +54,7 @@ def sweep(
     campaign: Campaign | Plan,
     out: str | Path,
     *,
-    place: Place | None = None,
+    backend: Place | None = None,
     jobs: int | None = None,
     force: bool = False,
     restart: bool = False,
@@ -71,14 +71,14 @@ def sweep(
     done is kept.
     """
     plan = campaign if isinstance(campaign, Plan) else Plan(campaign)
-    out, place = Path(out), place or default_place(jobs)
+    out, backend = Path(out), backend or default_place(jobs)
     check_place(out, force=force)
     shared = cache.shared() if use_cache else None
     try:
         with journal_at(out, restart=restart) as journal:
-            conductor = Conductor(plan, journal, shared, memory_of_run(place))
+            conductor = Conductor(plan, journal, shared, memory_of_run(backend))
             with show(conductor.count) if show is not None else nullcontext(lambda: None) as moved:
-                conductor.run(place, moved)
+                conductor.run(backend, moved)
             journal.flush()
             findings = dataset.write(conductor, out, force=force, page=page or _page_command(plan), pages=pages)
             journal.remove()
@@ -97,10 +97,10 @@ def _page_command(plan: Plan) -> str:
     return "" if source is None else command(source.file)
 
 
-def memory_of_run(place: Place) -> int | None:
+def memory_of_run(backend: Place) -> int | None:
     """What a run may hold, if all workers are on this machine; another machine knows its own memory."""
-    total = limit(None) if place.is_here else None
-    return None if total is None else total // place.workers
+    total = limit(None) if backend.is_here else None
+    return None if total is None else total // backend.workers
 
 
 @contextmanager

@@ -100,51 +100,51 @@ def of_values(
     from windtunnel.experiment.statistics import mean as mean_of
     from windtunnel.experiment.statistics import mean_interval, method
 
-    known = [value for value in values if math.isfinite(value)]
-    if not known:
+    finite = [value for value in values if math.isfinite(value)]
+    if not finite:
         return Decision("undecided", 0, None, why=why or "no run has a value")
-    if len(known) == 1:
-        value = known[0]
+    if len(finite) == 1:
+        value = finite[0]
         return Decision(of_interval(claim.condition.limits, (value, value)), 1, value)
-    mean, found = mean_of(known, scale), mean_interval(known, confidence, interval, scale)
-    verdict = of_interval(claim.condition.limits, found)
-    return Decision(verdict, len(known), mean, found, method=method(known, interval, scale))
+    mean, bounds = mean_of(finite, scale), mean_interval(finite, confidence, interval, scale)
+    verdict = of_interval(claim.condition.limits, bounds)
+    return Decision(verdict, len(finite), mean, bounds, method=method(finite, interval, scale))
 
 
 def of_run(result: RunResult) -> list[dict[str, Any]]:
     """The claims of a run's scenario, decided by its one value each; plain data, as in ``summary.json``."""
     scenario = result.meta.get("scenario") or {}
-    found = []
-    for place, given in enumerate(scenario.get("claim", ())):
-        claim = of_scenario(place, given)
+    rows = []
+    for index, table in enumerate(scenario.get("claim", ())):
+        claim = of_scenario(index, table)
         value, why = math.nan, ""
         try:
             value = claim.condition.quantity.value(result)
         except MetricError as error:
             why = str(error)
         decision = of_values(claim, [value], 0.95, "t", why or "the run has no value of this")
-        found.append({
+        rows.append({
             "name": claim.name, "text": claim.text, "check": claim.condition.text, "verdict": decision.word,
             "value": decision.mean, "why": decision.why,
         })  # fmt: skip
-    return found
+    return rows
 
 
-def of_scenario(place: int, given: Mapping[str, Any]) -> Claim:
+def of_scenario(index: int, table: Mapping[str, Any]) -> Claim:
     """A claim of a scenario that the core has read. Raises ClaimError."""
-    return Claim(given.get("name") or default_name(place), given["text"], condition_of(given["check"], {}))
+    return Claim(table.get("name") or default_name(index), table["text"], condition_of(table["check"], {}))
 
 
 def decided_run(result: RunResult) -> list[Decided]:
     """The claims of a run as those of a campaign of one cell and one run."""
     return [
         Decided(
-            of_scenario(place, each),
+            of_scenario(index, each),
             (
                 Decision(
                     word_of(each["verdict"]).verdict, int(each["value"] is not None), each["value"], why=each["why"]
                 ),
             ),
         )
-        for place, each in enumerate(result.claims)
+        for index, each in enumerate(result.claims)
     ]

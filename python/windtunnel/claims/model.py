@@ -44,23 +44,23 @@ def condition_of(check: str, names: Mapping[str, Expression]) -> Condition:
         raise ClaimError(["check"], f"{cut(check)!r}: {error}", check) from None
 
 
-def claims_of(given: object, names: Mapping[str, Expression], axes: Mapping[str, Sequence[str]]) -> tuple[Claim, ...]:
+def claims_of(value: object, names: Mapping[str, Expression], axes: Mapping[str, Sequence[str]]) -> tuple[Claim, ...]:
     """The claims of a campaign, with the labels of its axes' values. Raises ClaimError."""
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        raise ClaimError([], f"{given!r} is not allowed: a list of claims, each with `text` and `check`", given)
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise ClaimError([], f"{value!r} is not allowed: a list of claims, each with `text` and `check`", value)
     claims: list[Claim] = []
-    for place, table in enumerate(given):
+    for index, table in enumerate(value):
         try:
-            claim = _claim(place, table, names, axes)
+            claim = _claim(index, table, names, axes)
         except ClaimError as error:
-            raise ClaimError([place, *error.path], str(error), error.value) from None
+            raise ClaimError([index, *error.path], str(error), error.value) from None
         if any(claim.name == other.name for other in claims):
-            raise ClaimError([place, "name"], f"{claim.name!r} is the name of another claim: names must differ")
+            raise ClaimError([index, "name"], f"{claim.name!r} is the name of another claim: names must differ")
         claims.append(claim)
     return tuple(claims)
 
 
-def _claim(place: int, table: Any, names: Mapping[str, Expression], axes: Mapping[str, Sequence[str]]) -> Claim:
+def _claim(index: int, table: Any, names: Mapping[str, Expression], axes: Mapping[str, Sequence[str]]) -> Claim:
     if isinstance(table, Claim):
         return table
     if not isinstance(table, Mapping):
@@ -76,26 +76,26 @@ def _claim(place: int, table: Any, names: Mapping[str, Expression], axes: Mappin
         value = table.get(key, "-")
         if not isinstance(value, str) or not value.strip():
             raise ClaimError([key], f"{value!r} is not allowed: a text", value)
-    name = str(table.get("name", default_name(place)))
+    name = str(table.get("name", default_name(index)))
     return Claim(name, table["text"], condition_of(table["check"], names), _where(table.get("where", {}), axes))
 
 
-def default_name(place: int) -> str:
+def default_name(index: int) -> str:
     """What a claim without a name is called."""
-    return f"claim-{place + 1}"
+    return f"claim-{index + 1}"
 
 
-def _where(given: object, axes: Mapping[str, Sequence[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _where(where: object, axes: Mapping[str, Sequence[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     from windtunnel.experiment.axes import inline
 
-    if not isinstance(given, Mapping):
-        problem = f'{given!r} is not allowed: values of axes, such as {{ cc = "reno" }}'
-        raise ClaimError(["where"], problem, given)
-    found = []
-    for axis, wanted in given.items():
+    if not isinstance(where, Mapping):
+        problem = f'{where!r} is not allowed: values of axes, such as {{ cc = "reno" }}'
+        raise ClaimError(["where"], problem, where)
+    pairs = []
+    for axis, wanted in where.items():
         if axis not in axes:
-            known = ", ".join(axes) or "none"
-            raise ClaimError(["where", axis], f"is no axis; there are {known}{did_you_mean(axis, axes)}", axis)
+            names = ", ".join(axes) or "none"
+            raise ClaimError(["where", axis], f"is no axis; there are {names}{did_you_mean(axis, axes)}", axis)
         values = wanted if isinstance(wanted, list | tuple) else [wanted]
         labels = tuple(value if isinstance(value, str) else inline(value) for value in values)
         for label in labels:
@@ -103,5 +103,5 @@ def _where(given: object, axes: Mapping[str, Sequence[str]]) -> tuple[tuple[str,
                 shown = ", ".join(axes[axis][:20])
                 hint = did_you_mean(label, axes[axis])
                 raise ClaimError(["where", axis], f"{label!r} is no value of this axis: {shown}{hint}", label)
-        found.append((str(axis), labels))
-    return tuple(found)
+        pairs.append((str(axis), labels))
+    return tuple(pairs)

@@ -108,7 +108,7 @@ def _search(
 
     try:
         result, count = carry_out(
-            made, begun, target, write, place=place, restart=restart, use_cache=not no_cache, show=shown
+            made, begun, target, write, backend=place, restart=restart, use_cache=not no_cache, show=shown
         )
     except KeyboardInterrupt:
         stopped(ctx, target)

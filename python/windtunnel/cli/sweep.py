@@ -103,7 +103,7 @@ def sweep(
         return
     try:
         conductor, findings = carry_out(
-            plan, target, place=place, force=force, restart=restart, use_cache=not no_cache, show=shown, pages=pages,
+            plan, target, backend=place, force=force, restart=restart, use_cache=not no_cache, show=shown, pages=pages,
             page=_page_command(ctx, file),
         )  # fmt: skip
     except KeyboardInterrupt:

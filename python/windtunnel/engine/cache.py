@@ -189,11 +189,11 @@ def place() -> Path:
 
 def key_of(parts: Iterable[bytes]) -> bytes:
     """The key of all that decides an outcome."""
-    found = hashlib.blake2b(digest_size=16)
+    hasher = hashlib.blake2b(digest_size=16)
     for part in parts:
-        found.update(len(part).to_bytes(8, "little"))
-        found.update(part)
-    return found.digest()
+        hasher.update(len(part).to_bytes(8, "little"))
+        hasher.update(part)
+    return hasher.digest()
 
 
 @cache
@@ -208,7 +208,7 @@ def core() -> bytes:
 @cache
 def package() -> bytes:
     """What the package is: the hash of all of its code, for outcomes that Python computes from a run."""
-    found, folder = hashlib.blake2b(), Path(__file__).parents[1]
+    hasher, folder = hashlib.blake2b(), Path(__file__).parents[1]
     for file in sorted(folder.rglob("*.py")):
-        found.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes())
-    return found.digest()
+        hasher.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes())
+    return hasher.digest()

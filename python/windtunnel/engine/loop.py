@@ -13,14 +13,14 @@ from windtunnel.engine.work import Kept, Outcome, Place, Task, Work
 
 
 def outcomes(
-    work: Work[Task, Outcome], take: Callable[[], Task | None], place: Place, kept: Kept[Task, Outcome] | None = None
+    work: Work[Task, Outcome], take: Callable[[], Task | None], backend: Place, kept: Kept[Task, Outcome] | None = None
 ) -> Generator[tuple[Task, Outcome], None, None]:
     """Each task with its outcome, in the order in which they are done.
 
     ``take`` returns the next task, or None if there is none at the moment; it is asked again after each outcome. The
     loop ends when there is none and none is being done. Close the iterator (``contextlib.closing``) to stop early.
     """
-    with place.open(work) as desk:
+    with backend.open(work) as desk:
         handed_in = 0
         while True:
             while handed_in < desk.room():

@@ -45,8 +45,8 @@ class Processes:
 
 
 class _Desk(Generic[Task, Outcome]):
-    def __init__(self, place: Processes, work: Work[Task, Outcome]) -> None:
-        self._place, self._work, self._remote = place, work, Remote(work)
+    def __init__(self, backend: Processes, work: Work[Task, Outcome]) -> None:
+        self._backend, self._work, self._remote = backend, work, Remote(work)
         self._suspects: deque[Task] = deque()
         self._running, self._alone = 0, False
         self.pool = ExitStack()
@@ -55,7 +55,7 @@ class _Desk(Generic[Task, Outcome]):
     def room(self) -> int:
         recovering = self._suspects or (self._running and (self._alone or self._broken))
         # No more than there are processes: the pool would hold what an interrupt should not wait for.
-        return 0 if recovering else self._place.workers
+        return 0 if recovering else self._backend.workers
 
     def hand_in(self, task: Task) -> None:
         if not self._running:
@@ -65,21 +65,21 @@ class _Desk(Generic[Task, Outcome]):
         self._submit(task)
 
     def collect(self) -> Sequence[tuple[Task, Outcome]]:
-        found: list[tuple[Task, Outcome]] = []
-        while not found:
+        outcomes: list[tuple[Task, Outcome]] = []
+        while not outcomes:
             if not self._running:
                 self._try_one()
             for task, future in all_of(self._done):
                 self._running -= 1
                 if not isinstance(future.exception(), BrokenProcessPool):
-                    found.append((task, future.result()))
+                    outcomes.append((task, future.result()))
                     continue
                 self._broken = True
                 if self._alone:
-                    found.append((task, self._work.lost(task, _KILLED)))
+                    outcomes.append((task, self._work.lost(task, _KILLED)))
                 else:
                     self._suspects.append(task)
-        return found
+        return outcomes
 
     def _try_one(self) -> None:
         """Do again one of the tasks that ran when a process was killed, and nothing else at the same time."""
@@ -106,4 +106,4 @@ class _Desk(Generic[Task, Outcome]):
     def _start(self) -> None:
         self._broken = False
         self._done: queue.SimpleQueue[tuple[Task, Future[Outcome]]] = queue.SimpleQueue()
-        self._executor: Executor = self.pool.enter_context(pool(self._place.workers, self._place.preload))
+        self._executor: Executor = self.pool.enter_context(pool(self._backend.workers, self._backend.preload))

@@ -25,13 +25,13 @@ class Count:
     total: int
     done: int = 0
     failed: int = 0
-    known: int = 0
+    reused: int = 0
     started: float = field(default_factory=time.monotonic)
 
     @property
     def computed(self) -> int:
         """Those that were done now, and not known from before."""
-        return self.done - self.known
+        return self.done - self.reused
 
     def remaining(self) -> float | None:
         """Seconds until all are done, if the rest takes as long as what was computed so far; None before that."""
@@ -42,8 +42,8 @@ class Count:
     def line(self) -> str:
         """All of it, in words."""
         parts = [f"{self.done} of {self.total} runs"]
-        if self.known:
-            parts.append(f"{self.known} known from before")
+        if self.reused:
+            parts.append(f"{self.reused} known from before")
         if self.failed:
             parts.append(f"{self.failed} failed")
         left = self.remaining()

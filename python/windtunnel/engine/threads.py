@@ -57,7 +57,7 @@ class _Desk(Generic[Task, Outcome]):
 
 def all_of(done: queue.SimpleQueue[Outcome]) -> list[Outcome]:
     """What a queue holds; waits for the first."""
-    found = [done.get()]
+    outcomes = [done.get()]
     while not done.empty():
-        found.append(done.get())
-    return found
+        outcomes.append(done.get())
+    return outcomes

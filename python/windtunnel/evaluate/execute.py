@@ -56,15 +56,15 @@ def run_all(
 
 
 def _records(
-    texts: Sequence[str], place: Place, store: cache.Store | None, done: Callable[[int], None]
+    texts: Sequence[str], backend: Place, store: cache.Store | None, done: Callable[[int], None]
 ) -> Mapping[str, Record]:
     """What the runs of these scenarios gave, by their texts."""
     total = limit(None)
-    once = Runs((), None, store, None if total is None else total // place.workers)
-    waiting, found = list(reversed(list(enumerate(texts)))), dict[str, Record]()
+    once = Runs((), None, store, None if total is None else total // backend.workers)
+    waiting, records = list(reversed(list(enumerate(texts)))), dict[str, Record]()
 
     def settle(number: int, outcome: Outcome) -> None:
-        found[texts[number]] = Record.decode(outcome.data)
+        records[texts[number]] = Record.decode(outcome.data)
         done(1)
 
     def take() -> Task | None:
@@ -77,10 +77,10 @@ def _records(
             settle(number, made)
         return None
 
-    with closing(once.done(take, place)) as stream:
+    with closing(once.done(take, backend)) as stream:
         for task, outcome in stream:
-            settle(task.place, outcome)
-    return found
+            settle(task.index, outcome)
+    return records
 
 
 def _measured(record: Record, run: Run) -> RunValues:

@@ -38,7 +38,7 @@ def write_figures(folder: Path, result: ClauseResult, texts: Mapping[str, str], 
     """
     from windtunnel.figures import write_figure
 
-    found: dict[str, list[str]] = {}
+    files: dict[str, list[str]] = {}
     for what, figure, formats in (
         ("values", values(result, subject), ("png", "svg")),
         ("over time", over_time(result, texts, subject), ("png",)),
@@ -48,8 +48,8 @@ def write_figures(folder: Path, result: ClauseResult, texts: Mapping[str, str], 
             (folder / FOLDER).mkdir(exist_ok=True)
             assert figure is not None
             write_figure(figure, folder / file)
-            found.setdefault(what, []).append(file)
-    return found
+            files.setdefault(what, []).append(file)
+    return files
 
 
 def over_time(result: ClauseResult, texts: Mapping[str, str], subject: str) -> Figure | None:
@@ -59,15 +59,15 @@ def over_time(result: ClauseResult, texts: Mapping[str, str], subject: str) -> F
     row = foremost(result) or deciding(result) or next((row for row in result.rows if row.files), None)
     if row is None or not row.files:
         return None
-    found: dict[str, RunResult] = {}
+    results: dict[str, RunResult] = {}
     for arm, file in row.files.items():
         scenario = Scenario.from_toml(texts[file])
         name = subject if arm == SUBJECT else f"{arm} (baseline)" if arm == subject else arm
         with suppress(ScenarioError, MemoryLimitError):
-            found[name] = scenario.run()
+            results[name] = scenario.run()
     where = f", {row.cell}" if row.cell else ""
     title = f"{result.clause.id}: {row.text}{where}, seed 1"
-    return side_by_side(found, _PANELS, title) if found else None
+    return side_by_side(results, _PANELS, title) if results else None
 
 
 def values(result: ClauseResult, subject: str) -> Figure | None:
@@ -109,12 +109,12 @@ def _labels(rows: Sequence[Row]) -> tuple[str, list[str]]:
     cells = [row.cell.partition("=") for row in rows]
     if all("=" not in label and len(label) <= _LONGEST for _, _, label in cells):
         return cells[0][0], [label for _, _, label in cells]
-    return _NUMBERED, [str(place + 1) for place in range(len(rows))]
+    return _NUMBERED, [str(index + 1) for index in range(len(rows))]
 
 
 def _points(measured: Sequence[Measured]) -> Iterator[Point]:
     from windtunnel.papers.experiment_figure import Point
 
-    for place, each in enumerate(measured):
+    for index, each in enumerate(measured):
         if each.mean is not None:
-            yield Point(float(place), each.mean, *(each.interval or (each.mean, each.mean)))
+            yield Point(float(index), each.mean, *(each.interval or (each.mean, each.mean)))

@@ -59,10 +59,10 @@ def decide(
     """The verdict on ``values``, one for each seed; ``baselines`` have theirs in the same order of seeds."""
     if expect is None:
         return Judgement("info", None, "", None)
-    found = [
+    judgements = [
         j for j in (_absolute(expect, values, scale), _relative(expect, values, baselines, scale)) if j is not None
     ]
-    return min(found, key=lambda j: _BEST.index(j.verdict))
+    return min(judgements, key=lambda j: _BEST.index(j.verdict))
 
 
 def decide_absolute(expect: Expect | None, values: Sequence[float], scale: Scale = PLAIN) -> Judgement | None:
@@ -102,11 +102,11 @@ def _relative(
     limit = factor * means[worst] + expect.plus
     pairs = list(zip(values, baselines[worst], strict=False))
     if scale.kind == "ratio" and not expect.plus and all(v > 0 and b > 0 for v, b in pairs):
-        found = judge(Limits(low=factor) if larger else Limits(high=factor), [v / b for v, b in pairs], scale)
+        judged = judge(Limits(low=factor) if larger else Limits(high=factor), [v / b for v, b in pairs], scale)
     else:
         differences = [v - factor * b - expect.plus for v, b in pairs]
-        found = judge(Limits(low=0.0) if larger else Limits(high=0.0), differences)
-    return Judgement(found, limit, _words(larger, factor, worst, expect.plus), larger)
+        judged = judge(Limits(low=0.0) if larger else Limits(high=0.0), differences)
+    return Judgement(judged, limit, _words(larger, factor, worst, expect.plus), larger)
 
 
 def _words(larger: bool, factor: float, worst: str, plus: float) -> str:

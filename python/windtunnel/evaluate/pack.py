@@ -155,12 +155,12 @@ class Pack:
         """
         wanted: set[str] = set()
         for name in only:
-            found = [c.id for c in self.clauses if c.id == name or c.id.startswith((f"{name}.", f"{name}-"))]
-            if not found:
+            matches = [c.id for c in self.clauses if c.id == name or c.id.startswith((f"{name}.", f"{name}-"))]
+            if not matches:
                 ids = [c.id for c in self.clauses]
                 near = difflib.get_close_matches(name, ids, n=3, cutoff=0.4) or ids
                 raise InputError(f"no clause of {self.name} is numbered {name!r}; the nearest: {', '.join(near)}")
-            wanted.update(found)
+            wanted.update(matches)
         return [c for c in self.clauses if not only or c.id in wanted]
 
 
@@ -201,15 +201,15 @@ def _clauses(file: Path) -> Iterator[Clause]:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{file}: is no TOML: {error}") from None
-    for place, table in enumerate(data.get("clause", ())):
+    for index, table in enumerate(data.get("clause", ())):
         try:
             clause = replace(_clause(table), file=str(file))
             _check_clause(clause)
             yield clause
         except KeyError as error:
-            raise InputError(f"{file}: clause {table.get('id', place + 1)}: {error} is missing") from None
+            raise InputError(f"{file}: clause {table.get('id', index + 1)}: {error} is missing") from None
         except ValueError as error:
-            raise InputError(f"{file}: clause {table.get('id', place + 1)}: {error}") from None
+            raise InputError(f"{file}: clause {table.get('id', index + 1)}: {error}") from None
 
 
 def _check_clause(clause: Clause) -> None:
@@ -217,28 +217,28 @@ def _check_clause(clause: Clause) -> None:
     trials = {trial.id: trial for trial in clause.trials}
     for trial in clause.trials:
         for name, kind in trial.kinds.items():
-            _known(f"trial {trial.id}: kinds.{name}", name, trial.metrics)
-            _known(f"trial {trial.id}: kinds.{name}: {kind!r}", kind, scales.KINDS)
+            _check_name(f"trial {trial.id}: kinds.{name}", name, trial.metrics)
+            _check_name(f"trial {trial.id}: kinds.{name}: {kind!r}", kind, scales.KINDS)
         for axis in trial.quick:
-            _known(f"trial {trial.id}: quick.{axis}", axis, trial.axes)
+            _check_name(f"trial {trial.id}: quick.{axis}", axis, trial.axes)
     for check in clause.checks:
-        _known(f"check {check.id}: trial: {check.trial!r}", check.trial, trials)
+        _check_name(f"check {check.id}: trial: {check.trial!r}", check.trial, trials)
         trial = trials[check.trial]
-        _known(f"check {check.id}: value: {check.value!r}", check.value, trial.metrics)
+        _check_name(f"check {check.id}: value: {check.value!r}", check.value, trial.metrics)
         for axis, labels in check.at.items():
-            _known(f"check {check.id}: at.{axis}", axis, trial.axes)
-            known = [_label(value) for values in (trial.axes, trial.quick) for value in values.get(axis, ())]
+            _check_name(f"check {check.id}: at.{axis}", axis, trial.axes)
+            allowed = [_label(value) for values in (trial.axes, trial.quick) for value in values.get(axis, ())]
             for label in labels:
-                _known(f"check {check.id}: at.{axis}: {label!r}", str(label), known)
+                _check_name(f"check {check.id}: at.{axis}: {label!r}", str(label), allowed)
 
 
 def _label(value: Any) -> str:
     return str(value["name"] if isinstance(value, Mapping) else value)
 
 
-def _known(place: str, name: str, known: Collection[str]) -> None:
-    if name not in known:
-        raise ValueError(f"{place} is not known; there are {', '.join(known) or 'none'}{did_you_mean(name, known)}")
+def _check_name(what: str, name: str, allowed: Collection[str]) -> None:
+    if name not in allowed:
+        raise ValueError(f"{what} is not known; there are {', '.join(allowed) or 'none'}{did_you_mean(name, allowed)}")
 
 
 def _clause(data: Mapping[str, Any]) -> Clause:
@@ -289,11 +289,11 @@ def _check(data: Mapping[str, Any], trials: Sequence[Trial]) -> Criterion:
 def _absolute(data: Mapping[str, Any]) -> Expect:
     """``{ below = 130, source = "..." }``: a number, and who gives it."""
     for key in data:
-        _known(f"absolute.{key}", key, ("above", "below", "source"))
+        _check_name(f"absolute.{key}", key, ("above", "below", "source"))
     return Expect(above=data.get("above"), below=data.get("below"))
 
 
 def _expect(data: Mapping[str, Any]) -> Expect:
     for key in data:
-        _known(f"expect.{key}", key, [field.name for field in fields(Expect)])
+        _check_name(f"expect.{key}", key, [field.name for field in fields(Expect)])
     return Expect(**{**data, "of": tuple(data.get("of", ()))})

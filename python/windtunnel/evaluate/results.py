@@ -77,8 +77,8 @@ class ClauseResult:
     @property
     def absolute(self) -> State | None:
         """The verdict on the absolute limits; None where the clause has none."""
-        found = [row.absolute.verdict for row in self.rows if row.absolute is not None]
-        return overall(found) if found else None
+        verdicts = [row.absolute.verdict for row in self.rows if row.absolute is not None]
+        return overall(verdicts) if verdicts else None
 
     @property
     def counts(self) -> Counter[str]:
@@ -92,11 +92,11 @@ def results(pack: Pack, clauses: Sequence[Clause], plan: Plan, outcomes: Sequenc
     for run, outcome in zip(plan.runs, outcomes, strict=True):
         arms = cells.setdefault((run.clause, run.trial, run.cell.name), {})
         arms.setdefault(run.arm, []).append((run, outcome))
-    found = []
+    judged = []
     for clause in clauses:
         rows = tuple(row for check in clause.checks for row in _rows(pack, clause, check, plan, cells))
-        found.append(ClauseResult(clause, overall([row.verdict for row in rows]), rows))
-    return found
+        judged.append(ClauseResult(clause, overall([row.verdict for row in rows]), rows))
+    return judged
 
 
 _Cells = Mapping[tuple[str, str, str], Mapping[str, Sequence[tuple[Run, RunValues]]]]

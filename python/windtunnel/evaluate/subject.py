@@ -42,17 +42,17 @@ def subject(text: str, kind: Kind) -> Subject:
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{option} {text}: is no table in TOML: {error}") from None
     name = value.get("kind", "") if isinstance(value, Mapping) else text
-    known = _names()
-    if name not in known[group]:
-        other = next((k for k, (_, g) in _WORDS.items() if k != kind and name in known[g]), None)
+    names = _names()
+    if name not in names[group]:
+        other = next((k for k, (_, g) in _WORDS.items() if k != kind and name in names[g]), None)
         if other is not None:
             is_a = _WORDS[other][0]
             raise InputError(f"{option} {name}: is a {is_a}, not a {one}; a {is_a} is given with --{other}")
-        raise InputError(f"{option} {name}: no {one} has this name{did_you_mean(name, known[group])}; "
+        raise InputError(f"{option} {name}: no {one} has this name{did_you_mean(name, names[group])}; "
                          f"`windtunnel list {group}` shows them")  # fmt: skip
-    found = Subject(text if isinstance(value, str) else _short(value), kind, value)
-    _check(found)
-    return found
+    parsed = Subject(text if isinstance(value, str) else _short(value), kind, value)
+    _check(parsed)
+    return parsed
 
 
 def _short(value: Mapping[str, Any]) -> str:
@@ -66,16 +66,16 @@ def _names() -> dict[str, set[str]]:
     return {group: {name for kind in listed[group] for name in names(kind)} for _, group in _WORDS.values()}
 
 
-def _check(found: Subject) -> None:
+def _check(parsed: Subject) -> None:
     """Refuse wrong parameters once, and not as the reason why no clause applies."""
-    if isinstance(found.value, str):
+    if isinstance(parsed.value, str):
         return
-    cc = found.value if found.kind == "cc" else "cubic"
-    queue = found.value if found.kind == "queue" else "fifo"
+    cc = parsed.value if parsed.kind == "cc" else "cubic"
+    queue = parsed.value if parsed.kind == "queue" else "fifo"
     probe = Scenario(
         duration="1 s", bottleneck={"rate": "10 Mbit/s", "queue": queue}, flows=[{"cc": cc, "rtt": "20 ms"}]
     )
     try:
         probe.check()
     except ScenarioError as error:
-        raise InputError(f"--{found.kind} {found.name}: {str(error).splitlines()[-1].strip()}") from None
+        raise InputError(f"--{parsed.kind} {parsed.name}: {str(error).splitlines()[-1].strip()}") from None

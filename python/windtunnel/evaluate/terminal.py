@@ -127,11 +127,11 @@ def needs(row: Row) -> str:
     """What is asked for: ``needs at least 7.966 ms, which is 0.8 times cubic's``."""
     if not row.limit_text:
         return ""
-    found = re.fullmatch(r"(at (?:least|most)) (.+)", row.limit_text)
-    if found is None or row.limit is None or found[2] == f"{row.limit:g}":
+    match = re.fullmatch(r"(at (?:least|most)) (.+)", row.limit_text)
+    if match is None or row.limit is None or match[2] == f"{row.limit:g}":
         return f"needs {row.limit_text} {row.unit}".rstrip()
-    limit = f"{found[1]} {number(row.limit)} {row.unit}".rstrip()
-    return f"needs {limit}, which is {found[2]}"
+    limit = f"{match[1]} {number(row.limit)} {row.unit}".rstrip()
+    return f"needs {limit}, which is {match[2]}"
 
 
 def deciding(result: ClauseResult) -> Row | None:

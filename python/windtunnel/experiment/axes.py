@@ -39,7 +39,7 @@ class Axis:
     values: tuple[Value, ...]
 
     @classmethod
-    def of(cls, name: str, given: object) -> Axis:
+    def of(cls, name: str, spec: object) -> Axis:
         """An axis from a list of values, a range, or a table with ``key`` or ``keys``, and ``values`` or ``range``.
 
         Raises InputError.
@@ -47,18 +47,18 @@ class Axis:
         if not name:
             raise InputError("an axis needs a name: the key that it varies, such as bottleneck.rate")
         keys: tuple[str, ...] = (name,)
-        values = given
-        if isinstance(given, Mapping) and not is_range(given):
-            for key in given:
+        values = spec
+        if isinstance(spec, Mapping) and not is_range(spec):
+            for key in spec:
                 if key not in _KEYS:
                     raise InputError(f"`{key}` is no key of an axis; its keys are {', '.join(_KEYS)}, or those of a "
                                      f"range{did_you_mean(key, _KEYS)}")  # fmt: skip
-            if "key" in given and "keys" in given:
+            if "key" in spec and "keys" in spec:
                 raise InputError("`key` and `keys` are the same: give one of them")
-            keys = _keys(given.get("keys", given.get("key", name)))
-            if ("values" in given) == ("range" in given):
+            keys = _keys(spec.get("keys", spec.get("key", name)))
+            if ("values" in spec) == ("range" in spec):
                 raise InputError("an axis needs either `values` or `range`")
-            values = given.get("values", given.get("range"))
+            values = spec.get("values", spec.get("range"))
         if is_range(values):
             values = expand(dict(values))  # type: ignore[call-overload]
         if hasattr(values, "tolist"):  # an array of NumPy
@@ -67,11 +67,11 @@ class Axis:
             raise InputError(f"{values!r} is not allowed: a list of values, or a range {{ from, to, steps }}")
         if not values:
             raise InputError("has no values")
-        found = tuple(_value(keys, value) for value in values)
-        if len({value.label for value in found}) < len(found):
-            twice = next(v.label for i, v in enumerate(found) if v.label in {w.label for w in found[:i]})
+        parsed = tuple(_value(keys, value) for value in values)
+        if len({value.label for value in parsed}) < len(parsed):
+            twice = next(v.label for i, v in enumerate(parsed) if v.label in {w.label for w in parsed[:i]})
             raise InputError(f"the value {twice} is there twice")
-        return cls(name, keys, found)
+        return cls(name, keys, parsed)
 
     @property
     def numeric(self) -> bool:
@@ -79,10 +79,10 @@ class Axis:
         return all(value.number is not None for value in self.values)
 
 
-def _keys(given: object) -> tuple[str, ...]:
-    keys = (given,) if isinstance(given, str) else given
+def _keys(value: object) -> tuple[str, ...]:
+    keys = (value,) if isinstance(value, str) else value
     if not isinstance(keys, Sequence) or not keys or not all(isinstance(key, str) and key for key in keys):
-        raise InputError(f"keys: {given!r} is not allowed: keys of the scenario, such as bottleneck.rate")
+        raise InputError(f"keys: {value!r} is not allowed: keys of the scenario, such as bottleneck.rate")
     return tuple(keys)
 
 
@@ -170,10 +170,10 @@ def zipped(axes: Mapping[str, Any]) -> Block:
 
 def axes_of(table: Mapping[str, Any]) -> tuple[Axis, ...]:
     """Axes by name. Raises InputError that starts with the name."""
-    found = []
-    for name, given in table.items():
+    axes = []
+    for name, spec in table.items():
         try:
-            found.append(Axis.of(name, given))
+            axes.append(Axis.of(name, spec))
         except InputError as error:
             raise InputError(f"{name}: {error}") from None
-    return tuple(found)
+    return tuple(axes)

@@ -112,8 +112,8 @@ def _number(value: object) -> tuple[float, str | None]:
     if isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value):
         with suppress(OverflowError):  # a whole number of more than 308 digits
             return float(value), None
-    if isinstance(value, str) and (found := _QUANTITY.fullmatch(value)):
-        return float(found[1]), found[2]
+    if isinstance(value, str) and (match := _QUANTITY.fullmatch(value)):
+        return float(match[1]), match[2]
     raise InputError(f'{value!r} is not allowed in a range: a number, or one with a unit such as "20 ms"')
 
 

@@ -40,7 +40,7 @@ class Run:
     """One run of a cell. ``text`` to ``built`` are the scenario, as the core takes it."""
 
     cell: int
-    place: int
+    index: int
     """Among the runs of the cell."""
     text: str
     file: str | None
@@ -137,8 +137,8 @@ class Simulate:
 
 def failure(error: BaseException) -> Outcome:
     """The outcome of a run that raised."""
-    known = isinstance(error, _core.ScenarioError | _core.MemoryLimitError | OSError)
-    return _failed(str(error) if known else failed_in_words(error))
+    expected = isinstance(error, _core.ScenarioError | _core.MemoryLimitError | OSError)
+    return _failed(str(error) if expected else failed_in_words(error))
 
 
 def _failed(why: str) -> Outcome:

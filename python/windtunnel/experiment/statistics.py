@@ -118,11 +118,11 @@ def _bootstrap(x: Array, confidence: float, scale: Scale) -> tuple[float, float]
     logarithms = scale.kind == "ratio" and bool(np.all(x > 0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        found = stats.bootstrap(
+        interval = stats.bootstrap(
             (np.log(x) if logarithms else x,), np.mean, confidence_level=confidence, n_resamples=RESAMPLES,
             rng=np.random.default_rng(SEED),
         ).confidence_interval  # fmt: skip
-    low, high = float(found.low), float(found.high)
+    low, high = float(interval.low), float(interval.high)
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
     if logarithms:
@@ -153,8 +153,8 @@ def comparison(
     """The paired comparison: values of the same run (seed, offset) are at the same place in both."""
     pairs = min(len(values), len(baseline))
     a, b = np.asarray(values[:pairs], dtype=np.float64), np.asarray(baseline[:pairs], dtype=np.float64)
-    known = np.isfinite(a) & np.isfinite(b)
-    a, b = a[known], b[known]
+    finite = np.isfinite(a) & np.isfinite(b)
+    a, b = a[finite], b[finite]
     if not len(a):
         return Comparison(0)
     above = dominance(a, b)
@@ -209,18 +209,18 @@ def corrected(p_values: Sequence[float | None], method: Correction) -> list[floa
     """P values corrected for how many there are: by Holm (no false finding among all) or by Benjamini and Hochberg (few
     false ones among the findings). None stays None, and counts for nothing.
     """
-    known = [(p, place) for place, p in enumerate(p_values) if p is not None]
-    found: list[float | None] = [None] * len(p_values)
+    tested = [(p, index) for index, p in enumerate(p_values) if p is not None]
+    adjusted: list[float | None] = [None] * len(p_values)
     if method == "benjamini-hochberg":
         most = 1.0
-        for rank, (p, place) in reversed(list(enumerate(sorted(known), 1))):
-            most = found[place] = min(most, p * len(known) / rank)
-        return found
+        for rank, (p, index) in reversed(list(enumerate(sorted(tested), 1))):
+            most = adjusted[index] = min(most, p * len(tested) / rank)
+        return adjusted
     least = 0.0
-    for rank, (p, place) in enumerate(sorted(known)):
-        least = p if method == "none" else max(least, min(1.0, (len(known) - rank) * p))
-        found[place] = least
-    return found
+    for rank, (p, index) in enumerate(sorted(tested)):
+        least = p if method == "none" else max(least, min(1.0, (len(tested) - rank) * p))
+        adjusted[index] = least
+    return adjusted
 
 
 @dataclass(frozen=True)
@@ -259,11 +259,11 @@ def phases(groups: Sequence[Sequence[float]]) -> Phases | None:
 
 def is_narrow(values: Sequence[float], share: float, confidence: float, kind: Interval, scale: Scale = PLAIN) -> bool:
     """Whether the interval of the mean is at most ``share`` of the mean to either side."""
-    found = mean_interval(values, confidence, kind, scale)
-    if found is None:
+    interval = mean_interval(values, confidence, kind, scale)
+    if interval is None:
         return False
     middle = mean(values, scale)
-    return max(found[1] - middle, middle - found[0]) <= share * abs(middle)
+    return max(interval[1] - middle, middle - interval[0]) <= share * abs(middle)
 
 
 def _finite(values: Sequence[float] | Array) -> Array:

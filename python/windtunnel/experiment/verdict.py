@@ -122,7 +122,7 @@ def is_one_draw(values: Sequence[float]) -> bool:
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
     """The verdict on several that should all agree: it differs where one does, and without any nothing is decided."""
-    found = set(verdicts)
-    if "differs" in found:
+    distinct = set(verdicts)
+    if "differs" in distinct:
         return "differs"
-    return "agrees" if found == {"agrees"} else "undecided"
+    return "agrees" if distinct == {"agrees"} else "undecided"

@@ -63,10 +63,10 @@ def _shared(ratio: Limits) -> Limits:
 
 def word(name: str) -> Word:
     """The word of that name. Raises ValueError for one that the table does not have."""
-    found = words().get(name)
-    if found is None:
+    entry = words().get(name)
+    if entry is None:
         raise ValueError(f"{name!r} is no word of words.toml, which has: {', '.join(words())}")
-    return found
+    return entry
 
 
 @cache

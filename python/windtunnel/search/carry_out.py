@@ -64,7 +64,7 @@ def carry_out(
     out: Path,
     write: Callable[[Result, Count], None],
     *,
-    place: Place | None = None,
+    backend: Place | None = None,
     jobs: int | None = None,
     restart: bool = False,
     use_cache: bool = True,
@@ -75,7 +75,7 @@ def carry_out(
 
     Raises InputError; KeyboardInterrupt, after which finished runs are kept.
     """
-    place = place or default_place(jobs)
+    backend = backend or default_place(jobs)
     shared = cache.shared() if use_cache else None
     metrics = metrics_of(made)
 
@@ -91,15 +91,15 @@ def carry_out(
         closing(shared) if shared is not None else nullcontext(),
         journal_at(out, restart=restart) as journal,
     ):
-        laboratory = Laboratory([metric for _, metric in metrics], journal, shared, memory_of_run(place), check)
+        laboratory = Laboratory([metric for _, metric in metrics], journal, shared, memory_of_run(backend), check)
         laboratory.count.total = planned_runs(made)
         with show(laboratory.count) if show is not None else nullcontext(lambda: None) as moved:
-            found = laboratory.conduct(search, place, moved)
+            result = laboratory.conduct(search, backend, moved)
         laboratory.count.total = laboratory.count.done
         journal.flush()
-        write(found, laboratory.count)
+        write(result, laboratory.count)
         journal.remove()
-    return found, laboratory.count
+    return result, laboratory.count
 
 
 class located:  # noqa: N801 - reads like a function

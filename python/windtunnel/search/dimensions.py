@@ -63,9 +63,9 @@ class Dimension:
     """The value that a minimal scenario has; None where that is to leave it out."""
 
     @classmethod
-    def of(cls, name: str, given: object, when: When | None = None) -> Dimension:
+    def of(cls, name: str, spec: object, when: When | None = None) -> Dimension:
         """From a list of values, or a table that is a range or has ``values``. Raises InputError."""
-        table = dict(given) if isinstance(given, Mapping) else {"values": given}
+        table = dict(spec) if isinstance(spec, Mapping) else {"values": spec}
         table.pop("when", None)
         if not is_range(table):
             _check(table, _LIST_KEYS)
@@ -145,9 +145,9 @@ class Dimension:
         return (value - self.low) / (self.high - self.low)
 
 
-def _check(table: Mapping[str, Any], known: tuple[str, ...]) -> None:
+def _check(table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
     for key in table:
-        if key not in known:
+        if key not in keys:
             raise InputError(
-                f"`{key}` is no key of a dimension; its keys are {', '.join(known)}{did_you_mean(key, known)}"
+                f"`{key}` is no key of a dimension; its keys are {', '.join(keys)}{did_you_mean(key, keys)}"
             )

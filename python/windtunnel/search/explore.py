@@ -30,8 +30,8 @@ def explore(hunt: Hunt, study: Study) -> Search[list[Trial]]:
         answers = yield [
             ask for candidate in batch for ask in hunt.replicas.of(hunt.space.scenario(candidate.point), 0, hunt.seeds)
         ]
-        for place, candidate in enumerate(batch):
-            own = answers[place * hunt.seeds : (place + 1) * hunt.seeds]
+        for index, candidate in enumerate(batch):
+            own = answers[index * hunt.seeds : (index + 1) * hunt.seeds]
             values = tuple(answer.values[0] for answer in own)
             value = hunt.goal.value(values)
             study.tell(candidate, [hunt.goal.score(value)] if value == value else None)
@@ -46,9 +46,9 @@ _APART = 0.25
 
 def best(hunt: Hunt, trials: list[Trial], apart_from: list[Point]) -> Trial | None:
     """The best trial that has the property and is not near one of ``apart_from``."""
-    found = [
+    candidates = [
         trial
         for trial in trials
         if hunt.goal.holds(trial.value) and all(hunt.space.distance(trial.point, p) >= _APART for p in apart_from)
     ]
-    return min(found, key=lambda trial: (hunt.goal.score(trial.value), trial.number), default=None)
+    return min(candidates, key=lambda trial: (hunt.goal.score(trial.value), trial.number), default=None)

@@ -189,77 +189,79 @@ def _try(scenario: Scenario, path: Sequence[str], prefix: str) -> None:
 def _scenario(table: Mapping[str, Any], source: Source, folder: Path, allow_read: Sequence[str | Path]) -> Scenario:
     if isinstance(table.get("scenario"), list):
         raise CampaignError(["scenario"], "is one scenario here: the name of a file, or a table", table["scenario"])
-    found = scenarios_of(table, source, folder, allow_read)
-    assert isinstance(found, Scenario)
-    return found
+    scenario = scenarios_of(table, source, folder, allow_read)
+    assert isinstance(scenario, Scenario)
+    return scenario
 
 
 def _dimensions(table: Mapping[str, Any]) -> list[Dimension]:
-    given = table.get("space", {})
-    if not isinstance(given, Mapping):
-        raise CampaignError(["space"], f"{given!r} is not allowed: a table of dimensions", given)
-    found: dict[str, Dimension] = {}
-    for name, value in dotted(given):
+    space = table.get("space", {})
+    if not isinstance(space, Mapping):
+        raise CampaignError(["space"], f"{space!r} is not allowed: a table of dimensions", space)
+    dimensions: dict[str, Dimension] = {}
+    for name, value in dotted(space):
         path = ["space", *name.split(".")]
         try:
-            when = _when(value.get("when"), found) if isinstance(value, Mapping) else None
-            found[name] = Dimension.of(name, value, when)
+            when = _when(value.get("when"), dimensions) if isinstance(value, Mapping) else None
+            dimensions[name] = Dimension.of(name, value, when)
         except InputError as error:
             raise CampaignError(path, str(error), value) from None
-    return list(found.values())
+    return list(dimensions.values())
 
 
-def _when(given: object, known: Mapping[str, Dimension]) -> When | None:
+def _when(value: object, dimensions: Mapping[str, Dimension]) -> When | None:
     """``when = { queue = "codel" }``, or a list of values."""
-    if given is None:
+    if value is None:
         return None
-    if not isinstance(given, Mapping) or len(given) != 1:
-        raise InputError(f'when: {given!r} is not allowed: a dimension above with a value, such as {{ queue = "pie" }}')
-    ((name, values),) = given.items()
-    if name not in known or not known[name].choices:
-        lists = [other for other, dimension in known.items() if dimension.choices]
+    if not isinstance(value, Mapping) or len(value) != 1:
+        raise InputError(f'when: {value!r} is not allowed: a dimension above with a value, such as {{ queue = "pie" }}')
+    ((name, values),) = value.items()
+    if name not in dimensions or not dimensions[name].choices:
+        lists = [other for other, dimension in dimensions.items() if dimension.choices]
         raise InputError(
             f"when: `{name}` is no list above; there are {', '.join(lists) or 'none'}{did_you_mean(name, lists)}"
         )
     labels = values if isinstance(values, list) else [values]
     for label in labels:
-        if label not in known[name].labels:
-            raise InputError(f"when: {label!r} is no value of `{name}`: {', '.join(known[name].labels)}")
+        if label not in dimensions[name].labels:
+            raise InputError(f"when: {label!r} is no value of `{name}`: {', '.join(dimensions[name].labels)}")
     return When(name, frozenset(labels))
 
 
 def _objectives(table: Mapping[str, Any]) -> tuple[Objective, ...]:
-    given = table.get("objectives")
-    if not isinstance(given, Mapping) or not given:
+    objectives = table.get("objectives")
+    if not isinstance(objectives, Mapping) or not objectives:
         problem = 'is not allowed: NAME = { minimize = "EXPRESSION" } or { maximize = ... }'
-        raise CampaignError(["objectives"], f"{given!r} {problem}" if given is not None else "is missing", given)
-    found = []
-    for name, each in given.items():
+        raise CampaignError(
+            ["objectives"], f"{objectives!r} {problem}" if objectives is not None else "is missing", objectives
+        )
+    parsed = []
+    for name, each in objectives.items():
         path = ["objectives", name]
         match each:
             case {"minimize": str() as text} | {"maximize": str() as text} if len(each) == 1:
                 try:
-                    found.append(Objective(name, next(iter(each)), Expression.parse(text)))
+                    parsed.append(Objective(name, next(iter(each)), Expression.parse(text)))
                 except MetricError as error:
                     raise CampaignError(path, f"{text!r}: {error}", text) from None
             case _:
                 raise CampaignError(path, f'{each!r} is not allowed: {{ minimize = "EXPRESSION" }} or maximize', each)
-    return tuple(found)
+    return tuple(parsed)
 
 
 def _constraints(table: Mapping[str, Any]) -> tuple[tuple[str, Condition], ...]:
-    given = table.get("constraints", {})
-    if not isinstance(given, Mapping):
-        raise CampaignError(["constraints"], f"{given!r} is not allowed: conditions with names", given)
-    found = []
-    for name, text in given.items():
+    constraints = table.get("constraints", {})
+    if not isinstance(constraints, Mapping):
+        raise CampaignError(["constraints"], f"{constraints!r} is not allowed: conditions with names", constraints)
+    conditions = []
+    for name, text in constraints.items():
         if not isinstance(text, str):
             raise CampaignError(["constraints", name], f"{text!r} is not allowed: a condition as text", text)
         try:
-            found.append((name, Condition.parse(text)))
+            conditions.append((name, Condition.parse(text)))
         except MetricError as error:
             raise CampaignError(["constraints", name], f"{text!r}: {error}", text) from None
-    return tuple(found)
+    return tuple(conditions)
 
 
 def _paths(table: Mapping[str, Any], key: str) -> tuple[Block, ...]:
@@ -281,18 +283,18 @@ def _keep(table: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _compare(table: Mapping[str, Any], space: Space) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """``compare = { "plain CUBIC" = { "flow.a.cc" = "cubic" } }``."""
-    given = table.get("compare", {})
-    if not isinstance(given, Mapping):
-        raise CampaignError(["compare"], f"{given!r} is not allowed: names with settings", given)
-    found = []
-    for name, settings in given.items():
+    compared = table.get("compare", {})
+    if not isinstance(compared, Mapping):
+        raise CampaignError(["compare"], f"{compared!r} is not allowed: names with settings", compared)
+    named = []
+    for name, settings in compared.items():
         if not isinstance(settings, Mapping) or not settings:
             problem = 'is not allowed: settings, such as { "flow.a.cc" = "cubic" }'
             raise CampaignError(["compare", name], f"{settings!r} {problem}", settings)
         lines = tuple(f"{key}={inline(value)}" for key, value in settings.items())
         _try(space.scenario(space.consistent({})).override(*lines), ("compare", name), "")
-        found.append((name, lines))
-    return tuple(found)
+        named.append((name, lines))
+    return tuple(named)
 
 
 def _title(table: Mapping[str, Any]) -> str:
@@ -307,8 +309,8 @@ def _sampler(table: Mapping[str, Any], default: Sampler, allowed: Sequence[str])
     if name not in allowed or name not in get_args(Sampler):
         hint = did_you_mean(str(name), allowed)
         raise CampaignError(["sampler"], f"{name!r} is not allowed here: {', '.join(allowed)}{hint}", name)
-    found: Sampler = name
-    return found
+    sampler: Sampler = name
+    return sampler
 
 
 def _whole(table: Mapping[str, Any], key: str, default: int, least: int) -> int:

@@ -34,8 +34,8 @@ def write(hunt: Hunt, findings: Findings, runs: int, out: Path, *, force: bool) 
         write_trials(hunt.space, [trial.point for trial in findings.trials], rows, stage / "trials.parquet")
         if findings.finds:
             (stage / FOLDER).mkdir()
-        for place, find in enumerate(findings.finds, 1):
-            (stage / FOLDER / f"{place}.toml").write_text(scenario_text(hunt, find), encoding="utf-8")
+        for rank, find in enumerate(findings.finds, 1):
+            (stage / FOLDER / f"{rank}.toml").write_text(scenario_text(hunt, find), encoding="utf-8")
         _draw(hunt, findings, stage)
         (stage / "report.md").write_text("\n".join(_report(hunt, findings, runs)) + "\n", encoding="utf-8")
         # Written last, because this file makes the folder one of a hunt.
@@ -54,30 +54,30 @@ def scenario_text(hunt: Hunt, find: Find) -> str:
 
 
 def _draw(hunt: Hunt, findings: Findings, stage: Path) -> None:
-    known = [trial for trial in findings.trials if math.isfinite(trial.value)]
-    if not known:
+    measured = [trial for trial in findings.trials if math.isfinite(trial.value)]
+    if not measured:
         return
     best: list[float] = []
-    for trial in known:
+    for trial in measured:
         better = not best or hunt.goal.score(trial.value) < hunt.goal.score(best[-1])
         best.append(trial.value if better else best[-1])
-    values, label = [trial.value for trial in known], hunt.goal.label
+    values, label = [trial.value for trial in measured], hunt.goal.label
     limits = [limit for limit in (hunt.goal.limits.low, hunt.goal.limits.high) if math.isfinite(limit)]
     pictures.history(values, best, limits, label, stage / "history.png")
     names = list(findings.importances)[:2] or [dimension.name for dimension in hunt.space.dimensions[:2]]
     first, second = hunt.space[names[0]], hunt.space[names[1]] if len(names) > 1 else None
-    pictures.keys([trial.point for trial in known], values, first, second, label, stage / "keys.png")
+    pictures.keys([trial.point for trial in measured], values, first, second, label, stage / "keys.png")
 
 
 def _report(hunt: Hunt, findings: Findings, runs: int) -> Iterator[str]:
     trials = findings.trials
-    found = [trial for trial in trials if hunt.goal.holds(trial.value)]
+    holding = [trial for trial in trials if hunt.goal.holds(trial.value)]
     failed = [trial for trial in trials if trial.error]
     yield from (f"# {markdown(hunt.title or 'A hunt')}", "")
     yield f"Looked for: {markdown_code(hunt.goal.text)}."
     yield (
         f"{counted(len(trials), 'candidate')} of {counted(hunt.seeds, 'run')} ({hunt.sampler}, seed {hunt.seed}), "
-        f"{counted(runs, 'run')} in all. {counted(len(found), 'candidate')} had the property in the median "
+        f"{counted(runs, 'run')} in all. {counted(len(holding), 'candidate')} had the property in the median "
         "of their runs."
     )
     if failed:
@@ -85,13 +85,13 @@ def _report(hunt: Hunt, findings: Findings, runs: int) -> Iterator[str]:
         yield f"{counted(len(failed), 'candidate')} had failed runs; the first: {first}"
     if any(math.isfinite(trial.value) for trial in trials):
         yield from ("", "![All candidates](history.png)", "")
-    for place, find in enumerate(findings.finds, 1):
-        yield from _of_find(hunt, find, place)
+    for rank, find in enumerate(findings.finds, 1):
+        yield from _of_find(hunt, find, rank)
     if not findings.finds:
         yield "Nothing was found that holds in fresh runs. That is no proof that there is nothing."
-        known = [trial for trial in trials if math.isfinite(trial.value)]
-        if known:
-            closest = min(known, key=lambda trial: hunt.goal.score(trial.value))
+        measured = [trial for trial in trials if math.isfinite(trial.value)]
+        if measured:
+            closest = min(measured, key=lambda trial: hunt.goal.score(trial.value))
             yield f"The nearest value was {number(closest.value)}, at {markdown(hunt.space.shown(closest.point))}."
         else:
             yield "No candidate had a value."
@@ -107,15 +107,15 @@ def _report(hunt: Hunt, findings: Findings, runs: int) -> Iterator[str]:
         yield from ("", "![The most important keys](keys.png)")
 
 
-def _of_find(hunt: Hunt, find: Find, place: int) -> Iterator[str]:
+def _of_find(hunt: Hunt, find: Find, rank: int) -> Iterator[str]:
     shrunk = find.shrunk
-    yield from (f"## Find {place}", "")
+    yield from (f"## Find {rank}", "")
     yield f"{markdown(hunt.space.shown(find.trial.point))}: {number(find.trial.value)}."
     yield f"In fresh runs the property held in {_held(find.checked)}."
     yield ""
     whole = "" if shrunk.complete else " The runs for shrinking were used up before everything was tried."
     point = hunt.space.shown(shrunk.variant.point) or "the base scenario itself"
-    yield f"Minimal scenario: [{FOLDER}/{place}.toml]({FOLDER}/{place}.toml), {markdown(point)}."
+    yield f"Minimal scenario: [{FOLDER}/{rank}.toml]({FOLDER}/{rank}.toml), {markdown(point)}."
     yield f"In runs that had decided nothing before, its property held in {_held(find.final)}, with a median of " + (
         f"{number(hunt.goal.value(find.final.values))}.{whole}"
     )
@@ -159,15 +159,15 @@ def _document(hunt: Hunt, findings: Findings, runs: int) -> str:
         "found": sum(hunt.goal.holds(trial.value) for trial in findings.trials),
         "runs": runs,
         "importances": findings.importances,
-        "finds": [_find(hunt, find, place) for place, find in enumerate(findings.finds, 1)],
+        "finds": [_find(hunt, find, rank) for rank, find in enumerate(findings.finds, 1)],
         "lucky": [{**_trial(trial), "checked": _counts(held)} for trial, held in findings.lucky],
     }
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _find(hunt: Hunt, find: Find, place: int) -> dict[str, Any]:
+def _find(hunt: Hunt, find: Find, rank: int) -> dict[str, Any]:
     return {
-        "file": f"{FOLDER}/{place}.toml",
+        "file": f"{FOLDER}/{rank}.toml",
         **_trial(find.trial),
         "checked": _counts(find.checked),
         "minimal": find.shrunk.variant.point,
@@ -175,34 +175,34 @@ def _find(hunt: Hunt, find: Find, place: int) -> dict[str, Any]:
         "steps": find.shrunk.steps,
         "complete": find.shrunk.complete,
         "final": _counts(find.final),
-        "final_value": _known(hunt.goal.value(find.final.values)),
+        "final_value": _finite(hunt.goal.value(find.final.values)),
         "around": [_change(change) for change in find.around],
         "compared": {name: _counts(held) for name, held in find.compared},
     }
 
 
 def _change(change: Change) -> dict[str, Any]:
-    return {"key": change.name, "to": change.to, "value": _known(change.value), "holds": _counts(change.held)}
+    return {"key": change.name, "to": change.to, "value": _finite(change.value), "holds": _counts(change.held)}
 
 
 def _trial(trial: Trial) -> dict[str, Any]:
-    return {"candidate": trial.number, "point": trial.point, "value": _known(trial.value)}
+    return {"candidate": trial.number, "point": trial.point, "value": _finite(trial.value)}
 
 
 def _counts(held: Held) -> dict[str, Any]:
-    return {"held": held.held, "of": len(held.values), "values": list(map(_known, held.values))}
+    return {"held": held.held, "of": len(held.values), "values": list(map(_finite, held.values))}
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
 def summary(hunt: Hunt, findings: Findings) -> Sequence[str]:
     """What a terminal shows."""
     lines = []
-    for place, find in enumerate(findings.finds, 1):
+    for rank, find in enumerate(findings.finds, 1):
         lines.append(
-            f"find {place}: {hunt.space.shown(find.shrunk.variant.point) or 'the base scenario itself'}: "
+            f"find {rank}: {hunt.space.shown(find.shrunk.variant.point) or 'the base scenario itself'}: "
             f"{number(hunt.goal.value(find.final.values))}, held in {_held(find.final)} fresh runs"
         )
     lines += [

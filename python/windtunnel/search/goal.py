@@ -29,34 +29,34 @@ class Goal:
     limits: Limits
 
     @classmethod
-    def of(cls, given: object) -> Goal:
+    def of(cls, table: object) -> Goal:
         """From the table ``[find]``. Raises CampaignError."""
-        if not isinstance(given, Mapping):
-            raise CampaignError(["find"], f"{given!r} is not allowed: a table", given)
-        for key in given:
+        if not isinstance(table, Mapping):
+            raise CampaignError(["find"], f"{table!r} is not allowed: a table", table)
+        for key in table:
             if key not in KEYS:
                 problem = f"is not a key here; the keys are {', '.join(KEYS)}{did_you_mean(key, KEYS)}"
                 raise CampaignError(["find", key], problem, key)
-        chosen = [key for key in ("minimize", "maximize", "violate") if key in given]
+        chosen = [key for key in ("minimize", "maximize", "violate") if key in table]
         if len(chosen) != 1:
             raise CampaignError(["find"], "needs one of minimize, maximize and violate")
         kind = chosen[0]
-        text = given[kind]
+        text = table[kind]
         if not isinstance(text, str):
             raise CampaignError(["find", kind], f"{text!r} is not allowed: an expression as text", text)
         try:
             if kind == "violate":
-                _refuse(given, ("below", "above"), "`violate` has its own limits")
+                _refuse(table, ("below", "above"), "`violate` has its own limits")
                 condition = Condition.parse(text)
                 return cls(f"not ({text})", _label(text), condition.quantity, condition.limits)
             quantity = Expression.parse(text)
         except MetricError as error:
             raise CampaignError(["find", kind], f"{text!r}: {error}", text) from None
         limit, other = ("below", "above") if kind == "minimize" else ("above", "below")
-        _refuse(given, (other,), f"`{kind}` has `{limit}`")
-        if limit not in given:
+        _refuse(table, (other,), f"`{kind}` has `{limit}`")
+        if limit not in table:
             raise CampaignError(["find"], f"`{kind}` needs `{limit}`: the value from which on it is a find")
-        number = _number(given, limit)
+        number = _number(table, limit)
         limits = Limits(low=number) if limit == "below" else Limits(high=number)
         return cls(f"{text} {'<' if limit == 'below' else '>'} {number:g}", text, quantity, limits)
 
@@ -70,9 +70,9 @@ class Goal:
 
     def value(self, values: Iterable[float]) -> float:
         """The value of several runs: their median, so that one lucky run is no find. NaN if half of them have none."""
-        given = list(values)
-        known = [value for value in given if math.isfinite(value)]
-        return median(known) if 2 * len(known) > len(given) else math.nan
+        every = list(values)
+        finite = [value for value in every if math.isfinite(value)]
+        return median(finite) if 2 * len(finite) > len(every) else math.nan
 
 
 def _label(condition: str) -> str:
@@ -86,14 +86,14 @@ def _label(condition: str) -> str:
     return ast.unparse(node.left) if is_limit else f"{ast.unparse(node.left)} - ({ast.unparse(right)})"
 
 
-def _refuse(given: Mapping[str, Any], keys: Iterable[str], why: str) -> None:
+def _refuse(table: Mapping[str, Any], keys: Iterable[str], why: str) -> None:
     for key in keys:
-        if key in given:
+        if key in table:
             raise CampaignError(["find", key], f"is not allowed here: {why}", key)
 
 
-def _number(given: Mapping[str, Any], key: str) -> float:
-    value = given[key]
+def _number(table: Mapping[str, Any], key: str) -> float:
+    value = table[key]
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise CampaignError(["find", key], f"{value!r} is not allowed: a number", value)
     return float(value)

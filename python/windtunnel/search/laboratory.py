@@ -66,9 +66,9 @@ class Laboratory:
         self._missing = 0
         self.count = Count(0)
 
-    def conduct(self, search: Search[Result], place: Place, moved: Callable[[], None]) -> Result:
+    def conduct(self, search: Search[Result], backend: Place, moved: Callable[[], None]) -> Result:
         """Do all that a search asks for, and return what it found; ``moved`` is called after each run."""
-        found: list[Result] = []
+        results: list[Result] = []
 
         def next_batch(answers: list[Answer] | None) -> None:
             try:
@@ -76,14 +76,14 @@ class Laboratory:
                 while not asked:
                     asked = search.send([])
             except StopIteration as stop:
-                found.append(stop.value)
+                results.append(stop.value)
                 return
             self._queue.extend(enumerate(asked))
             self._answers, self._missing = [None] * len(asked), len(asked)
             self.count.total = max(self.count.total, self.count.done + len(asked))
 
         def take() -> Run | None:
-            while not found:
+            while not results:
                 while self._queue:
                     run = self._run(*self._queue.popleft())
                     if run is not None:
@@ -94,22 +94,22 @@ class Laboratory:
             return None
 
         next_batch(None)
-        with closing(self._runs.done(take, place)) as done:
+        with closing(self._runs.done(take, backend)) as done:
             for run, outcome in done:
-                self.count.known += outcome.known
-                self._settle(run.place, outcome)
+                self.count.reused += outcome.known
+                self._settle(run.index, outcome)
                 moved()
-        return found[0]
+        return results[0]
 
-    def _run(self, place: int, ask: Ask) -> Run | None:
+    def _run(self, index: int, ask: Ask) -> Run | None:
         """The run; None if the core refuses its scenario."""
-        made = self._runs.make(ask.arranged, 0, place)
+        made = self._runs.make(ask.arranged, 0, index)
         if isinstance(made, Run):
             return made
-        self._settle(place, made)
+        self._settle(index, made)
         return None
 
-    def _settle(self, place: int, outcome: Outcome) -> None:
+    def _settle(self, index: int, outcome: Outcome) -> None:
         record = Record.decode(outcome.data)
         if self._check is not None and not record.error:
             self._check(record)
@@ -117,5 +117,5 @@ class Laboratory:
         self.count.done += 1
         self.count.failed += bool(record.error)
         values = tuple(record.value(metric)[0] for metric in self._metrics)
-        self._answers[place] = Answer(values, record.digest, record.error)
+        self._answers[index] = Answer(values, record.digest, record.error)
         self._missing -= 1

@@ -36,10 +36,10 @@ class Measured:
 def asks(tune: Tune, point: Point, cells: Sequence[Cell], first: int, count: int) -> list[Ask]:
     """The runs of a setting on paths, path by path. The path's keys are set first, so that they may be tuned."""
     settings = [s for d in tune.space.dimensions if d.name in point for s in d.settings(point[d.name])]
-    found = []
+    asked = []
     for cell in cells:
-        found += tune.replicas.of(tune.base.override(*cell.settings, *settings), first, count)
-    return found
+        asked += tune.replicas.of(tune.base.override(*cell.settings, *settings), first, count)
+    return asked
 
 
 def measured(answers: Sequence[Answer], count: int) -> Measured:
@@ -47,14 +47,14 @@ def measured(answers: Sequence[Answer], count: int) -> Measured:
     return Measured(tuple(tuple(answers[n : n + count]) for n in range(0, len(answers), count)))
 
 
-def objectives(tune: Tune, found: Measured, default: Measured) -> tuple[float, ...] | None:
+def objectives(tune: Tune, tried: Measured, default: Measured) -> tuple[float, ...] | None:
     """The objectives of a setting over all paths; None if one has no value.
 
     ``relative`` is the geometric mean of the ratios to the default, path by path: paths of other sizes count the same.
     """
     values = []
     for number, objective in enumerate(tune.objectives):
-        means = [found.mean(path, number) for path in range(len(found.answers))]
+        means = [tried.mean(path, number) for path in range(len(tried.answers))]
         if not all(map(math.isfinite, means)):
             return None
         if tune.over == "worst":
@@ -69,12 +69,12 @@ def objectives(tune: Tune, found: Measured, default: Measured) -> tuple[float, .
     return tuple(values)
 
 
-def violation(tune: Tune, found: Measured) -> float:
+def violation(tune: Tune, tried: Measured) -> float:
     """How far outside of its limits the worst constraint is on the worst path, in parts of the limit; 0 if none is."""
     worst = 0.0
     for number, (_, condition) in enumerate(tune.constraints, len(tune.objectives)):
-        for path in range(len(found.answers)):
-            mean = found.mean(path, number)
+        for path in range(len(tried.answers)):
+            mean = tried.mean(path, number)
             if condition.limits.hold(mean):
                 continue
             if not math.isfinite(mean):

@@ -76,9 +76,9 @@ def front(
 def proof(rows: Sequence[tuple[str, float, float, float]], label: str, file: Path) -> None:
     """The chosen setting minus the default on each held-out path, with its interval."""
     axes = _axes(height=1.2 + 0.3 * len(rows))
-    for place, (_, mean, low, high) in enumerate(rows):
-        axes.plot([low, high], [place, place], color=_MARK)
-        axes.plot(mean, place, "o", color=_MARK, markersize=4)
+    for index, (_, mean, low, high) in enumerate(rows):
+        axes.plot([low, high], [index, index], color=_MARK)
+        axes.plot(mean, index, "o", color=_MARK, markersize=4)
     axes.axvline(0, color="black", linewidth=1)
     axes.set_yticks(range(len(rows)), [name for name, *_ in rows])
     axes.invert_yaxis()

@@ -96,7 +96,7 @@ class Study:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = get_param_importances(self._study, evaluator=PedAnovaImportanceEvaluator())
+                shares = get_param_importances(self._study, evaluator=PedAnovaImportanceEvaluator())
         except (ValueError, RuntimeError, ZeroDivisionError):
             return {}
-        return {name: float(share) for name, share in found.items() if share == share}
+        return {name: float(share) for name, share in shares.items() if share == share}

@@ -96,26 +96,26 @@ def held_of(hunt: Hunt, answers: Sequence[Answer]) -> Held:
 
 def shrink(hunt: Hunt, point: Point) -> Search[Shrunk]:
     """The smallest variant of a point with the property; the property holds at the point."""
-    found = Shrunk(Variant(point))
+    shrunk = Shrunk(Variant(point))
     for stage in (_dimensions, _flows, _duration, _keys, _numbers):
         failed: set[str] = set()
         while True:
-            for said, smaller in stage(hunt, found.variant):
+            for said, smaller in stage(hunt, shrunk.variant):
                 if said in failed:
                     continue
-                if found.runs + hunt.check > hunt.shrink:
-                    found.complete = False
-                    return found
+                if shrunk.runs + hunt.check > hunt.shrink:
+                    shrunk.complete = False
+                    return shrunk
                 held = yield from holds(hunt, smaller, hunt.seeds, hunt.check)
-                found.runs += hunt.check
+                shrunk.runs += hunt.check
                 if held.share >= hunt.share:
-                    found.variant = smaller
-                    found.steps.append(said)
+                    shrunk.variant = smaller
+                    shrunk.steps.append(said)
                     break
                 failed.add(said)
             else:
                 break  # nothing in this stage makes it smaller
-    return found
+    return shrunk
 
 
 def _dimensions(hunt: Hunt, variant: Variant) -> Iterator[tuple[str, Variant]]:
@@ -149,12 +149,12 @@ def _flows(hunt: Hunt, variant: Variant) -> Iterator[tuple[str, Variant]]:
         int(n) for n in re.findall(r"flow\.(\d+)\.", " ".join(k for d in hunt.space.dimensions for k in d.keys))
     ]
     flows = table.get("flow", [])
-    for place in range(max(numbers, default=-1) + 1, len(flows)):
-        path: Steps = ("flow", place)
+    for index in range(max(numbers, default=-1) + 1, len(flows)):
+        path: Steps = ("flow", index)
         if any(overlap(path, path_of(table, key)) for key in hunt.keep):
             continue
         if path not in variant.dropped and len(flows) - sum(p[:1] == ("flow",) for p in variant.dropped) > 1:
-            yield f"without flow[{place}]", replace(variant, dropped=(*variant.dropped, path))
+            yield f"without flow[{index}]", replace(variant, dropped=(*variant.dropped, path))
 
 
 def _duration(hunt: Hunt, variant: Variant) -> Iterator[tuple[str, Variant]]:

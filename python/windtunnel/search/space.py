@@ -55,14 +55,14 @@ class Space:
 
     def consistent(self, point: Point) -> Point:
         """The point without dimensions that do not exist at it, and with those that topologies need."""
-        found: Point = {}
+        kept: Point = {}
         for dimension in self.dimensions:
-            if dimension.when is not None and not dimension.when.holds(found):
+            if dimension.when is not None and not dimension.when.holds(kept):
                 continue
             value = point.get(dimension.name, dimension.simplest)
             if value is not None:
-                found[dimension.name] = value
-        return found
+                kept[dimension.name] = value
+        return kept
 
     def shown(self, point: Point) -> str:
         """A point in one line."""

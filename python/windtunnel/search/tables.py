@@ -32,8 +32,8 @@ def share_interval(held: int, count: int) -> tuple[float, float]:
     """The 95 % interval of a share (Wilson)."""
     from scipy import stats
 
-    found = stats.binomtest(held, count).proportion_ci(0.95, method="wilson")
-    return float(found.low), float(found.high)
+    interval = stats.binomtest(held, count).proportion_ci(0.95, method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def write_trials(space: Space, points: Sequence[Point], rows: Sequence[Mapping[str, Any]], file: Path) -> None:
@@ -47,8 +47,8 @@ def write_trials(space: Space, points: Sequence[Point], rows: Sequence[Mapping[s
         values = [point.get(d.name) for point in points]
         columns[d.name] = pa.array(values, pa.string() if d.choices else pa.float64())
     for name in names:
-        given = [row[name] for row in rows]
-        kind = pa.string() if name == "error" else pa.bool_() if isinstance(given[0], bool) else pa.float64()
-        kept = [None if isinstance(v, float) and not math.isfinite(v) else v for v in given]
+        column = [row[name] for row in rows]
+        kind = pa.string() if name == "error" else pa.bool_() if isinstance(column[0], bool) else pa.float64()
+        kept = [None if isinstance(v, float) and not math.isfinite(v) else v for v in column]
         columns[name if name not in columns else f"{name} (result)"] = pa.array(kept, kind)
     pq.write_table(pa.table(columns), file, compression="zstd")

@@ -31,19 +31,19 @@ _MOST_FLOWS, _MOST_HOPS = 64, 8
 _HOP_DELAY = "0.2 ms"
 
 
-def space_of(given: Mapping[str, Any], more: Sequence[Dimension] = ()) -> Space:
+def space_of(options: Mapping[str, Any], more: Sequence[Dimension] = ()) -> Space:
     """The space of a table ``[topology]``, with further dimensions. Raises CampaignError."""
-    for key in given:
+    for key in options:
         if key not in KEYS:
             problem = f"is not a key here; the keys are {', '.join(KEYS)}{did_you_mean(key, KEYS)}"
             raise CampaignError(["topology", key], problem, key)
-    kinds = _texts(given, "kinds", list(KINDS), KINDS)
-    controllers = _texts(given, "controllers", ["cubic", "reno"])
-    queues = _texts(given, "queues", ["fifo"])
-    applications = _texts(given, "applications", ["bulk"], tuple(APPLICATIONS))
-    least, most = _whole(given, "flows", [2, 4], 1, _MOST_FLOWS)
-    hops = _whole(given, "hops", [2, 3], 2, _MOST_HOPS)
-    first, duration = given.get("first"), given.get("duration", "20 s")
+    kinds = _texts(options, "kinds", list(KINDS), KINDS)
+    controllers = _texts(options, "controllers", ["cubic", "reno"])
+    queues = _texts(options, "queues", ["fifo"])
+    applications = _texts(options, "applications", ["bulk"], tuple(APPLICATIONS))
+    least, most = _whole(options, "flows", [2, 4], 1, _MOST_FLOWS)
+    hops = _whole(options, "hops", [2, 3], 2, _MOST_HOPS)
+    first, duration = options.get("first"), options.get("duration", "20 s")
     for key, text in (("first", first), ("duration", duration)):
         if text is not None and not isinstance(text, str):
             raise CampaignError(["topology", key], f"{text!r} is not allowed: a text", text)
@@ -53,17 +53,17 @@ def space_of(given: Mapping[str, Any], more: Sequence[Dimension] = ()) -> Space:
         dimensions.append(_count("hops", hops, When("kind", frozenset({"parking lot"}))))
     dimensions += [
         _count("flows", (least, most)),
-        _range(given, "rate", {"from": "5 Mbit/s", "to": "50 Mbit/s", "spacing": "log"}),
+        _range(options, "rate", {"from": "5 Mbit/s", "to": "50 Mbit/s", "spacing": "log"}),
         _choice("queue", queues),
     ]
     if "fifo" in queues:
         default = {"from": "5 ms", "to": "200 ms", "spacing": "log"}
-        dimensions.append(_range(given, "buffer", default, When("queue", frozenset({"fifo"}))))
+        dimensions.append(_range(options, "buffer", default, When("queue", frozenset({"fifo"}))))
     for flow in range(most):
         when = When("flows", least=flow + 1) if flow >= least else None
         dimensions += [
             _choice(f"f{flow} cc", [first] if first is not None and not flow else controllers, when),
-            _range(given, "rtt", {"from": "10 ms", "to": "100 ms", "spacing": "log"}, when, f"f{flow} rtt"),
+            _range(options, "rtt", {"from": "10 ms", "to": "100 ms", "spacing": "log"}, when, f"f{flow} rtt"),
             _choice(f"f{flow} app", applications, when),
         ]
     drawn = {dimension.name: dimension for dimension in dimensions}
@@ -88,9 +88,9 @@ def table(drawn: Mapping[str, Dimension], point: Point, duration: str) -> dict[s
     if value["kind"] == "dumbbell":
         return {"duration": duration, "bottleneck": {"rate": value["rate"], "queue": queue}, "flow": flows}
     hops = int(value["hops"])
-    for place, flow in enumerate(flows):
-        hop = (place - 1) % hops
-        flow["from"], flow["to"] = ("n0", f"n{hops}") if not place else (f"n{hop}", f"n{hop + 1}")
+    for index, flow in enumerate(flows):
+        hop = (index - 1) % hops
+        flow["from"], flow["to"] = ("n0", f"n{hops}") if not index else (f"n{hop}", f"n{hop + 1}")
     links = [
         {"name": f"hop{hop}", "from": f"n{hop}", "to": f"n{hop + 1}", "rate": value["rate"], "delay": _HOP_DELAY,
          "queue": queue}
@@ -108,37 +108,38 @@ def _count(name: str, limits: tuple[int, int], when: When | None = None) -> Dime
 
 
 def _range(
-    given: Mapping[str, Any], key: str, default: Mapping[str, Any], when: When | None = None, name: str = ""
+    options: Mapping[str, Any], key: str, default: Mapping[str, Any], when: When | None = None, name: str = ""
 ) -> Dimension:
     try:
-        found = Dimension.of(key, given.get(key, default))
+        dimension = Dimension.of(key, options.get(key, default))
     except InputError as error:
-        raise CampaignError(["topology", key], str(error), given.get(key)) from None
-    if found.choices:
-        raise CampaignError(["topology", key], "is a range { from, to, spacing }", given.get(key))
-    middle = found.probes()[1]
+        raise CampaignError(["topology", key], str(error), options.get(key)) from None
+    if dimension.choices:
+        raise CampaignError(["topology", key], "is a range { from, to, spacing }", options.get(key))
+    middle = dimension.probes()[1]
     assert not isinstance(middle, str)
-    simplest: Coordinate = found.rounded(middle, 1)
+    simplest: Coordinate = dimension.rounded(middle, 1)
     return Dimension(
-        name or key, (), (), found.low, found.high, found.unit, found.log, found.whole, when, simplest
+        name or key, (), (), dimension.low, dimension.high, dimension.unit, dimension.log, dimension.whole, when,
+        simplest,
     )  # fmt: skip
 
 
-def _texts(given: Mapping[str, Any], key: str, default: list[str], known: Sequence[str] = ()) -> list[str]:
-    texts = given.get(key, default)
+def _texts(options: Mapping[str, Any], key: str, default: list[str], allowed: Sequence[str] = ()) -> list[str]:
+    texts = options.get(key, default)
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
         raise CampaignError(["topology", key], f"{texts!r} is not allowed: a list of names", texts)
     if len(set(texts)) < len(texts):
         raise CampaignError(["topology", key], "a name is there twice", texts)
     for text in texts:
-        if known and text not in known:
-            problem = f"{text!r} is not allowed: {', '.join(known)}{did_you_mean(text, known)}"
+        if allowed and text not in allowed:
+            problem = f"{text!r} is not allowed: {', '.join(allowed)}{did_you_mean(text, allowed)}"
             raise CampaignError(["topology", key], problem, text)
     return texts
 
 
-def _whole(given: Mapping[str, Any], key: str, default: list[int], least: int, most: int) -> tuple[int, int]:
-    limits = given.get(key, default)
+def _whole(options: Mapping[str, Any], key: str, default: list[int], least: int, most: int) -> tuple[int, int]:
+    limits = options.get(key, default)
     match limits:
         case [int() as low, int() as high] if least <= low <= high <= most:
             return low, high

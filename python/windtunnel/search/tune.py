@@ -85,12 +85,12 @@ def tuning(tune: Tune) -> Search[Tuned]:
         batch = study.ask(min(BATCH, tune.candidates - len(settings)))
         answers = yield [ask for c in batch for ask in asks(tune, c.point, cells, 0, tune.seeds)]
         each = len(cells) * tune.seeds
-        for place, candidate in enumerate(batch):
-            found = measured(answers[place * each : (place + 1) * each], tune.seeds)
-            values, far = objectives(tune, found, default), violation(tune, found)
+        for index, candidate in enumerate(batch):
+            tried = measured(answers[index * each : (index + 1) * each], tune.seeds)
+            values, far = objectives(tune, tried, default), violation(tune, tried)
             values = values if math.isfinite(far) else None
             study.tell(candidate, values, far if tune.constraints and math.isfinite(far) else None)
-            settings.append(Setting(candidate.number, candidate.point, values, far, found.error))
+            settings.append(Setting(candidate.number, candidate.point, values, far, tried.error))
     front = front_of(tune.objectives, settings)
     importances = {} if several else study.importances()
     chosen = choose(tune.objectives, front)
@@ -106,12 +106,12 @@ def front_of(wanted: Sequence[Objective], settings: Sequence[Setting]) -> list[S
     """The allowed settings that no other allowed one beats in one objective without losing in another."""
     allowed = [setting for setting in settings if setting.is_allowed]
     losses = [_losses(wanted, setting) for setting in allowed]
-    found: dict[tuple[float, ...], Setting] = {}
+    unbeaten: dict[tuple[float, ...], Setting] = {}
     for setting, own in zip(allowed, losses, strict=True):
         beaten = any(all(a <= b for a, b in zip(other, own, strict=True)) and other != own for other in losses)
         if not beaten:
-            found.setdefault(own, setting)
-    return [found[key] for key in sorted(found)]
+            unbeaten.setdefault(own, setting)
+    return [unbeaten[key] for key in sorted(unbeaten)]
 
 
 def choose(wanted: Sequence[Objective], front: Sequence[Setting]) -> Setting | None:
@@ -142,12 +142,12 @@ def _prove(tune: Tune, tuned: Tuned, chosen: Setting) -> Search[None]:
     names = [", ".join(value.label for value in cell.values) for cell in cells]
     tuned.compared = comparisons(tune, names, new, old)
     tuned.overall = [overall(tune, objective, tuned.compared) for objective in tune.objectives]
-    for who, found in (("chosen", new), ("default", old)):
+    for who, tried in (("chosen", new), ("default", old)):
         tuned.broken[who] = [
             f"{name} ({label})"
             for path, name in enumerate(names)
             for number, (label, condition) in enumerate(tune.constraints, len(tune.objectives))
-            if not condition.limits.hold(found.mean(path, number))
+            if not condition.limits.hold(tried.mean(path, number))
         ]
 
 
@@ -158,17 +158,17 @@ def comparisons(tune: Tune, names: Sequence[str], new: Measured, old: Measured) 
         for number, objective in enumerate(tune.objectives)
         for path, name in enumerate(names)
     ]
-    found = [
+    paired = [
         statistics.comparison(new.values(path, number), old.values(path, number), tune.confidence, "t")
         for _, path, number, _ in rows
     ]
-    corrected = statistics.corrected([each.p for each in found], "holm")
+    corrected = statistics.corrected([each.p for each in paired], "holm")
     return [
         Compared(
             name, objective.name, new.mean(path, number), old.mean(path, number), each, p,
             _verdict(objective, each.difference, p, 1 - tune.confidence),
         )
-        for (name, path, number, objective), each, p in zip(rows, found, corrected, strict=True)
+        for (name, path, number, objective), each, p in zip(rows, paired, corrected, strict=True)
     ]  # fmt: skip
 
 

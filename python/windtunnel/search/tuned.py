@@ -40,28 +40,28 @@ def write(tune: Tune, tuned: Tuned, runs: int, out: Path, *, force: bool) -> Non
 
 
 def _draw(tune: Tune, tuned: Tuned, stage: Path) -> None:
-    known = [setting for setting in tuned.settings if setting.values is not None]
-    if not known:
+    measured = [setting for setting in tuned.settings if setting.values is not None]
+    if not measured:
         return
     names = [o.name for o in tune.objectives]
     if len(names) > 1 and tuned.default is not None:
         front = {setting.number for setting in tuned.front}
-        dots = [pictures.Dot(v[0], v[1], s.is_allowed, s.number in front) for s in known if (v := s.values)]
+        dots = [pictures.Dot(v[0], v[1], s.is_allowed, s.number in front) for s in measured if (v := s.values)]
         chosen = tuned.chosen.values if tuned.chosen else None
         pictures.front(dots, tuned.default, chosen, names, stage / "front.png")
     else:
         first = list(tuned.importances)[:2] or [dimension.name for dimension in tune.space.dimensions[:2]]
         x, y = tune.space[first[0]], tune.space[first[1]] if len(first) > 1 else None
-        values = [v[0] for s in known if (v := s.values)]
-        pictures.keys([setting.point for setting in known], values, x, y, names[0], stage / "keys.png")
-    for place, objective in enumerate(tune.objectives):
+        values = [v[0] for s in measured if (v := s.values)]
+        pictures.keys([setting.point for setting in measured], values, x, y, names[0], stage / "keys.png")
+    for index, objective in enumerate(tune.objectives):
         rows = [
             (row.path, d, *(row.difference.interval or (d, d)))
             for row in tuned.compared
             if row.objective == objective.name and (d := row.difference.difference) is not None
         ]
         if rows:
-            pictures.proof(rows, f"{objective.name}: chosen minus default", stage / f"proof-{place + 1}.png")
+            pictures.proof(rows, f"{objective.name}: chosen minus default", stage / f"proof-{index + 1}.png")
 
 
 def _report(tune: Tune, tuned: Tuned, runs: int) -> Iterator[str]:
@@ -101,8 +101,8 @@ def _report(tune: Tune, tuned: Tuned, runs: int) -> Iterator[str]:
     yield ""
     yield from (f"- {markdown(sentence)}" for sentence in sentences(tune, tuned))
     yield ""
-    for place in range(len(names)):
-        yield f"![Chosen minus default, {markdown(names[place])}](proof-{place + 1}.png)"
+    for index in range(len(names)):
+        yield f"![Chosen minus default, {markdown(names[index])}](proof-{index + 1}.png)"
     yield ""
     compared = [
         (row.path, row.objective, number(row.default), number(row.chosen), _interval(row.difference.interval),
@@ -188,13 +188,13 @@ def _document(tune: Tune, tuned: Tuned, runs: int) -> str:
         "front": [{"point": s.point, "values": s.values} for s in tuned.front],
         "chosen": None if tuned.chosen is None else {"point": tuned.chosen.point, "values": tuned.chosen.values},
         "proof": [
-            {"path": row.path, "objective": row.objective, "default": _known(row.default), "chosen": _known(row.chosen),
-             "difference": row.difference.difference, "interval": row.difference.interval, "p": row.p,
-             "verdict": row.verdict}
+            {"path": row.path, "objective": row.objective, "default": _finite(row.default),
+             "chosen": _finite(row.chosen), "difference": row.difference.difference,
+             "interval": row.difference.interval, "p": row.p, "verdict": row.verdict}
             for row in tuned.compared
         ],
         "overall": [
-            {"objective": o.objective, "difference": _known(o.difference), "percent": o.percent,
+            {"objective": o.objective, "difference": _finite(o.difference), "percent": o.percent,
              "interval": o.interval, "verdict": o.verdict}
             for o in tuned.overall
         ],
@@ -203,7 +203,7 @@ def _document(tune: Tune, tuned: Tuned, runs: int) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 

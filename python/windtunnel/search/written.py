@@ -48,16 +48,16 @@ def _apply(table: dict[str, Any], setting: str) -> None:
         inner = _inner(node, step)
         if isinstance(inner, str):
             inner = {_NAMED: inner}
-            node[_place(node, step)] = inner
+            node[_position(node, step)] = inner
         node = inner
-    node[_place(node, last)] = value
+    node[_position(node, last)] = value
 
 
 def _inner(node: Any, step: str) -> Any:
-    return node.setdefault(step, {}) if isinstance(node, dict) else node[_place(node, step)]
+    return node.setdefault(step, {}) if isinstance(node, dict) else node[_position(node, step)]
 
 
-def _place(node: Any, step: str) -> str | int:
+def _position(node: Any, step: str) -> str | int:
     """The key of a table, or the place in a list, of an entry by its name or number."""
     if isinstance(node, dict):
         return step
@@ -67,15 +67,15 @@ def _place(node: Any, step: str) -> str | int:
 
 def leaves(node: Any, path: Steps = ()) -> list[Steps]:
     """The paths of all keys of tables, deepest first; arrays of values are not entered."""
-    found: list[Steps] = []
+    paths: list[Steps] = []
     if isinstance(node, dict):
         for key, value in node.items():
-            found += leaves(value, (*path, key))
-            found.append((*path, key))
+            paths += leaves(value, (*path, key))
+            paths.append((*path, key))
     elif isinstance(node, list):
-        for place, value in enumerate(node):
-            found += leaves(value, (*path, place))
-    return found
+        for index, value in enumerate(node):
+            paths += leaves(value, (*path, index))
+    return paths
 
 
 def without(table: dict[str, Any], paths: tuple[Steps, ...]) -> dict[str, Any]:
@@ -89,23 +89,23 @@ def without(table: dict[str, Any], paths: tuple[Steps, ...]) -> dict[str, Any]:
             return [kept(value, (*path, n)) for n, value in enumerate(node) if (*path, n) not in dropped]
         return node
 
-    found: dict[str, Any] = kept(table, ())
-    return found
+    result: dict[str, Any] = kept(table, ())
+    return result
 
 
 def path_of(table: Any, key: str) -> Steps:
-    """The path of a key as ``--set`` has it, with places in place of names, as far as it is in the table."""
-    found: list[str | int] = []
+    """The path of a key as ``--set`` has it, with indices in place of names, as far as it is in the table."""
+    steps: list[str | int] = []
     node: Any = table
     for step in re.findall(r"[^.\[\]]+", key):
-        place: str | int = step
+        position: str | int = step
         try:
-            place = _place(node, step) if isinstance(node, dict | list) else step
-            node = node[place] if isinstance(node, dict | list) else None  # type: ignore[index]
+            position = _position(node, step) if isinstance(node, dict | list) else step
+            node = node[position] if isinstance(node, dict | list) else None  # type: ignore[index]
         except (KeyError, IndexError, ValueError):
-            place, node = step, None
-        found.append(place)
-    return tuple(found)
+            position, node = step, None
+        steps.append(position)
+    return tuple(steps)
 
 
 def overlap(a: Steps, b: Steps) -> bool:

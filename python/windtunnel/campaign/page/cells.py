@@ -89,17 +89,17 @@ def _binned(
         return np.bincount(which, np.nan_to_num(numbers.astype(np.float64)), bins).astype(np.float64)
 
     def extreme(pick: np.ufunc, numbers: Numbers) -> Numbers:
-        found = np.full(bins, np.nan)
-        pick.at(found, which, numbers)
-        return found
+        extremes = np.full(bins, np.nan)
+        pick.at(extremes, which, numbers)
+        return extremes
 
     def mean(numbers: Numbers, weight: Places) -> Numbers:
-        known = np.where(np.isfinite(numbers), weight, 0)
+        counted = np.where(np.isfinite(numbers), weight, 0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return total(numbers * known) / total(known)
+            return total(numbers * counted) / total(counted)
 
     difference = values["difference"]
-    found = {
+    binned = {
         "mean": mean(values["mean"], counts["count"]),
         "min": extreme(np.fmin, values["min"]),
         "max": extreme(np.fmax, values["max"]),
@@ -108,9 +108,9 @@ def _binned(
         "difference_max": extreme(np.fmax, difference),
     }
     sums = {name: total(counts[name]).astype(np.int64) for name in ("runs", "failed", "count", "pairs")}
-    axes = grid.by_axis([place[first] for place in places])
+    axes = grid.by_axis([positions[first] for positions in places])
     cells = np.bincount(which, minlength=bins)
-    return Rows(cell[first], cells, metric[first], baseline[first], axes, sums, found)
+    return Rows(cell[first], cells, metric[first], baseline[first], axes, sums, binned)
 
 
 def _column(table: pa.Table, name: str, missing: float) -> npt.NDArray[Any]:
@@ -136,5 +136,5 @@ def _index(table: pa.Table, name: str, among: Sequence[str]) -> Places:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = pc.fill_null(pc.index_in(table.column(name), pa.array(among, pa.string())), 0)
-    return np.asarray(found.combine_chunks()).astype(np.int64)
+    indices = pc.fill_null(pc.index_in(table.column(name), pa.array(among, pa.string())), 0)
+    return np.asarray(indices.combine_chunks()).astype(np.int64)

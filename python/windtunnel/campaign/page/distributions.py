@@ -35,10 +35,10 @@ def panel(
     """
     choices: list[Choice] = []
     for what, (cell, values) in (("runs", runs), ("means of cells", cells)):
-        known = np.isfinite(values)
-        if known.any():
-            found = list(_choices(what, metric, grid, cell[known], values[known], points))
-            choices += sorted(found, key=lambda choice: choice.name.partition("by ")[2] not in foremost)
+        finite = np.isfinite(values)
+        if finite.any():
+            offered = list(_choices(what, metric, grid, cell[finite], values[finite], points))
+            choices += sorted(offered, key=lambda choice: choice.name.partition("by ")[2] not in foremost)
     if not choices:
         return Panel(id, "Distribution", "%", empty=NOTHING)
     first = choices[0]
@@ -51,9 +51,9 @@ def _choices(what: str, metric: str, grid: Grid, cell: Places, values: Numbers, 
     log = bool(values.min() > 0 and values.max() / values.min() > _LOG_RATIO)
     x = Abscissa(metric, "", time=False, log=log)
     few = Grid(tuple(_few(each) for each in grid.dimensions))
-    for axis, place in zip(few.axes, few.by_axis(few.places(cell)), strict=True):
+    for axis, positions in zip(few.axes, few.by_axis(few.places(cell)), strict=True):
         if len(axis.labels) > 1:
-            yield Choice(f"{what}, by {axis.name}", "%", _curves(axis.labels, place, values, points), x=x)
+            yield Choice(f"{what}, by {axis.name}", "%", _curves(axis.labels, positions, values, points), x=x)
     yield Choice(f"all {what}", "%", (_series("all", "all", None, values, points),), x=x)
 
 
@@ -61,10 +61,10 @@ def _few(dimension: Dimension) -> Dimension:
     return Dimension(dimension.axes, width=-(-dimension.size // MOST_CURVES))
 
 
-def _curves(labels: Sequence[str], place: Places, values: Numbers, points: int) -> tuple[Series, ...]:
+def _curves(labels: Sequence[str], positions: Places, values: Numbers, points: int) -> tuple[Series, ...]:
     out = []
     for index, label in enumerate(labels):
-        mine = values[place == index]
+        mine = values[positions == index]
         if len(mine):
             out.append(_series(f"v{index}", label, index, mine, points))
     return tuple(out)

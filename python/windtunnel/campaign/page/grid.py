@@ -36,8 +36,8 @@ class AxisValues:
     @property
     def numeric(self) -> bool:
         """Whether all values are different numbers."""
-        known = {number for number in self.numbers if number is not None}
-        return len(known) == len(self.numbers)
+        numbers = {number for number in self.numbers if number is not None}
+        return len(numbers) == len(self.numbers)
 
     @property
     def log(self) -> bool:
@@ -142,16 +142,16 @@ class Grid:
         return Grid(tuple(dimensions))
 
     def places(self, cells: Places) -> list[Places]:
-        """The place of each cell in each dimension, in bins."""
-        found, rest = [], cells
+        """For each dimension the positions of the cells in it, in bins."""
+        places, rest = [], cells
         for each in reversed(self.dimensions):
-            rest, place = np.divmod(rest, each.size)
-            found.append(place // each.width)
-        return found[::-1]
+            rest, positions = np.divmod(rest, each.size)
+            places.append(positions // each.width)
+        return places[::-1]
 
     def by_axis(self, places: Sequence[Places]) -> list[Places]:
-        """The place on each axis, from those in each dimension."""
-        return [place for each, place in zip(self.dimensions, places, strict=True) for _ in each.axes]
+        """The positions on each axis, from those in each dimension."""
+        return [positions for each, positions in zip(self.dimensions, places, strict=True) for _ in each.axes]
 
 
 def _worth_binning(dimension: Dimension) -> tuple[bool, int]:

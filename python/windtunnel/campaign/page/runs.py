@@ -26,22 +26,22 @@ FOLDER = "pages"
 
 @dataclass(frozen=True, order=True)
 class Address:
-    """A run: the number of its cell, and its place among the cell's runs."""
+    """A run: the number of its cell, and its index among the cell's runs."""
 
     cell: int
-    place: int = 0
+    index: int = 0
 
     @classmethod
     def of(cls, text: str) -> Address:
         """From ``12.0``, or ``12`` for the first run of the cell. Raises InputError."""
-        found = re.fullmatch(r"(\d{1,12})(?:\.(\d{1,9}))?", text.strip())
-        if found is None:
+        match = re.fullmatch(r"(\d{1,12})(?:\.(\d{1,9}))?", text.strip())
+        if match is None:
             raise InputError(f"--page {text}: write CELL.RUN, such as 12.0: the cell's number in cells.csv, and the "
                              "place of the run in it, counted from 0")  # fmt: skip
-        return cls(int(found[1]), int(found[2] or 0))
+        return cls(int(match[1]), int(match[2] or 0))
 
     def __str__(self) -> str:
-        return f"{self.cell}.{self.place}"
+        return f"{self.cell}.{self.index}"
 
     @property
     def file(self) -> str:
@@ -54,12 +54,12 @@ def find(plan: Plan, address: Address) -> tuple[Cell, Replica]:
     if address.cell >= len(plan):
         raise InputError(f"--page {address}: the campaign has the cells 0 to {len(plan) - 1}")
     per_unit = plan.runs_of_unit()
-    unit = address.place // per_unit
+    unit = address.index // per_unit
     most = plan.campaign.max_runs // per_unit if plan.campaign.until is not None else 0
     if unit >= max(plan.first_units(), most):
         most_runs = max(plan.first_units(), most) * per_unit
         raise InputError(f"--page {address}: a cell of the campaign has the runs 0 to {most_runs - 1} at most")
-    return plan.cell(address.cell), next(islice(plan.replicas(unit, unit + 1), address.place % per_unit, None))
+    return plan.cell(address.cell), next(islice(plan.replicas(unit, unit + 1), address.index % per_unit, None))
 
 
 def write_run_page(plan: Plan, folder: Path, address: Address) -> str:
@@ -97,22 +97,22 @@ def add_page(plan: Plan, folder: Path, address: Address) -> tuple[Path, str]:
     if not is_dataset(folder):
         raise InputError(f"{folder}: is no data set; do the sweep first, or name its data set with --out")
     find(plan, address)
-    known = _known(load(folder), address)
+    recorded = _recorded(load(folder), address)
     digest = write_run_page(plan, folder, address)
-    same = known is not None and known.get("digest") == digest
+    same = recorded is not None and recorded.get("digest") == digest
     warning = "" if same else (
         f"this is not the run {address} of {folder}: the campaign, or windtunnel, has changed since the sweep"
     )  # fmt: skip
     return folder / address.file, warning
 
 
-def _known(data: CampaignResult, address: Address) -> dict[str, Any] | None:
+def _recorded(data: CampaignResult, address: Address) -> dict[str, Any] | None:
     """What the data set says about a run."""
     import pyarrow.compute as pc
 
     runs = data.runs
     rows = runs.filter(pc.equal(runs.column("cell"), address.cell)).select(["digest"])
-    return rows.slice(address.place, 1).to_pylist()[0] if address.place < rows.num_rows else None
+    return rows.slice(address.index, 1).to_pylist()[0] if address.index < rows.num_rows else None
 
 
 def command(file: str, options: Sequence[str] = ()) -> str:

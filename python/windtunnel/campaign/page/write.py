@@ -85,11 +85,11 @@ def page_of(
     rows = rows_of(cells, grid, document)
     columns = Columns()
     panels = [encoded(each, columns) for each in _distributions(document, cells, runs)]
-    axes = [_axis(axis, place) for place, axis in _with_dimensions(grid)]
+    axes = [_axis(axis, index) for index, axis in _with_dimensions(grid)]
     laid_over = next((len(axis["labels"]) for axis in axes if axis["name"] == overlaid), 1)
     meta = {
         "axes": axes,
-        "overlaid": next((place for place, axis in enumerate(axes) if axis["name"] == overlaid), -1),
+        "overlaid": next((index for index, axis in enumerate(axes) if axis["name"] == overlaid), -1),
         "metrics": [{"name": name, "text": text} for name, text in _explained(document, cells)],
         "baselines": [name_of(each) for each in document["baselines"]],
         "confidence": document["statistics"]["confidence"],
@@ -131,8 +131,8 @@ def _explained(document: Mapping[str, Any], cells: pa.Table) -> Iterator[tuple[s
 
 def _with_dimensions(grid: Grid) -> Iterator[tuple[int, AxisValues]]:
     axes = iter(grid.axes)
-    for place, dimension in enumerate(grid.dimensions):
-        yield from ((place, next(axes)) for _ in dimension.axes)
+    for index, dimension in enumerate(grid.dimensions):
+        yield from ((index, next(axes)) for _ in dimension.axes)
 
 
 def _axis(axis: AxisValues, dimension: int) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _unit(axis: AxisValues) -> tuple[str, float]:
 def _columns(rows: Rows, columns: Columns) -> dict[str, Any]:
     """References to the columns; one without any value is left out."""
     small = {"metric": rows.metric, "baseline": rows.baseline}
-    small |= {f"axis{place}": axis for place, axis in enumerate(rows.axes)}
+    small |= {f"axis{index}": axis for index, axis in enumerate(rows.axes)}
     out = {name: columns.add(values, "u32" if len(values) and values.max() > 65_535 else "u16")
            for name, values in small.items()}  # fmt: skip
     out |= {name: columns.add(values, "u32") for name, values in (("cell", rows.cell), ("cells", rows.cells))}
@@ -178,14 +178,14 @@ def _distributions(document: Mapping[str, Any], table: pa.Table, runs: pa.Table)
     metrics = list(document["metrics"])
     curves = 2 * sum(min(12, len(axis.labels)) for axis in grid.axes) + 2
     points = min(_MOST_POINTS, max(_LEAST_POINTS, _POINTS // (curves * max(1, len(metrics)))))
-    for place, metric in enumerate(metrics):
+    for index, metric in enumerate(metrics):
         of_cells = table.filter(pc.equal(table.column("metric"), metric))
         cell, mean = (np.asarray(of_cells.column(name).combine_chunks()) for name in ("cell", "mean"))
         # A cell has a row for each baseline, with the same mean.
         cell, first = np.unique(cell, return_index=True)
         means = (cell, mean[first].astype(np.float64))
         values = (of_run, _floats(runs.column(metric)))
-        yield panel(f"cdf{place}", metric, grid, values, means, points, _compared(document))
+        yield panel(f"cdf{index}", metric, grid, values, means, points, _compared(document))
 
 
 def _compared(document: Mapping[str, Any]) -> frozenset[str]:

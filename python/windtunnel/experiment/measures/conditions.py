@@ -25,10 +25,10 @@ class Condition:
     @classmethod
     def parse(cls, text: str, names: Mapping[str, Expression] = NONE) -> Condition:
         """``names`` are expressions that it may name. Raises MetricError."""
-        found = cls._of_python(text, python_of(text, names))
+        parsed = cls._of_python(text, python_of(text, names))
         # What was declared of a metric holds for a claim about it.
-        known = next((each for each in names.values() if each.root == found.quantity.root), None)
-        return found if known is None else replace(found, quantity=replace(found.quantity, kind=known.kind))
+        declared = next((each for each in names.values() if each.root == parsed.quantity.root), None)
+        return parsed if declared is None else replace(parsed, quantity=replace(parsed.quantity, kind=declared.kind))
 
     @classmethod
     def _of_python(cls, text: str, node: ast.expr) -> Condition:

@@ -109,5 +109,5 @@ def _units() -> Mapping[str, str]:
 
 
 def _common(units: Iterable[str]) -> str:
-    found = set(units)
-    return found.pop() if len(found) == 1 else ""
+    distinct = set(units)
+    return distinct.pop() if len(distinct) == 1 else ""

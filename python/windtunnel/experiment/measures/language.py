@@ -118,8 +118,8 @@ class Expression:
     @classmethod
     def parse(cls, text: str, kind: Kind | None = None, unit: str | None = None) -> Expression:
         """Kind and unit are what the text says, unless given. Raises MetricError, with the nearest of unknown names."""
-        found = cls.of(text, node_of(python_of(text)))
-        return replace(found, kind=kind or found.kind, unit=found.unit if unit is None else unit)
+        expression = cls.of(text, node_of(python_of(text)))
+        return replace(expression, kind=kind or expression.kind, unit=expression.unit if unit is None else unit)
 
     @classmethod
     def of(cls, text: str, root: Node) -> Expression:
@@ -197,8 +197,8 @@ def python_of(text: str, names: Mapping[str, Expression] = NONE) -> ast.expr:
         raise MetricError(f"is longer than {LONGEST} characters")
     try:
         node = ast.parse(_FRACTION.sub(r"p\1_\2", _INDEX.sub(r"[\1]", text.strip())), mode="eval").body
-        found: ast.expr = _Named(names).visit(node) if names else node
-        return found
+        replaced: ast.expr = _Named(names).visit(node) if names else node
+        return replaced
     except (SyntaxError, ValueError) as error:
         if "integer string conversion" in str(error):  # Python reads no number of more than 4300 digits
             raise MetricError("a number in it is too large: at most 1.8e308, about 308 digits") from None
@@ -234,12 +234,12 @@ def node_of(node: ast.expr, depth: int = 0, path: Callable[[ast.expr], Node] | N
 def _finite(number: float) -> float:
     """A number as the floating-point number that it is calculated with. Raises MetricError for one that is none."""
     try:
-        found = float(number)
+        value = float(number)
     except OverflowError:
-        found = math.inf
-    if math.isinf(found):
+        value = math.inf
+    if math.isinf(value):
         raise MetricError("a number in it is too large: at most 1.8e308, about 308 digits")
-    return found
+    return value
 
 
 def _path(node: ast.expr) -> PathNode:
@@ -248,8 +248,8 @@ def _path(node: ast.expr) -> PathNode:
         match node:
             case ast.Attribute(value=inner, attr=name):
                 parts.append(name)
-            case ast.Subscript(value=inner, slice=ast.Constant(value=str() | int() as place)):
-                parts.append(place)
+            case ast.Subscript(value=inner, slice=ast.Constant(value=str() | int() as key)):
+                parts.append(key)
             case _:
                 raise MetricError(f"`{ast.unparse(node)}` is no path")
         node = inner
@@ -270,8 +270,8 @@ def _call(name: str, arguments: Sequence[Node]) -> Call:
     if name in _OF_NUMBERS:
         if len(arguments) != _OF_NUMBERS[name]:
             raise MetricError(f"{name}() takes {_OF_NUMBERS[name]} arguments, not {len(arguments)}")
-    elif found := _QUANTILE.fullmatch(name):
-        if len(arguments) != 1 or not 0 <= float(found[1].replace("_", ".")) <= 100:
+    elif match := _QUANTILE.fullmatch(name):
+        if len(arguments) != 1 or not 0 <= float(match[1].replace("_", ".")) <= 100:
             raise MetricError(f"{shown}() is the quantile of one argument, from p0 to p100")
     elif name == "share":
         if len(arguments) < 2:
@@ -310,13 +310,13 @@ def _tables(node: Node) -> set[str]:
         case Binary(left=left, right=right):
             return _tables(left) | _tables(right)
         case Call(name=name, arguments=arguments):
-            found = set[str]().union(*map(_tables, arguments))
+            tables = set[str]().union(*map(_tables, arguments))
             # A window at a median needs a table too: the summary has no quantiles of it.
             counted = name in ("min", "mean", "max") or name in ("median", *_COUNTED_QUANTILES)
             for argument in arguments:
                 if isinstance(argument, PathNode) and (not counted or _is_window(argument.parts, name)):
-                    found |= tables_behind(argument.parts)
-            return found
+                    tables |= tables_behind(argument.parts)
+            return tables
     return set()
 
 
@@ -380,8 +380,8 @@ def _apply(name: str, values: Sequence[Value]) -> float:
         return parts[0] / whole if whole else math.nan
     if name == "abs":
         return abs(_number(values[0], "abs()"))
-    if found := _QUANTILE.fullmatch(name):
-        percent = float(found[1].replace("_", "."))
+    if match := _QUANTILE.fullmatch(name):
+        percent = float(match[1].replace("_", "."))
         name = f"p{percent:g}"
         return reduce(name, values[0], name, lambda x: float(np.percentile(x, percent)) if len(x) else math.nan)
     value: Value = values[0] if len(values) == 1 else [*(_number(v, f"{name}()") for v in values)]

@@ -119,14 +119,14 @@ QUEUE: Mapping[str, Name] = {
 _OVER_FLOWS = ("jain", "fairness", "jain_index", "jains_index")
 
 
-def field_hint(root: str, word: str, known: Iterable[str]) -> str:
-    """What to add to a message: the name that the field's ``word`` stands for below ``root``, or the nearest known."""
+def field_hint(root: str, word: str, keys: Iterable[str]) -> str:
+    """What to add to a message: the name that the field's ``word`` stands for below ``root``, or the nearest key."""
     word = word.lower()
     table = QUEUE if root.startswith("queue") else FLOW
     names = [without_unit(name) for name, about in table.items() if word in about.words]
     if names:
         return f"; `{word}` is {_listed(names)} here"
-    return did_you_mean(word, known)
+    return did_you_mean(word, keys)
 
 
 def root_hint(word: str, roots: Iterable[str]) -> str:
@@ -148,8 +148,8 @@ def without_unit(name: str) -> str:
 
 def unit(name: str) -> str:
     """The unit that a name ends in, as one writes it."""
-    found = _UNIT.search(name)
-    return UNITS[found[1]] if found else ""
+    match = _UNIT.search(name)
+    return UNITS[match[1]] if match else ""
 
 
 def _listed(names: list[str]) -> str:

@@ -91,7 +91,7 @@ def _record(scope: _Scope, rest: Path) -> Value:
             raise MetricError(f"{show(path)}: there are {len(records)} {scope.root}s ({first}): name one of them")
         return _leaf(scope, 0, rest)
     if isinstance(rest[0], int) or any(record["name"] == rest[0] for record in records):
-        return _leaf(scope, _place(records, rest[0], path), rest[1:])
+        return _leaf(scope, _index(records, rest[0], path), rest[1:])
     if members := _members(records, str(rest[0])):
         values = [_leaf(scope, index, rest[1:]) for index in members]
         return [v for v in values if isinstance(v, float | Distribution)]
@@ -115,26 +115,26 @@ def _members(records: Sequence[Mapping[str, Any]], name: str) -> list[int]:
 
 
 def _leaf(scope: _Scope, index: int, rest: Path) -> float | Distribution:
-    found: Any = scope.records[index]
+    value: Any = scope.records[index]
     for part in rest:
-        if found is None:
+        if value is None:
             return float("nan")  # what a flow does not have
-        found = found[_key(found, str(part), scope.path)] if isinstance(found, Mapping) else _missing(scope.path)
-    if isinstance(found, Mapping):
-        if "mean" not in found:
-            raise MetricError(f"{show(scope.path)} is no number: its keys are {', '.join(found)}")
+        value = value[_key(value, str(part), scope.path)] if isinstance(value, Mapping) else _missing(scope.path)
+    if isinstance(value, Mapping):
+        if "mean" not in value:
+            raise MetricError(f"{show(scope.path)} is no number: its keys are {', '.join(value)}")
         last = _key(_parent(scope.records[index], rest), str(rest[-1]), scope.path)
         behind = _BEHIND.get((RECORDS[scope.root], last))
         column = None
         if behind is not None:
             table, name, which = behind
             column = partial(_rows, scope.result, table, name, which, index, scope.span, scope.path)
-        return Distribution(show(scope.path), found, column)
-    if found is None:
+        return Distribution(show(scope.path), value, column)
+    if value is None:
         return float("nan")
-    if isinstance(found, bool | int | float):
-        return float(found)
-    raise MetricError(f"{show(scope.path)} is no number: it is {found!r}")
+    if isinstance(value, bool | int | float):
+        return float(value)
+    raise MetricError(f"{show(scope.path)} is no number: it is {value!r}")
 
 
 def _parent(record: Any, rest: Path) -> Any:
@@ -162,10 +162,10 @@ def _key(record: Mapping[str, Any], name: str, path: Path) -> str:
 def _one(records: Sequence[Mapping[str, Any]], rest: Path, path: Path, what: str) -> Mapping[str, Any]:
     if not rest:
         raise MetricError(f"{show(path)}: name a {what}")
-    return records[_place(records, rest[0], path)]
+    return records[_index(records, rest[0], path)]
 
 
-def _place(records: Sequence[Mapping[str, Any]], name: str | int, path: Path) -> int:
+def _index(records: Sequence[Mapping[str, Any]], name: str | int, path: Path) -> int:
     """The place of a record by its name or number."""
     names = [str(record["name"]) for record in records]
     if isinstance(name, int):
@@ -191,7 +191,7 @@ def _column(path: Path, result: RunResult) -> Array:
         return np.asarray(columns[name], dtype=np.float64)
     which = "flow" if "flow" in columns and "queue" not in columns else "queue"
     records = result.summary[f"{which}s"]
-    return _rows(result, table, name, which, _place(records, path[2], path), None, path)
+    return _rows(result, table, name, which, _index(records, path[2], path), None, path)
 
 
 def _rows(
