@@ -53,8 +53,8 @@ def counted(folder: Path, commit: str) -> tuple[str, dict[str, Any]]:
         "it has foreign code": document["foreign"],
         "a run failed": any(run["error"] for run in document["runs"]),
     }
-    if found := [what for what, is_so in problems.items() if is_so]:
-        raise ValueError(f"{folder}: {found[0]}; counted is `windtunnel reproduce {document['suite']}`")
+    if reasons := [what for what, is_so in problems.items() if is_so]:
+        raise ValueError(f"{folder}: {reasons[0]}; counted is `windtunnel reproduce {document['suite']}`")
     return document["suite"], {
         **{verdict: document["verdicts"].get(verdict, 0) for verdict in OF_SUITES},
         "runs": len(document["runs"]),
@@ -91,10 +91,10 @@ def table(counts: Counts) -> str:
     """A row for each suite; and which suites have not been counted."""
     heads = ["suite", "rows", *(word.several for word in OF_SUITES.values()), "runs", "CPU time", "on", "commit"]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    for name, found in counts.items():
-        verdicts = [found[verdict] for verdict in OF_SUITES]
-        minutes = f"{found['cpu_seconds'] / 60:.0f} min" if found["cpu_seconds"] >= 120 else f"{found['cpu_seconds']} s"
-        cells = [f"`{name}`", sum(verdicts), *verdicts, found["runs"], minutes, found["date"], found["commit"]]
+    for name, count in counts.items():
+        verdicts = [count[verdict] for verdict in OF_SUITES]
+        minutes = f"{count['cpu_seconds'] / 60:.0f} min" if count["cpu_seconds"] >= 120 else f"{count['cpu_seconds']} s"
+        cells = [f"`{name}`", sum(verdicts), *verdicts, count["runs"], minutes, count["date"], count["commit"]]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     missing = [f"`{name}`" for name in NAMES if name not in counts]
     last = f"Not counted yet as rows are judged today: {', '.join(missing)}."
@@ -105,7 +105,7 @@ def sentence(counts: Counts) -> str:
     """All suites together: what a run could have turned."""
     if not counts:
         return "The suites have not been counted yet as rows are judged today."
-    sums = {verdict: sum(found[verdict] for found in counts.values()) for verdict in OF_SUITES}
+    sums = {verdict: sum(count[verdict] for count in counts.values()) for verdict in OF_SUITES}
     judged = sum(sums.values()) - sums["info"]
     suites = f"{len(counts)} {'suite' if len(counts) == 1 else 'suites'}"
     return (
@@ -117,9 +117,9 @@ def sentence(counts: Counts) -> str:
 
 def validation(_: Counts) -> str:
     """The counts of ``windtunnel validate``, from its page."""
-    found = _VALIDATION.search((DOCS / "validation.md").read_text(encoding="utf-8"))
-    assert found is not None
-    agree, differ, info = found.groups()
+    match = _VALIDATION.search((DOCS / "validation.md").read_text(encoding="utf-8"))
+    assert match is not None
+    agree, differ, info = match.groups()
     return f"Of its lines {agree} agree, {differ} differ, {info} are for information ([validation](validation.md))."
 
 
@@ -129,8 +129,8 @@ BLOCKS: dict[str, Callable[[Counts], str]] = {"table": table, "sentence": senten
 def filled(text: str, counts: Counts) -> str:
     """A document with its blocks as the counts have them."""
 
-    def block(found: re.Match[str]) -> str:
-        indent, name = found.groups()
+    def block(match: re.Match[str]) -> str:
+        indent, name = match.groups()
         lines = [f"<!-- counts: {name} -->", *BLOCKS[name](counts).splitlines(), "<!-- end of counts -->"]
         return "\n".join(f"{indent}{line}" if line else "" for line in lines)
 
@@ -144,11 +144,11 @@ def main() -> int:
     counts = kept()
     for folder in parser.parse_args().folder:
         try:
-            name, found = counted(folder, _commit())
+            name, count = counted(folder, _commit())
         except (OSError, ValueError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
-        counts[name] = found
+        counts[name] = count
     write(counts)
     counts = kept()
     for page in DOCUMENTS:

@@ -17,7 +17,7 @@ FLOWS = (
 
 def built(**more: Any) -> wt.Scenario:
     """The scenario of the tests, built in Python."""
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "title": "Reno and Reno-MDS",
         "duration": "5 s",
         "seed": 7,
@@ -26,7 +26,7 @@ def built(**more: Any) -> wt.Scenario:
         "flows": FLOWS,
         "windows": [{"name": "late", "from": "2 s", "to": "5 s"}],
     }
-    return wt.Scenario(**{**given, **more})
+    return wt.Scenario(**{**arguments, **more})
 
 
 def test_builder_and_file_are_the_same_model(result: wt.RunResult) -> None:
@@ -115,7 +115,7 @@ def test_equal_scenarios_are_equal(tmp_path: Path) -> None:
 
 def test_numbers_of_numpy(result: wt.RunResult) -> None:
     """NumPy's integers, floats, truth values and arrays are taken wherever Python's are."""
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "duration": "1 s",
         "seed": np.uint64(7),
         "bottleneck": {"rate": "20 Mbps", "queue": {"kind": "red", "probability": np.float32(0.5)}},
@@ -123,11 +123,11 @@ def test_numbers_of_numpy(result: wt.RunResult) -> None:
             {"cc": {"kind": "aimd", "a": np.float64(1.0)}, "rtt": "20 ms", "count": np.int64(2), "ecn": np.True_}
         ],
     }
-    plain = {**given, "seed": 7}
+    plain = {**arguments, "seed": 7}
     plain["bottleneck"] = {"rate": "20 Mbps", "queue": {"kind": "red", "probability": 0.5}}
     plain["flows"] = [{"cc": {"kind": "aimd", "a": 1.0}, "rtt": "20 ms", "count": 2, "ecn": True}]
-    assert wt.Scenario(**given).check() == wt.Scenario(**plain).check()
-    assert wt.Scenario(**given).run(memory=np.int64(2**30)).meta["seed"] == 7
+    assert wt.Scenario(**arguments).check() == wt.Scenario(**plain).check()
+    assert wt.Scenario(**arguments).run(memory=np.int64(2**30)).meta["seed"] == 7
     assert built(flows=np.array(FLOWS, dtype=object)) == built()
 
 

@@ -29,12 +29,12 @@ def two(tmp_path: Path) -> Path:
 
 
 def first_by_hand(a: Scenario, b: Scenario) -> tuple[float, int]:
-    """The time and the place of the first departure that differs, from whole recordings."""
+    """The time and the sequence number of the first departure that differs, from whole recordings."""
     one, two = (each.override("record.events=true").run().tables["dequeue_events"] for each in (a, b))
     count = min(one.rows, two.rows)
     same = [all(one[k][i] == two[k][i] for k in ("t_ns", "flow", "seq", "size", "mark")) for i in range(count)]
-    place = same.index(False)
-    return min(int(one["t_ns"][place]), int(two["t_ns"][place])) / 1e9, int(one["seq"][place])
+    index = same.index(False)
+    return min(int(one["t_ns"][index]), int(two["t_ns"][index])) / 1e9, int(one["seq"][index])
 
 
 def test_scenarios(cli: Cli, two: Path) -> None:
@@ -70,8 +70,8 @@ def test_late_difference(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(text)
     (tmp_path / "b.toml").write_text(text + '\n[[flow]]\nname = "c"\ncc = "reno"\nrtt = "10 ms"\nstart = "3 s"\n')
     done = cli("compare", "a.toml", "b.toml")
-    found = re.search(r"first difference at ([\d.]+) s; a: .*; b: .* of flow c ", done.stdout)
-    assert found and 3 <= float(found[1]) < 3.1
+    match = re.search(r"first difference at ([\d.]+) s; a: .*; b: .* of flow c ", done.stdout)
+    assert match and 3 <= float(match[1]) < 3.1
 
 
 def test_gates(cli: Cli, two: Path) -> None:

@@ -77,7 +77,7 @@ def test_numbers_are_those_of_the_campaigns(two: Path) -> None:
     printed = {(row.what, row.candidate): row for row in differences.of_campaigns(sides[0], sides[1])}
     seen, compared, numbers = 0, 0, [5e6, 1e7, 2e7, 4e7]
     for i in range(meta["rows"]):
-        name, cc = (meta["axes"][place]["labels"][columns[f"axis{place}"][i]] for place in (0, 1))
+        name, cc = (meta["axes"][index]["labels"][columns[f"axis{index}"][i]] for index in (0, 1))
         metric = meta["metrics"][columns["metric"][i]]["name"]
         row = own.get((name, cc, numbers[columns["axis2"][i]], metric))
         if row is None:

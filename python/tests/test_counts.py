@@ -55,8 +55,8 @@ def test_the_file_is_whole() -> None:
     """Each suite that was counted has every verdict, runs, their time, the day and the commit, in the suites' order."""
     counts = TOOL.kept()
     assert list(counts) == [name for name in NAMES if name in counts]
-    for found in counts.values():
-        assert list(found) == [*OF_SUITES, "runs", "cpu_seconds", "date", "commit"]
+    for count in counts.values():
+        assert list(count) == [*OF_SUITES, "runs", "cpu_seconds", "date", "commit"]
 
 
 @pytest.fixture(scope="module")
@@ -76,23 +76,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_folder_is_counted(folder: Path, tmp_path: Path) -> None:
     """Verdicts are those of the rows, weak ones apart; what is kept is read again, and is in table and sentence."""
-    name, found = TOOL.counted(folder, "0123456789ab")
+    name, count = TOOL.counted(folder, "0123456789ab")
     document = json.loads((folder / "rows.json").read_text())
     verdicts = [row["verdict"] for row in document["rows"]]
     assert name == "mds"
-    assert {word: found[word] for word in OF_SUITES} == {word: verdicts.count(word) for word in OF_SUITES}
-    assert found["weak"] > 0
+    assert {word: count[word] for word in OF_SUITES} == {word: verdicts.count(word) for word in OF_SUITES}
+    assert count["weak"] > 0
     runs = len(document["runs"])
     facts = {"runs": runs, "cpu_seconds": round(runs / 2), "date": "1970-01-01", "commit": "0123456789ab"}
-    assert found.items() >= facts.items()
-    TOOL.write({name: found}, tmp_path / "counts.toml")
+    assert count.items() >= facts.items()
+    TOOL.write({name: count}, tmp_path / "counts.toml")
     counts = TOOL.kept(tmp_path / "counts.toml")
-    assert counts == {name: found}
+    assert counts == {name: count}
     [row] = [line for line in TOOL.table(counts).splitlines() if line.startswith("| `mds` |")]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[1:9] == [str(len(verdicts)), *(str(found[verdict]) for verdict in OF_SUITES)]
-    assert f"{found['weak']} agree weakly" in TOOL.sentence(counts)
-    assert f"the {len(verdicts) - found['info']} rows" in TOOL.sentence(counts)
+    assert cells[1:9] == [str(len(verdicts)), *(str(count[verdict]) for verdict in OF_SUITES)]
+    assert f"{count['weak']} agree weakly" in TOOL.sentence(counts)
+    assert f"the {len(verdicts) - count['info']} rows" in TOOL.sentence(counts)
 
 
 @pytest.mark.parametrize(

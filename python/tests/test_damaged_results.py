@@ -42,13 +42,13 @@ def folder(healthy: Path, tmp_path: Path) -> Path:
 def change(folder: Path, *keys: str | int, to: Any = None) -> None:
     """Set or (without ``to``) delete a key of ``summary.json``."""
     document = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    place = document
+    parent = document
     for key in keys[:-1]:
-        place = place[key]
+        parent = parent[key]
     if to is None:
-        del place[keys[-1]]
+        del parent[keys[-1]]
     else:
-        place[keys[-1]] = to
+        parent[keys[-1]] = to
     (folder / "summary.json").write_text(json.dumps(document), encoding="utf-8")
 
 
@@ -144,7 +144,7 @@ def test_on_the_command_line(cli: Cli, folder: Path, tmp_path: Path) -> None:
 def places(value: Any, *way: str | int) -> list[tuple[str | int, ...]]:
     """The path to each value of a document."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [found for key, each in inner for found in ((*way, key), *places(each, *way, key))]
+    return [path for key, each in inner for path in ((*way, key), *places(each, *way, key))]
 
 
 ODD = (None, "x", "7 B", -1, 0, 5, 1e308, 10**40, True, [], {}, [1], [[]], {"a": 1}, [{}])
@@ -161,10 +161,10 @@ def test_what_is_read_can_be_used(healthy: Path, tmp_path: Path) -> None:
     for n in range(120):
         *way, last = draw.choice(ways)
         changed = copy.deepcopy(document)
-        place = changed
+        parent = changed
         for key in way:
-            place = place[key]
-        place[last] = draw.choice(ODD)
+            parent = parent[key]
+        parent[last] = draw.choice(ODD)
         (tmp_path / "summary.json").write_text(json.dumps(changed), encoding="utf-8")
         result = summary_of(tmp_path, original)
         if result is None:

@@ -436,5 +436,5 @@ def test_mistakes_of_a_pack(
 def test_what_cannot_take_part_is_no_mistake() -> None:
     """What only the examined algorithm is refused for stays a reason in the row."""
     pack = read("rfc9743")
-    found = plan(pack, pack.clauses, subject("prague", "cc"), quick=True)
-    assert all(found.excluded.values())
+    planned = plan(pack, pack.clauses, subject("prague", "cc"), quick=True)
+    assert all(planned.excluded.values())

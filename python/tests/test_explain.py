@@ -24,9 +24,9 @@ def truth(result: RunResult, column: str) -> Any:
     ]
 
 
-def flow_of(result: RunResult, place: int = SENDER) -> dict[str, Any]:
-    found: dict[str, Any] = explained(result, place).document["flows"][0]
-    return found
+def flow_of(result: RunResult, point: int = SENDER) -> dict[str, Any]:
+    flow: dict[str, Any] = explained(result, point).document["flows"][0]
+    return flow
 
 
 # --- the walk --------------------------------------------------------------------------------------------------------
@@ -43,11 +43,11 @@ def test_the_flight_is_the_senders_own(controller: str) -> None:
     assert int(np.sum(sends["kind"] > 0)) == int(truth(result, "retransmission").sum())
 
 
-@pytest.mark.parametrize("place", [SENDER, RECEIVER])
-def test_cwnd_from_what_is_in_flight(place: int) -> None:
+@pytest.mark.parametrize("point", [SENDER, RECEIVER])
+def test_cwnd_from_what_is_in_flight(point: int) -> None:
     """In 9 of 10 round trips the estimate is the sender's window, to one segment, wherever the capture was made."""
     result = run_of("reno")
-    seen = explained(result, place)
+    seen = explained(result, point)
     rounds = seen.rounds[0]
     assert rounds is not None
     shown = (rounds.lost == 0) & (rounds.sent > 0)
@@ -76,9 +76,9 @@ def test_cwnd_from_what_is_in_flight(place: int) -> None:
 def test_what_limits_the_sender(limit: str, flow: dict[str, Any]) -> None:
     """The limit that the scenario sets has the most time; the sender's own counters agree."""
     result = simulated([{"name": "one", "rtt": "40 ms", **flow}], seconds=6)
-    found = flow_of(result)["limits"]
-    assert max(found["shares"], key=found["shares"].get) == limit, found["shares"]
-    assert found["shares"][limit] > 0.8
+    limits = flow_of(result)["limits"]
+    assert max(limits["shares"], key=limits["shares"].get) == limit, limits["shares"]
+    assert limits["shares"][limit] > 0.8
     counted = result.flows[0]["limited"]
     assert max(counted, key=counted.get) == limit, counted
 
@@ -111,44 +111,44 @@ def test_what_limits_a_real_sender(capture: str, limit: str) -> None:
 )
 def test_a_and_b(controller: Any, a: float, b: float) -> None:
     result = simulated([{"name": "one", "cc": controller, "rtt": "40 ms"}], seconds=25)
-    found = flow_of(result)["aimd"]
-    assert found["a_segments_per_round_trip"]["median"] == pytest.approx(a, rel=0.1)
-    assert found["b"]["median"] == pytest.approx(b, abs=0.04)
-    assert found["fit"] > 0.95
+    aimd = flow_of(result)["aimd"]
+    assert aimd["a_segments_per_round_trip"]["median"] == pytest.approx(a, rel=0.1)
+    assert aimd["b"]["median"] == pytest.approx(b, abs=0.04)
+    assert aimd["fit"] > 0.95
 
 
 def test_a_and_b_of_a_real_reno() -> None:
-    found = captured("two-flows.pcap").document["flows"][0]["aimd"]
+    aimd = captured("two-flows.pcap").document["flows"][0]["aimd"]
     # Delayed acknowledgements and the kernel's integer arithmetic at 15 to 30 segments.
-    assert found["a_segments_per_round_trip"]["median"] == pytest.approx(0.9, abs=0.12)
-    assert found["b"]["median"] == pytest.approx(0.5, abs=0.06)
-    assert found["fit"] > 0.95
+    assert aimd["a_segments_per_round_trip"]["median"] == pytest.approx(0.9, abs=0.12)
+    assert aimd["b"]["median"] == pytest.approx(0.5, abs=0.06)
+    assert aimd["fit"] > 0.95
 
 
 def test_b_of_a_real_cubic() -> None:
-    found = captured("cubic-at-sender.pcapng").document["flows"][0]["aimd"]
-    assert found["b"]["median"] == pytest.approx(0.3, abs=0.04)
+    aimd = captured("cubic-at-sender.pcapng").document["flows"][0]["aimd"]
+    assert aimd["b"]["median"] == pytest.approx(0.3, abs=0.04)
 
 
 # --- events ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", [SENDER, RECEIVER])
-def test_loss_events(place: int) -> None:
+@pytest.mark.parametrize("point", [SENDER, RECEIVER])
+def test_loss_events(point: int) -> None:
     """As many as the sender had episodes of recovery; a full queue is seen as such from both ends."""
     result = run_of("reno")
-    found = flow_of(result, place)["overflow"]
-    assert found["events"] == result.flows[0]["loss_episodes"]
-    assert found["with_a_full_queue"] == found["events"]
-    assert found["segments"] == pytest.approx(result.flows[0]["retransmits"], rel=0.05)
+    losses = flow_of(result, point)["overflow"]
+    assert losses["events"] == result.flows[0]["loss_episodes"]
+    assert losses["with_a_full_queue"] == losses["events"]
+    assert losses["segments"] == pytest.approx(result.flows[0]["retransmits"], rel=0.05)
 
 
 def test_random_losses_are_no_overflows() -> None:
     loss = {"kind": "loss", "probability": "0.5 %", "affects": "data"}
     result = simulated([{"name": "one", "cc": "reno", "rtt": "40 ms"}], impair=[loss])
-    found = flow_of(result)["overflow"]
-    assert found["events"] > 10
-    assert found["with_a_full_queue"] < 0.3 * found["events"]
+    losses = flow_of(result)["overflow"]
+    assert losses["events"] > 10
+    assert losses["with_a_full_queue"] < 0.3 * losses["events"]
 
 
 def test_flows_that_lose_together() -> None:
@@ -157,13 +157,13 @@ def test_flows_that_lose_together() -> None:
     """
     flow = {"cc": "reno", "rtt": "40 ms", "ack": "immediate"}
     together = explained(simulated([{"name": "one", **flow}, {"name": "two", **flow}]))
-    found = together.document["together"]["synchronisation"]
-    assert found["index"] > 0.5
+    synchronisation = together.document["together"]["synchronisation"]
+    assert synchronisation["index"] > 0.5
     losses = {"kind": "loss", "probability": "0.5 %", "affects": "data"}
     random = explained(
         simulated([{"name": "one", **flow}, {"name": "two", **flow}], rate="100 Mbit/s", impair=[losses])
     )
-    assert random.document["together"]["synchronisation"]["index"] < found["index"] / 2
+    assert random.document["together"]["synchronisation"]["index"] < synchronisation["index"] / 2
 
 
 def test_convergence() -> None:
@@ -188,25 +188,25 @@ def test_convergence() -> None:
 
 def test_phases_of_a_real_bbr() -> None:
     """BBR version 1 probes for the round-trip time 10 s after it last saw the least, for 200 ms."""
-    found = captured("bbr-at-sender.pcap").document["flows"][0]["bbr"]
-    probes = [phase for phase in found["phases"] if phase["phase"] == "round-trip probe"]
+    bbr = captured("bbr-at-sender.pcap").document["flows"][0]["bbr"]
+    probes = [phase for phase in bbr["phases"] if phase["phase"] == "round-trip probe"]
     assert len(probes) == 1
     assert 9.5 < probes[0]["from_s"] < 10.8
     assert 0.15 < probes[0]["to_s"] - probes[0]["from_s"] < 0.5
-    assert found["phases"][0]["phase"] == "start-up"
+    assert bbr["phases"][0]["phase"] == "start-up"
 
 
 @pytest.mark.parametrize("capture", ["reno-at-sender.pcap", "reno-at-receiver.pcap", "cubic-at-sender.pcapng"])
 def test_others_have_no_probes_for_the_round_trip(capture: str) -> None:
-    found = captured(capture).document["flows"][0]["bbr"]
-    assert found is None or found["round_trip_probes"] == 0
+    bbr = captured(capture).document["flows"][0]["bbr"]
+    assert bbr is None or bbr["round_trip_probes"] == 0
 
 
 # --- cheating --------------------------------------------------------------------------------------------------------
 
 
-def signs(found: dict[str, Any]) -> dict[str, bool | None]:
-    return {sign["sign"]: sign["found"] for sign in found["misbehaviour"]}
+def signs(flow: dict[str, Any]) -> dict[str, bool | None]:
+    return {sign["sign"]: sign["found"] for sign in flow["misbehaviour"]}
 
 
 def divides(script: Script, at: float, n: int) -> None:
@@ -237,8 +237,8 @@ def hurries(script: Script, at: float, n: int) -> None:
 )
 def test_misbehaving_receivers(sign: str | None, acks: Any) -> None:
     """Each attack is found, and only that one."""
-    found = signs(Script().transfer(12, 10, acks).explain())
-    assert {name for name, there in found.items() if there} == ({sign} if sign else set())
+    answers = signs(Script().transfer(12, 10, acks).explain())
+    assert {name for name, there in answers.items() if there} == ({sign} if sign else set())
 
 
 def test_data_that_were_not_captured_accuse_nobody() -> None:
@@ -252,9 +252,9 @@ def test_data_that_were_not_captured_accuse_nobody() -> None:
             script.ack(1.4, 120)  # segment 120 is lost
         rows = [row for row in script.rows if not row["payload"] or not missed((row["seq"] - 1) // script.mss)]
         assert len(rows) < len(script.rows)
-        found = Script(rows=rows).explain()
-        assert not [name for name, there in signs(found).items() if there], found["misbehaviour"]
-    optimistic = next(sign for sign in found["misbehaviour"] if sign["sign"] == "optimistic ACKs")
+        flow = Script(rows=rows).explain()
+        assert not [name for name, there in signs(flow).items() if there], flow["misbehaviour"]
+    optimistic = next(sign for sign in flow["misbehaviour"] if sign["sign"] == "optimistic ACKs")
     assert "acknowledge data that were not captured" in optimistic["evidence"]
 
 
@@ -262,8 +262,8 @@ def test_holes_hide_no_optimist() -> None:
     """The same capture of a receiver that does cheat, with the part of its data that was captured."""
     script = Script().transfer(12, 10, hurries)
     rows = [row for row in script.rows if not row["payload"] or (row["seq"] - 1) // script.mss % 3 != 1]
-    found = signs(Script(rows=rows).explain())
-    assert {name for name, there in found.items() if there} == {"optimistic ACKs"}
+    answers = signs(Script(rows=rows).explain())
+    assert {name for name, there in answers.items() if there} == {"optimistic ACKs"}
 
 
 def test_a_handshake_with_a_lost_syn() -> None:
@@ -380,32 +380,32 @@ def test_which_controller_a_real_kernel_uses(capture: str, flow: int, controller
     (its delay window opens at 38), and Westwood+ is where its estimate is half of the window: one of them may come
     first, and then the answer must say that it is not clear.
     """
-    found = captured(capture).document["flows"][flow]["controller"]
-    names = [fit["controller"] for fit in found["fits"]]
+    answer = captured(capture).document["flows"][flow]["controller"]
+    names = [fit["controller"] for fit in answer["fits"]]
     assert controller in names[:3]
     alike = {"reno", "compound", "westwood"} if controller == "reno" else {controller}
     assert names[0] in alike
-    assert names[0] == controller or not found["sure"]
+    assert names[0] == controller or not answer["sure"]
 
 
 @pytest.mark.parametrize("capture", ["application-limited.pcap", "receiver-limited.pcap"])
 def test_no_controller_where_none_decided(capture: str) -> None:
-    found = captured(capture).document["flows"][0]["controller"]
-    assert found["fits"] == []
-    assert not found["sure"]
+    answer = captured(capture).document["flows"][0]["controller"]
+    assert answer["fits"] == []
+    assert not answer["sure"]
 
 
 def test_a_run_without_packets() -> None:
     """Its series still show the window; what only packets show is said to be missing, not absent."""
     result = simulated([{"name": "one", "cc": "cubic", "rtt": "40 ms"}], packets=False, seconds=25)
     seen = explained(result)
-    found = seen.document["flows"][0]
+    flow = seen.document["flows"][0]
     assert any("record.packets=true" in note for note in seen.document["notes"])
-    assert found["misbehaviour"] is None
-    assert found["bleaching"] is None
-    assert found["limits"]["shares"]["cwnd"] > 0.9
-    assert found["aimd"]["b"]["median"] == pytest.approx(0.3, abs=0.06)
-    assert found["overflow"]["events"] == pytest.approx(result.flows[0]["loss_episodes"], abs=1)
+    assert flow["misbehaviour"] is None
+    assert flow["bleaching"] is None
+    assert flow["limits"]["shares"]["cwnd"] > 0.9
+    assert flow["aimd"]["b"]["median"] == pytest.approx(0.3, abs=0.06)
+    assert flow["overflow"]["events"] == pytest.approx(result.flows[0]["loss_episodes"], abs=1)
 
 
 def test_media_over_rtp_are_left_out() -> None:

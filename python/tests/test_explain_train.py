@@ -83,12 +83,12 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 def test_the_stored_model() -> None:
     """It knows controllers that exist, and the page next to it is about the same ones."""
-    known = model()
+    stored = model()
     listed = {entry["name"] for entry in json.loads(_core.listing())["controllers"]}
-    assert set(known.names) <= listed
+    assert set(stored.names) <= listed
     page = (Path(__file__).parents[2] / "docs" / "explain-controllers.md").read_text(encoding="utf-8")
     matrix = page.split("## Confusion matrix")[1].split("## Calibration")[0]
-    assert re.findall(r"^\| ([\w-]+) \|", matrix, re.MULTILINE) == known.names
+    assert re.findall(r"^\| ([\w-]+) \|", matrix, re.MULTILINE) == stored.names
 
 
 def test_controllers_have_one_name() -> None:

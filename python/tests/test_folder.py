@@ -116,32 +116,32 @@ def test_never_overwrites_without_force(result: RunResult, tmp_path: Path) -> No
     """An existing folder stays as it is; with force, only a result folder is replaced, and it is replaced
     completely.
     """
-    place = save(result, tmp_path / "run")
-    (place / "mine.txt").write_text("notes", encoding="utf-8")
+    target = save(result, tmp_path / "run")
+    (target / "mine.txt").write_text("notes", encoding="utf-8")
     with pytest.raises(InputError, match=r"exists already.*--force"):
-        save(result, place)
-    assert (place / "mine.txt").exists()
-    save(result, place, force=True)
-    assert files(place) == FILES
+        save(result, target)
+    assert (target / "mine.txt").exists()
+    save(result, target, force=True)
+    assert files(target) == FILES
     assert [p.name for p in tmp_path.iterdir()] == ["run"]
 
 
 @pytest.mark.parametrize("what", ["file", "folder", "link"])
 def test_force_replaces_only_results(result: RunResult, tmp_path: Path, what: str) -> None:
     """Force applies to result folders only: a file, a link or any other folder is not replaced."""
-    place, home = tmp_path / "place", tmp_path / "home"
+    target, home = tmp_path / "place", tmp_path / "home"
     home.mkdir()
     (home / "thesis.tex").write_text("years of work", encoding="utf-8")
     if what == "file":
-        place.write_text("x", encoding="utf-8")
+        target.write_text("x", encoding="utf-8")
     elif what == "link":
-        place.symlink_to(home)
+        target.symlink_to(home)
     else:
-        place = home
+        target = home
     with pytest.raises(InputError, match="not replaced"):
-        save(result, place, force=True)
+        save(result, target, force=True)
     assert (home / "thesis.tex").read_text(encoding="utf-8") == "years of work"
-    assert place.exists()
+    assert target.exists()
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_nothing_half_written(
     result: RunResult, tmp_path: Path, monkeypatch: Any, error: Any, raised: Any, message: str, existing: bool
 ) -> None:
     """A full disk or an interrupt at the last file leaves nothing behind; a folder to be replaced stays as it was."""
-    place = tmp_path / "made" / "too" / "run"
+    target = tmp_path / "made" / "too" / "run"
     if existing:
-        save(result, place)
+        save(result, target)
     before = files(tmp_path)
 
     def fail(*_: Any, **__: Any) -> None:
@@ -168,7 +168,7 @@ def test_nothing_half_written(
 
     monkeypatch.setattr("windtunnel.report.write_report", fail)
     with pytest.raises(raised, match=message):
-        save(result, place, force=existing)
+        save(result, target, force=existing)
     assert files(tmp_path) == before
     assert list(tmp_path.iterdir()) == ([tmp_path / "made"] if existing else [])
 
@@ -198,8 +198,8 @@ def test_what_is_no_result_folder(result: RunResult, tmp_path: Path) -> None:
 
     assert "no such folder" in message(tmp_path / "none")
     assert "no summary.json" in message(tmp_path)
-    place = save(result, tmp_path / "run")
-    summary = place / "summary.json"
+    target = save(result, tmp_path / "run")
+    summary = target / "summary.json"
     text = summary.read_text(encoding="utf-8")
     for wrong, expected in [
         (text[:-20], "is not JSON"),
@@ -208,10 +208,10 @@ def test_what_is_no_result_folder(result: RunResult, tmp_path: Path) -> None:
         (text.replace('"schema_version": 2', '"schema_version": 99'), "reads up to 2"),
     ]:
         summary.write_text(wrong, encoding="utf-8")
-        assert expected in message(place)
+        assert expected in message(target)
     summary.write_text(text, encoding="utf-8")
-    (place / "flows.parquet").write_bytes(b"not parquet at all")
-    assert "flows.parquet: is not a Parquet file" in message(place)
+    (target / "flows.parquet").write_bytes(b"not parquet at all")
+    assert "flows.parquet: is not a Parquet file" in message(target)
 
 
 def test_csv(result: RunResult, tmp_path: Path) -> None:

@@ -44,13 +44,13 @@ def packages(file: Path) -> Iterator[str]:
 
 def imports() -> dict[str, set[str]]:
     """What each package or module of the top level imports of others."""
-    found: dict[str, set[str]] = {}
+    imported: dict[str, set[str]] = {}
     for file in ROOT.rglob("*.py"):
         own = file.relative_to(ROOT).parts[0].removesuffix(".py")
         if own != "__init__":
-            found.setdefault(own, set()).update(set(packages(file)) - {own})
-    names = set(found)
-    return {own: others & names for own, others in found.items()}
+            imported.setdefault(own, set()).update(set(packages(file)) - {own})
+    names = set(imported)
+    return {own: others & names for own, others in imported.items()}
 
 
 def test_no_cycle_of_imports() -> None:
@@ -63,7 +63,7 @@ def test_no_cycle_of_imports() -> None:
 
 def test_layers() -> None:
     """An experiment knows neither pages nor commands, nor what is built on it; pages know only panels."""
-    known = imports()
+    imported = imports()
     above = {"papers", "evaluate", "campaign", "search", "validation", "compare", "claims", "cli", "report", "figures"}
-    assert not known["experiment"] & above
-    assert not known["report"] & (above - {"report", "figures"})
+    assert not imported["experiment"] & above
+    assert not imported["report"] & (above - {"report", "figures"})

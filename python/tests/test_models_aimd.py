@@ -83,8 +83,8 @@ def test_a_later_reduction_keeps_the_cycle() -> None:
 @pytest.mark.parametrize(("losses", "first", "both", "second"), [(1, 17 / 32, 0, 15 / 32), (2, 0.28, 0.5, 0.22)])
 def test_catch_probabilities(losses: int, first: float, both: float, second: float) -> None:
     """Equations 9 and 10, and the text's 28, 50 and 22 %."""
-    found = catch_probabilities(1 - models.hit_probability(0.7), losses)
-    assert found == pytest.approx((first, both, second), abs=0.005 if losses == 2 else 1e-12)
+    probabilities = catch_probabilities(1 - models.hit_probability(0.7), losses)
+    assert probabilities == pytest.approx((first, both, second), abs=0.005 if losses == 2 else 1e-12)
 
 
 @given(st.floats(0, 1), st.integers(1, 30))
@@ -104,9 +104,9 @@ def test_somebody_is_hit(share: float, losses: int) -> None:
 )
 def test_losses_of_an_event(first: Aimd, second: Aimd, expected: dict[int, float]) -> None:
     """By hand: Reno's increments are a round apart, so that the round after one of them has no other one of Reno's."""
-    found = tail_drop_losses(first, second)
-    assert found.keys() == expected.keys()
-    assert list(found.values()) == pytest.approx(list(expected.values()))
+    counts = tail_drop_losses(first, second)
+    assert counts.keys() == expected.keys()
+    assert list(counts.values()) == pytest.approx(list(expected.values()))
 
 
 def played(first: Aimd, second: Aimd, losses: dict[int, float], events: int, pipe: float = 1e4) -> float:

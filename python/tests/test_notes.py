@@ -63,11 +63,11 @@ def test_after_the_run(rule: str) -> None:
     """A rule of the measurements applies to the one run and not to the other."""
     case = AFTER[rule]
     result = wt.Scenario(**case.fires).run()
-    found = named(result.notes, rule)
-    assert found, [note["text"] for note in result.notes]
+    notes = named(result.notes, rule)
+    assert notes, [note["text"] for note in result.notes]
     for key, value in case.numbers.items():
-        assert found[0]["numbers"][key] == pytest.approx(value, rel=1e-3), key
-    assert all(word in found[0]["text"] for word in case.words), found[0]["text"]
+        assert notes[0]["numbers"][key] == pytest.approx(value, rel=1e-3), key
+    assert all(word in notes[0]["text"] for word in case.words), notes[0]["text"]
     quiet = wt.Scenario(**case.quiet).run()
     assert not named(quiet.notes, rule), named(quiet.notes, rule)
     json.dumps(result.notes, allow_nan=False)

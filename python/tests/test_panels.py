@@ -288,8 +288,8 @@ def test_numbers_of_the_derived_panels(mixed: RunResult) -> None:
     whole, queueing = panels["rtt"].choices[:2]
     for a, b in zip(whole.series, queueing.series, strict=True):
         assert a.flow is not None
-        known = np.isfinite(a.y)
-        np.testing.assert_allclose((a.y - b.y)[known], run.record(a.flow)["path_rtt_ms"])
+        finite = np.isfinite(a.y)
+        np.testing.assert_allclose((a.y - b.y)[finite], run.record(a.flow)["path_rtt_ms"])
         assert np.nanmin(b.y) >= -1e-9
     one_way = {s.flow: s.y for s in panels["one_way_delay"].series}
     ping = mixed.flows[3]["datagrams"]["one_way_ms"]
@@ -381,10 +381,10 @@ def test_bands_are_numpys_percentiles(seed: int, flows: int, gaps: float) -> Non
     """To the last bit, where flows have no value too; `np.nanpercentile`, row by row, is the expectation."""
     rng = np.random.default_rng(seed)
     values = np.where(rng.random((12, flows)) < gaps, np.nan, rng.exponential(size=(12, flows)))
-    found = np.array(median_and_band(values))
+    bands = np.array(median_and_band(values))
     for row, mine in enumerate(values):
         expected = np.nanpercentile(mine, (50, 10, 90)) if np.isfinite(mine).any() else [np.nan] * 3
-        np.testing.assert_array_equal(found[:, row], expected)
+        np.testing.assert_array_equal(bands[:, row], expected)
 
 
 def test_the_work_for_a_flow_does_not_grow_with_the_flows(tmp_path: Path) -> None:

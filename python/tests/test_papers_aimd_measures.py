@@ -152,11 +152,11 @@ def filling(growth: float, *, rate: float = 1000.0, base: float = 0.1, step: flo
         rtt_s.append(base + packets[-1] / rate)
         drops.append(np.concatenate([0.0 * q, 0.0 * after + 1.0, [0.0]]))
         lost.append(np.concatenate([0.0 * q, 0.0 * after, [1.0]]))
-    queue, full, found, rtt = (np.concatenate(x) for x in (packets, drops, lost, rtt_s))
+    queue, full, losses, rtt = (np.concatenate(x) for x in (packets, drops, lost, rtt_s))
     count = len(queue)
     time = step * np.arange(1, count + 1)
     columns = {
-        "lost": found,
+        "lost": losses,
         "retransmits": np.zeros(count),
         "cwnd_bytes": np.full(count, 100.0),
         # The mean over an interval is the value at its middle.
@@ -200,7 +200,7 @@ def test_flows_hit_by_an_event() -> None:
     view = intervals({"lost": lost}, step=0.02)
     time = 0.02 * np.arange(1, 201)
     tables = {**view.run.tables, "queues": {"time_s": time, "drops": drops}}
-    found = View(RunData(tables, {}), "rates", "0", view.axis)
-    assert evaluate(found, "flows_hit(0, 4, 0.15)") == pytest.approx(0.75)
-    assert evaluate(found, "flows_hit(2, 4, 0.15)") == pytest.approx(0.5)
-    assert math.isnan(evaluate(found, "flows_hit(3.5, 4, 0.15)"))
+    extended = View(RunData(tables, {}), "rates", "0", view.axis)
+    assert evaluate(extended, "flows_hit(0, 4, 0.15)") == pytest.approx(0.75)
+    assert evaluate(extended, "flows_hit(2, 4, 0.15)") == pytest.approx(0.5)
+    assert math.isnan(evaluate(extended, "flows_hit(3.5, 4, 0.15)"))

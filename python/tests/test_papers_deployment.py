@@ -265,11 +265,13 @@ def test_a_list_has_every_judged_check_on_its_subject() -> None:
     """No refuted row on a subject can be missing from its line: the line has all checks, less those it names."""
     suite, lines = whole(), DEPLOYMENT.toml("checklists.toml")["list"][0]["line"]
     subjects = {line["about"] for line in lines if "about" in line}
-    found = deployment.experiments({}, quick=False)
-    assert subjects == {subject for e in found for check in e.checks for subject in check.about}
+    experiments = deployment.experiments({}, quick=False)
+    assert subjects == {subject for e in experiments for check in e.checks for subject in check.about}
     rows = {row.id: row for row in suite.groups[0].rows(Results([]))}
     for line in (line for line in lines if "about" in line):
-        about = [c for e in found for c in e.checks if line["about"] in c.about and c.expected and not c.not_judged]
+        about = [
+            c for e in experiments for c in e.checks if line["about"] in c.about and c.expected and not c.not_judged
+        ]
         out = [c for c in about if any(fnmatchcase(c.id, p) for p in line.get("left_out", ()))]
         assert rows[f"L23/{line['id']}"].published == f"all {len(about) - len(out)}"
 

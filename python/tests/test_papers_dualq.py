@@ -85,10 +85,10 @@ def test_the_native_probability_is_a_part_of_packets() -> None:
     }
     tables["flows"] |= {column: np.ones(3) for column in COLUMNS}
     flows = [{"first_packet_s": 0.0, "last_packet_s": 3.0}]
-    found = series(RunResult({"flows": flows}, tables, {}))
-    assert found["native"] == pytest.approx([5.0, 0.0, np.nan], nan_ok=True)
-    assert found["classic"] == pytest.approx([1.0, 2.0, 3.0])
-    assert "coupled" not in found
+    measured = series(RunResult({"flows": flows}, tables, {}))
+    assert measured["native"] == pytest.approx([5.0, 0.0, np.nan], nan_ok=True)
+    assert measured["classic"] == pytest.approx([1.0, 2.0, 3.0])
+    assert "coupled" not in measured
 
 
 def test_figures_from_made_up_runs() -> None:

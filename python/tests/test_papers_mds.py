@@ -62,11 +62,11 @@ def common(scenario: dict[str, Any]) -> set[tuple[str, str]]:
     """What the document fixes, of a resolved scenario: names and values."""
     bottleneck = scenario["bottleneck"]
     queue = bottleneck["queue"]
-    found: list[tuple[str, object]] = [(key, scenario[key]) for key in ("endpoints", "mtu")]
-    found += [("dequeue_point", bottleneck["dequeue_point"])]
-    found += [(f"queue.{key}", queue[key]) for key in ("kind", "burst", "tau") if key in queue]
-    found += [each for flow in scenario["flow"] for each in settings(flow)]
-    return {(name, json.dumps(value)) for name, value in found}
+    pairs: list[tuple[str, object]] = [(key, scenario[key]) for key in ("endpoints", "mtu")]
+    pairs += [("dequeue_point", bottleneck["dequeue_point"])]
+    pairs += [(f"queue.{key}", queue[key]) for key in ("kind", "burst", "tau") if key in queue]
+    pairs += [each for flow in scenario["flow"] for each in settings(flow)]
+    return {(name, json.dumps(value)) for name, value in pairs}
 
 
 def test_the_preset_is_the_documents_configuration() -> None:
@@ -157,11 +157,11 @@ def test_claims_have_the_verdict_of_their_checks(id: str) -> None:
 
 def test_printed_numbers_and_the_bar() -> None:
     """Four cells of tables 4 and 5, all at 1 Gbit/s with 120 ms of queue, are worse than 90/10; no other one is."""
-    found = {
+    ids = {
         line.id for number in (2, 3, 4, 5, 6) for line in read_lines(number)
         if larger_share(*map(float, line.printed)) > 0.9
     }  # fmt: skip
-    assert found == {f"table{number}/1000Mbps-{rtt}ms-120ms" for number in (4, 5) for rtt in (5, 20)}
+    assert ids == {f"table{number}/1000Mbps-{rtt}ms-120ms" for number in (4, 5) for rtt in (5, 20)}
 
 
 @pytest.mark.parametrize(("first", "word", "count"), [(8.9, "not questionable", 0.0), (9.1, "questionable", 8.0)])

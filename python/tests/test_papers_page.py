@@ -110,8 +110,8 @@ def test_no_note_is_lost(name: str):
 
 def feature(method: str, panel: str = "throughput") -> Reading | None:
     """The reading that a single feature of the data gives, the first of its method in a panel."""
-    found = next(f for f in read_features() if (f.method, f.panel) == (method, panel))
-    return next(iter(readings([found])), None)
+    first = next(f for f in read_features() if (f.method, f.panel) == (method, panel))
+    return next(iter(readings([first])), None)
 
 
 def test_readings_have_their_places():

@@ -65,15 +65,15 @@ def figures() -> dict[str, tuple[list[Feature], dict[tuple[str, str], Axis], lis
     """The features of each figure that shows a run, their axes, and made-up runs as long as the figure's."""
     features = read_features()
     axes = axes_of(features)
-    found = {}
+    by_figure = {}
     for figure in sorted({figure for figure, _ in axes}):
         mine = [f for f in features if f.figure == figure and f.method]
         shown = {panel: axis for (of, panel), axis in axes.items() if of == figure}
         end_s = max(axis.x_max for axis in shown.values())
         tops = dict.fromkeys(PANELS, 1.0) | {panel: axis.y_max for panel, axis in shown.items()}
         runs = [RunData(a_run(seed, end_s, tops), {}) for seed in range(-1, 3)]
-        found[figure] = (mine, axes, runs)
-    return found
+        by_figure[figure] = (mine, axes, runs)
+    return by_figure
 
 
 def test_where_axes_end_is_given(figures: dict[str, tuple[list[Feature], dict[tuple[str, str], Axis], list[RunData]]]):
@@ -174,10 +174,10 @@ def row(id: str, published: float, measured: float, measurement: str = "run: cwn
 def test_repeats_are_found(second: Row, repeats: bool):
     """A row repeats an earlier one of the same measurement with the same measured and published value, no other."""
     group = Group("g", "G", "", ["run"], lambda _: [row("a", 1.0, 1.0), second])
-    first, found = rows_of([group], Results([]))["g"]
+    first, later = rows_of([group], Results([]))["g"]
     assert first.verdict == "agrees"
-    assert (found.verdict == "info") == repeats
-    assert ("repeats a" in found.note) == repeats
+    assert (later.verdict == "info") == repeats
+    assert ("repeats a" in later.note) == repeats
 
 
 def test_an_axis_repeats_the_peak_that_it_ends_at():

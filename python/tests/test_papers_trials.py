@@ -32,8 +32,8 @@ def test_the_interval_of_a_mean() -> None:
 def test_the_interval_contains_the_mean_as_often_as_it_says() -> None:
     """Of 4000 experiments with eight normal values the interval contains the true mean in 95 %, to three errors."""
     draws = np.random.default_rng(1).normal(10.0, 3.0, (4000, 8))
-    found = [summary_of_all(list(row)).interval for row in draws]
-    hits = sum(low <= 10.0 <= high for low, high in filter(None, found))
+    intervals = [summary_of_all(list(row)).interval for row in draws]
+    hits = sum(low <= 10.0 <= high for low, high in filter(None, intervals))
     assert hits / 4000 == pytest.approx(0.95, abs=3 * math.sqrt(0.05 * 0.95 / 4000))
 
 

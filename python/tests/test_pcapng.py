@@ -252,11 +252,11 @@ def test_packets_are_exported_in_parts(
     assert isinstance(result.tables, stored.StoredTables)
     monkeypatch.setattr(contract, "read_table", lambda file: pytest.fail(f"{file} was read at once"))
     assert capture(result, tmp_path / "2.pcapng", points=POINTS).read_bytes() == whole.read_bytes()
-    found = list(stored.parts(result.tables, "packets", ["t_ns", "retransmission", "nope"]))
-    rows = [one.rows for one in found]
+    parts = list(stored.parts(result.tables, "packets", ["t_ns", "retransmission", "nope"]))
+    rows = [one.rows for one in parts]
     assert sum(rows[:-1]) == part * (len(rows) - 1) and sum(rows) > 2000
-    assert all(list(one) == ["t_ns", "retransmission"] for one in found)
-    assert {one["retransmission"].dtype for one in found} == {np.dtype(bool)}
+    assert all(list(one) == ["t_ns", "retransmission"] for one in parts)
+    assert {one["retransmission"].dtype for one in parts} == {np.dtype(bool)}
 
 
 def test_a_table_that_stays_in_its_file(folder: Path) -> None:

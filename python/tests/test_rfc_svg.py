@@ -56,20 +56,20 @@ NUMBERS = {"x", "y", "width", "height", "stroke-width", "stroke-dashoffset", "fo
 
 def faults(file: Path) -> list[str]:
     """What in a file is not of the profile."""
-    found = []
+    foreign = []
     for element in ElementTree.parse(file).iter():
         name = element.tag.removeprefix(SVG)
         if name not in ELEMENTS:
-            found.append(f"<{element.tag}>")
+            foreign.append(f"<{element.tag}>")
             continue
         for key, value in element.attrib.items():
             if key not in ELEMENTS[name]:
-                found.append(f"<{name} {key}>")
+                foreign.append(f"<{name} {key}>")
             elif value not in VALUES.get(key, {value}):
-                found.append(f"<{name} {key}={value!r}>")
+                foreign.append(f"<{name} {key}={value!r}>")
             elif key in NUMBERS and not re.fullmatch(r"-?\d+(\.\d+)?", value):
-                found.append(f"<{name} {key}={value!r}> is no number")
-    return found
+                foreign.append(f"<{name} {key}={value!r}> is no number")
+    return foreign
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +115,8 @@ def test_the_check_refuses_other_svg(figures: dict[str, Figure], tmp_path: Path)
     """Matplotlib's own SVG has style sheets, clip paths and colours: each is found."""
     file = tmp_path / "figure.svg"
     write_figure(figures["usual"], file, "svg")
-    found = set(faults(file))
-    assert {f"<{SVG}clipPath>", f"<{SVG}style>", "<path style>"} <= found
+    foreign = set(faults(file))
+    assert {f"<{SVG}clipPath>", f"<{SVG}style>", "<path style>"} <= foreign
 
 
 def test_lines_keep_their_dashes_and_stay_in_their_panels(files: dict[str, Path]) -> None:

@@ -21,13 +21,13 @@ from windtunnel.state_tables import find_state, state_numbers, state_unit
 
 def run(record: dict[str, Any] | None = None, **more: Any) -> wt.RunResult:
     """CUBIC and Reno over PIE."""
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "duration": "10 s",
         "bottleneck": {"rate": "20 Mbit/s", "queue": "pie"},
         "flows": [{"cc": "cubic", "rtt": "40 ms"}, {"cc": "reno", "rtt": "40 ms"}],
         "record": record or {},
     }
-    return wt.Scenario(**{**given, **more}).run()
+    return wt.Scenario(**{**arguments, **more}).run()
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ MEAN = Measurement("summary", "0", 'window_value("late", "throughput_mbps")')
 JOB = Job("cell", 1, "late", SCENARIO, ("seed=3",), 1.0, (MEAN,))
 
 
-def computed(kept: Store, *given: Job, monkeypatch: pytest.MonkeyPatch) -> tuple[list[JobResult], int]:
+def computed(kept: Store, *wanted: Job, monkeypatch: pytest.MonkeyPatch) -> tuple[list[JobResult], int]:
     """The outcomes, and how many of them had to be computed."""
     count = 0
 
@@ -27,7 +27,7 @@ def computed(kept: Store, *given: Job, monkeypatch: pytest.MonkeyPatch) -> tuple
         Store.put(kept, key, value)
 
     monkeypatch.setattr(kept, "put", counting)
-    return run_all(given, 1, lambda _: None, kept), count
+    return run_all(wanted, 1, lambda _: None, kept), count
 
 
 def test_what_was_run_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

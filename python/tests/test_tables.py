@@ -26,9 +26,9 @@ def test_arrow_has_nulls_and_truths(mixed: wt.RunResult) -> None:
     """NaN becomes null, truth values keep their values; `pyarrow`'s own conversion is the expectation."""
     for name, columns in mixed.tables.items():
         expected = pa.table({column: pa.array(values, from_pandas=True) for column, values in columns.items()})
-        found = mixed.table(name)
-        found.validate(full=True)
-        assert found.equals(expected)
+        table = mixed.table(name)
+        table.validate(full=True)
+        assert table.equals(expected)
     assert mixed.table("flows")["cwnd_bytes"].null_count == np.isnan(mixed.tables["flows"]["cwnd_bytes"]).sum() > 0
     truths = wt.Table({"t": np.array([True, False, True] * 5)[::2]})
     assert truths.to_arrow()["t"].to_pylist() == [True, True, False, True, True, False, True, True]
@@ -41,9 +41,9 @@ def test_columns_from_arrow(mixed: wt.RunResult) -> None:
     for name, columns in mixed.tables.items():
         for table in (mixed.table(name), mixed.table(name).slice(3, 8), mixed.table(name).slice(0, 0)):
             for column in columns:
-                found, expected = arrow.column(table[column]), table[column].to_numpy()
-                assert (found.dtype, len(found)) == (expected.dtype, table.num_rows)
-                np.testing.assert_array_equal(found, expected)
+                values, expected = arrow.column(table[column]), table[column].to_numpy()
+                assert (values.dtype, len(values)) == (expected.dtype, table.num_rows)
+                np.testing.assert_array_equal(values, expected)
     parts = pa.chunked_array([[True, False], [], [False, True, True]])
     assert arrow.column(parts).tolist() == parts.to_pylist()
     gaps = pa.chunked_array([[1.5, None], [None, 2.5]])
@@ -98,12 +98,12 @@ def test_plot(mixed: wt.RunResult) -> None:
 def test_a_page_in_a_notebook(mixed: wt.RunResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page of the folder is in a frame of its own, in a sandbox; one that is too large is not shown."""
     html = mixed._repr_html_()
-    found = re.fullmatch(r'<iframe srcdoc="([^"]*)" sandbox="([^"]*)" style="[^"]*"></iframe>', html)
-    assert found is not None
-    assert "allow-same-origin" not in found[2]
+    match = re.fullmatch(r'<iframe srcdoc="([^"]*)" sandbox="([^"]*)" style="[^"]*"></iframe>', html)
+    assert match is not None
+    assert "allow-same-origin" not in match[2]
     mixed.save(tmp_path / "run")
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     # The title is that of the folder, since the scenario has none.
-    assert unescape(found[1]) == page
+    assert unescape(match[1]) == page
     monkeypatch.setattr(notebook, "LARGEST_PAGE", 1000)
     assert "too much for a notebook" in mixed._repr_html_()

@@ -74,11 +74,11 @@ def test_impairments_of_selected_packets_are_no_netem() -> None:
 
 def test_limits() -> None:
     """A limit in another unit becomes full frames or bytes: 12 ms at 40 Mbit/s are 60,000 bytes, 39 frames of 1514."""
-    place = Place(40e6, 1514)
-    assert qdisc({"kind": "codel", "limit": "12 ms"}, place)[0][:3] == ["codel", "limit", "39"]
-    assert qdisc({"kind": "fifo", "limit": "12 ms"}, place)[0] == ["bfifo", "limit", "60000b"]
-    assert qdisc({"kind": "fifo", "limit": "100 packets"}, place)[0] == ["pfifo", "limit", "100"]
-    assert qdisc({"kind": "fifo", "limit": "9 packets", "headdrop": True}, place)[0] == [
+    link = Place(40e6, 1514)
+    assert qdisc({"kind": "codel", "limit": "12 ms"}, link)[0][:3] == ["codel", "limit", "39"]
+    assert qdisc({"kind": "fifo", "limit": "12 ms"}, link)[0] == ["bfifo", "limit", "60000b"]
+    assert qdisc({"kind": "fifo", "limit": "100 packets"}, link)[0] == ["pfifo", "limit", "100"]
+    assert qdisc({"kind": "fifo", "limit": "9 packets", "headdrop": True}, link)[0] == [
         "pfifo_head_drop",
         "limit",
         "9",

@@ -137,14 +137,14 @@ def test_runs_in_threads_are_the_same_runs() -> None:
     """Parallel runs have the digests that they have alone."""
     scenario = wt.Scenario.from_toml(SHORT)
     alone = [scenario.override(f"seed={seed}").run().digest for seed in (1, 2)]
-    found: dict[int, str] = {}
+    digests: dict[int, str] = {}
 
     def work(seed: int) -> None:
-        found[seed] = scenario.override(f"seed={seed}").run().digest
+        digests[seed] = scenario.override(f"seed={seed}").run().digest
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in (1, 2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [found[1], found[2]] == alone
+    assert [digests[1], digests[2]] == alone

@@ -44,9 +44,9 @@ def run_of(controller: str) -> RunResult:
     return simulated([{"name": "one", "cc": controller, "rtt": "40 ms"}])
 
 
-def explained(result: RunResult, place: int = SENDER) -> Explanation:
+def explained(result: RunResult, point: int = SENDER) -> Explanation:
     """The explanation of a run, as its senders saw it or as a capture at its receivers would show it."""
-    return explain_trace(of_run(result, Path("run"), place), result)
+    return explain_trace(of_run(result, Path("run"), point), result)
 
 
 @cache
@@ -97,8 +97,8 @@ class Script:
             "script", self.mss, by_flow(walked["sends"], 1)[0], by_flow(walked["acks"], 1)[0], handshake_s=handshake_s
         )
         trace = Trace(Path("script"), "capture", "script", rows[-1]["t_ns"] / 1e9, [flow], [])
-        found: dict[str, Any] = explain_trace(trace).document["flows"][0]
-        return found
+        explained_flow: dict[str, Any] = explain_trace(trace).document["flows"][0]
+        return explained_flow
 
 
 def honest(script: Script, at: float, n: int) -> None:

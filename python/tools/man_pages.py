@@ -51,8 +51,8 @@ def _page(command: click.Command, context: click.Context, others: list[str]) -> 
     records = [p.get_help_record(context) for p in command.get_params(context)]
     lines += _section("OPTIONS", [record for record in records if record])
     if isinstance(command, click.Group):
-        found = [(n, command.get_command(context, n)) for n in command.list_commands(context)]
-        lines += _section("COMMANDS", [(n, c.get_short_help_str(200)) for n, c in found if c])
+        commands = [(n, command.get_command(context, n)) for n in command.list_commands(context)]
+        lines += _section("COMMANDS", [(n, c.get_short_help_str(200)) for n, c in commands if c])
     lines += _section("EXIT STATUS", EXIT_CODES)
     see = ",\n".join(rf"\fB{_plain(other)}\fR(1)" for other in others)
     return "\n".join([*lines, ".SH SEE ALSO", see, ""])

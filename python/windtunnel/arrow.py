@@ -29,8 +29,8 @@ def _array(values: npt.NDArray[Any]) -> pa.Array:
 def numbers(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
     """Numbers; those that are ``missing`` are null."""
     values = np.ascontiguousarray(values)
-    known = _bits(~missing) if missing is not None and missing.any() else None
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [known, pa.py_buffer(values)])
+    validity = _bits(~missing) if missing is not None and missing.any() else None
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [validity, pa.py_buffer(values)])
 
 
 def texts(values: Sequence[str]) -> pa.Array:
@@ -47,13 +47,13 @@ def column(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     if array.null_count and not pa.types.is_floating(array.type):
         # No table of windtunnel has such a column.
         return np.asarray(array.to_numpy(zero_copy_only=False))
-    known, values = array.buffers()
+    validity, values = array.buffers()
     if values is None:
         return np.empty(0, dtype=array.type.to_pandas_dtype())
     if pa.types.is_boolean(array.type):
         return _truths(values, array)
     numbers = np.frombuffer(values, dtype=array.type.to_pandas_dtype())[array.offset :][: len(array)]
-    return np.where(_truths(known, array), numbers, numbers.dtype.type(np.nan)) if array.null_count else numbers
+    return np.where(_truths(validity, array), numbers, numbers.dtype.type(np.nan)) if array.null_count else numbers
 
 
 def _truths(bits: pa.Buffer, array: pa.Array) -> npt.NDArray[np.bool_]:

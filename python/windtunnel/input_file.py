@@ -63,8 +63,8 @@ def _stream(path: Path) -> int | None:
     """The descriptor of the stream that a path names."""
     if path == STDIN:
         return 0
-    found = _STREAM.fullmatch(str(path))
-    return None if found is None else int(found["fd"] or found["self"] or 0)
+    match = _STREAM.fullmatch(str(path))
+    return None if match is None else int(match["fd"] or match["self"] or 0)
 
 
 def _expect_file(path: Path, status: os.stat_result) -> None:

@@ -35,15 +35,15 @@ def keyed_table(result: RunResult, name: str, scenario: str = "") -> pa.Table:
     table = result.table(name)
     for number, column in NAMES.items():
         if number in table.column_names:
-            place = table.column_names.index(number) + 1
+            index = table.column_names.index(number) + 1
             names = [str(record["name"]) for record in result.summary[f"{number}s"]]
-            table = table.add_column(place, column, _named(result, name, number, names))
+            table = table.add_column(index, column, _named(result, name, number, names))
     seed = result.meta.get("seed")
     seeds = np.full(table.num_rows, 0 if seed is None else seed, dtype=np.uint64)
     unknown = np.full(table.num_rows, seed is None)
     columns = (_same(result.title or scenario, table), arrow.numbers(seeds, unknown), _same(result.digest, table))
-    for place, same in enumerate(columns):
-        table = table.add_column(place, KEYS[place], same)
+    for index, same in enumerate(columns):
+        table = table.add_column(index, KEYS[index], same)
     return table
 
 

@@ -170,7 +170,7 @@ def load_plugin(path: str | Path) -> None:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {reason(error)}") from None
     except Exception as error:
-        raise InputError(f"{_place(path, error)}: cannot be loaded: {type(error).__name__}: {error}") from error
+        raise InputError(f"{_location(path, error)}: cannot be loaded: {type(error).__name__}: {error}") from error
     finally:
         _loading.pop()
     if len(_registered) == before:
@@ -182,7 +182,7 @@ def registered_by(path: str | Path) -> list[type]:
     return [cls for cls, plugin in _registered.values() if plugin == Path(path).resolve()]
 
 
-def _place(path: Path, error: Exception) -> str:
+def _location(path: Path, error: Exception) -> str:
     """The file, with the line at which it raised the exception."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     return f"{path}:{lines[-1]}" if lines else str(path)
@@ -232,7 +232,7 @@ def _check_methods(cls: type) -> None:
 def _parameters(cls: type) -> list[tuple[str, Any, str]]:
     """Name, default and description of each keyword argument."""
     descriptions = _descriptions(cls)
-    found = []
+    parameters = []
     for parameter in inspect.signature(cls).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
@@ -242,13 +242,13 @@ def _parameters(cls: type) -> list[tuple[str, Any, str]]:
             raise TypeError(f"{cls.__name__}: parameter `{parameter.name}` needs a default")
         # A number of NumPy becomes one of Python.
         default = parameter.default.tolist() if hasattr(parameter.default, "tolist") else parameter.default
-        found.append((parameter.name, default, descriptions.get(parameter.name, "")))
-    return found
+        parameters.append((parameter.name, default, descriptions.get(parameter.name, "")))
+    return parameters
 
 
 def _descriptions(cls: type) -> Mapping[str, str]:
     """What ``Annotated[..., "description"]`` says about each parameter."""
-    found = {}
+    descriptions = {}
     for annotated in (cls, vars(cls).get("__init__")):
         try:
             hints = get_type_hints(annotated, include_extras=True)
@@ -257,8 +257,8 @@ def _descriptions(cls: type) -> Mapping[str, str]:
         for name, hint in hints.items():
             texts = [text for text in getattr(hint, "__metadata__", ()) if isinstance(text, str)]
             if texts:
-                found[name] = texts[0]
-    return found
+                descriptions[name] = texts[0]
+    return descriptions
 
 
 def _summary(cls: type) -> str:

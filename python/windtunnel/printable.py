@@ -24,8 +24,8 @@ def printable_lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
-def _escaped(found: re.Match[str]) -> str:
-    character = found[0]
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
     category = unicodedata.category(character)
     if category not in ("Cc", "Cs", "Zl", "Zp") and unicodedata.bidirectional(character) not in _DIRECTIONS:
         return character

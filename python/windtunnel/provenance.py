@@ -34,15 +34,15 @@ def short(commit: str) -> str:
 @cache
 def host() -> dict[str, str]:
     """The machine; what it does not tell is absent."""
-    found = {
+    facts = {
         "python": platform.python_version(),
         "system": platform.system(),
         "kernel": platform.release(),
         "machine": platform.machine(),
     }
     with suppress(OSError):
-        found["distribution"] = platform.freedesktop_os_release().get("PRETTY_NAME", "")
-    return {key: value for key, value in found.items() if value}
+        facts["distribution"] = platform.freedesktop_os_release().get("PRETTY_NAME", "")
+    return {key: value for key, value in facts.items() if value}
 
 
 def plugins(foreign: Iterable[str]) -> list[dict[str, str]]:
@@ -52,9 +52,9 @@ def plugins(foreign: Iterable[str]) -> list[dict[str, str]]:
     """
     from windtunnel.plugins import origin
 
-    found = []
+    files = []
     for name in sorted({what.removeprefix(_CONTROLLER) for what in foreign}):
         plugin = origin(name)
         if plugin is not None:
-            found.append({"controller": name, "file": plugin.path.name, "sha256": plugin.sha256})
-    return found
+            files.append({"controller": name, "file": plugin.path.name, "sha256": plugin.sha256})
+    return files

@@ -92,8 +92,8 @@ class RunResult:
     @property
     def stalled(self) -> dict[str, Any] | None:
         """When (``t_s``) and ``why`` nothing moved any more before the end of the run; None if that did not happen."""
-        found: dict[str, Any] | None = self.summary.get("stalled")
-        return found
+        stall: dict[str, Any] | None = self.summary.get("stalled")
+        return stall
 
     @cached_property
     def notes(self) -> list[dict[str, Any]]:

@@ -33,14 +33,14 @@ _UNITS = {
 def state_numbers(tables: Tables, table: str) -> list[str]:
     """The numbers in ``table`` that have a value anywhere; the first is one that changes, if any does."""
     rows = tables.get(table, {})
-    found = []
+    entries = []
     for name, values in rows.items():
         if name not in _KEYS:
-            known = np.asarray(values, dtype=np.float64)
-            known = known[np.isfinite(known)]
-            if len(known):
-                found.append((bool(np.ptp(known) == 0), name))
-    return [name for _, name in sorted(found, key=lambda entry: entry[0])]
+            finite = np.asarray(values, dtype=np.float64)
+            finite = finite[np.isfinite(finite)]
+            if len(finite):
+                entries.append((bool(np.ptp(finite) == 0), name))
+    return [name for _, name in sorted(entries, key=lambda entry: entry[0])]
 
 
 def state_unit(name: str) -> str:
@@ -59,5 +59,5 @@ def find_state(tables: Tables, name: str) -> tuple[str, str]:
         if wanted in ("", table) and column in state_numbers(tables, table):
             return table, column
     there = [f"{table}.{column}" for table in STATE_TABLES for column in state_numbers(tables, table)]
-    known = f"; there are {', '.join(there)}" if there else ': it was recorded with `record.state = "off"`'
-    raise InputError(f"the run has no state {name!r}{known}")
+    hint = f"; there are {', '.join(there)}" if there else ': it was recorded with `record.state = "off"`'
+    raise InputError(f"the run has no state {name!r}{hint}")

@@ -62,16 +62,16 @@ def epochs(rounds: Rounds, codes: Codes | None, events: Sequence[Mapping[str, An
 
 def aimd(rounds: Rounds, codes: Codes | None, events: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """a, b and k with their spread (the middle half); None without a decrease and growth after it."""
-    found = list(epochs(rounds, codes, events))
-    decreases = [1 - epoch.after / epoch.before for epoch in found if epoch.before > 0]
-    growing = [epoch for epoch in found if len(epoch.window) >= _LEAST_ROUNDS]
+    sawteeth = list(epochs(rounds, codes, events))
+    decreases = [1 - epoch.after / epoch.before for epoch in sawteeth if epoch.before > 0]
+    growing = [epoch for epoch in sawteeth if len(epoch.window) >= _LEAST_ROUNDS]
     slopes = [_slope(np.arange(len(epoch.window), dtype=float), epoch.window) for epoch in growing]
     if not decreases or not slopes:
         return None
     windows = np.concatenate([_middle(epoch.window) for epoch in growing])
     growth = np.concatenate([_growth(epoch.window) for epoch in growing])
     return {
-        "epochs": len(found),
+        "epochs": len(sawteeth),
         "a_segments_per_round_trip": _spread(slopes),
         "b": _spread(decreases),
         "k": _exponent(windows, growth),

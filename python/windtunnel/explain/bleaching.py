@@ -29,7 +29,7 @@ def bleaching_of_run(result: RunResult) -> list[list[str]] | None:
         return None
     columns = ["id", "ecn", "dscp", "dir", "flow", *(column for column in _COLUMNS if column in packets)]
     first, last = ({name: packets[name][packets["tap"] == tap] for name in columns} for tap in (_SENDER, _RECEIVER))
-    found: list[list[str]] = []
+    of_flows: list[list[str]] = []
     for flow in range(len(result.flows)):
         lines = []
         for direction, start, end, what in ((0, first, last, "data packets"), (1, last, first, "acknowledgements")):
@@ -51,8 +51,8 @@ def bleaching_of_run(result: RunResult) -> list[list[str]] | None:
             ):
                 if count:
                     lines.append(f"{count} of {len(a)} {what} {name}")
-        found.append(lines)
-    return found
+        of_flows.append(lines)
+    return of_flows
 
 
 def _pairs(start: Any, end: Any, flow: int, direction: int) -> tuple[Any, Any]:

@@ -49,21 +49,21 @@ def model() -> Model:
     return Model(about["controllers"], about["features"], about["low"], about["high"], forest)
 
 
-def controllers(found: Mapping[str, float] | None) -> dict[str, Any]:
+def controllers(features: Mapping[str, float] | None) -> dict[str, Any]:
     """The best fits: ``fits`` as ``{"controller", "probability"}``, ``sure``, and what is unusual about the trace."""
-    if found is None:
+    if features is None:
         return {"fits": [], "sure": False, "why_not": "the controller decided in too few round trips"}
-    known = model()
-    vector = np.array([[found.get(name, np.nan) for name in known.features]])
-    probabilities = known.forest.probabilities(vector)[0]
+    trained = model()
+    vector = np.array([[features.get(name, np.nan) for name in trained.features]])
+    probabilities = trained.forest.probabilities(vector)[0]
     best = np.argsort(-probabilities, kind="stable")[:_SHOWN]
     outside = [
         name
-        for name, value, low, high in zip(known.features, vector[0], known.low, known.high, strict=True)
+        for name, value, low, high in zip(trained.features, vector[0], trained.low, trained.high, strict=True)
         if np.isfinite(value) and not low <= value <= high
     ]
     return {
-        "fits": [{"controller": known.names[n], "probability": round(float(probabilities[n]), 3)} for n in best],
+        "fits": [{"controller": trained.names[n], "probability": round(float(probabilities[n]), 3)} for n in best],
         "sure": bool(probabilities[best[0]] >= SURE and len(outside) <= MOST_OUTSIDE),
         "outside_training": outside,
     }

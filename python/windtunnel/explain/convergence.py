@@ -37,17 +37,17 @@ def convergence(rounds: Sequence[Rounds | None]) -> dict[str, Any] | None:
     rates = np.array([_delivered(r, times) for r in those]) / step
     index = _jain(rates)
     fair = np.convolve(index >= _FAIR, np.ones(_STEADY), "valid") == _STEADY
-    found: dict[str, Any] = {"together_from_s": start, "step_s": step, "flows": len(those)}
+    answer: dict[str, Any] = {"together_from_s": start, "step_s": step, "flows": len(those)}
     whole = _jain(rates.sum(axis=1)[:, None])[0]
-    found["jain"] = float(whole)
-    found["jain_of_steps"] = _interval(index)
+    answer["jain"] = float(whole)
+    answer["jain_of_steps"] = _interval(index)
     if fair.any():
         first = int(np.argmax(fair))
         after = rates[:, first:]
-        found["converged_after_s"] = float(times[first] - start)
+        answer["converged_after_s"] = float(times[first] - start)
         mean = after.mean(axis=1)
-        found["oscillation"] = float(np.mean(after.std(axis=1) / np.maximum(mean, 1e-9)))
-    return found
+        answer["oscillation"] = float(np.mean(after.std(axis=1) / np.maximum(mean, 1e-9)))
+    return answer
 
 
 def _delivered(rounds: Rounds, times: Array) -> Array:

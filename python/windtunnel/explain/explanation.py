@@ -92,12 +92,12 @@ def explain_trace(trace: Trace, result: RunResult | None = None) -> Explanation:
 def _flow(
     flow: Flow, rounds: Rounds | None, codes: Codes | None, events: list[dict[str, Any]], bleached: list[str] | None
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": flow.name, "used": flow.controller, "capture_at_sender": flow.at_sender}
+    facts: dict[str, Any] = {"name": flow.name, "used": flow.controller, "capture_at_sender": flow.at_sender}
     if rounds is None:
-        return {**found, "why_not": "it has too few packets with data and acknowledgements", "bleaching": bleached}
+        return {**facts, "why_not": "it has too few packets with data and acknowledgements", "bleaching": bleached}
     both = congestion_events(events, mark_events(rounds), rounds)
     return {
-        **found,
+        **facts,
         "limits": limits(flow, rounds, codes),
         "window": window(flow, rounds, codes),
         "aimd": aimd(rounds, codes, both),

@@ -38,11 +38,11 @@ def features(
     if decided.sum() < LEAST_ROUNDS or length[decided].sum() < 0.5 * length.sum():
         return None
     answered = congestion_events(events, mark_events(rounds), rounds)
-    found = list(epochs(rounds, None if codes is None else np.where(codes == PACING, CWND, codes), answered))
+    sawteeth = list(epochs(rounds, None if codes is None else np.where(codes == PACING, CWND, codes), answered))
     with np.errstate(all="ignore"):
         return {
-            **_decrease(rounds, found, events),
-            **_growth_law(rounds, found),
+            **_decrease(rounds, sawteeth, events),
+            **_growth_law(rounds, sawteeth),
             **_level(rounds, events),
             **_signals(flow, rounds),
             **_start(rounds),
@@ -57,8 +57,8 @@ def _median(values: Any) -> float:
     return float(np.median(values)) if len(values) else float("nan")
 
 
-def _decrease(rounds: Rounds, found: Sequence[Epoch], events: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    kept = np.array([epoch.after / epoch.before if epoch.before > 2 else np.nan for epoch in found])
+def _decrease(rounds: Rounds, sawteeth: Sequence[Epoch], events: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    kept = np.array([epoch.after / epoch.before if epoch.before > 2 else np.nan for epoch in sawteeth])
     whole = kept[np.isfinite(kept)]
     path = _path_window(rounds)
     lows: list[float] = []
@@ -80,7 +80,7 @@ def _decrease(rounds: Rounds, found: Sequence[Epoch], events: Sequence[Mapping[s
         "kept_full": _median(drops[True]),
         "kept_not_full": _median(drops[False]),
         "kept_less_rtt_ratio": _median(whole) - ratio,
-        "after_over_path": _median([epoch.after / path for epoch in found]) if path > 0 else float("nan"),
+        "after_over_path": _median([epoch.after / path for epoch in sawteeth]) if path > 0 else float("nan"),
         "kept_against_queue": _link(levels),
         "unanswered": float(np.mean(whole > 0.95)) if len(whole) else float("nan"),
     }
@@ -99,11 +99,11 @@ def _path_window(rounds: Rounds) -> float:
     return float(np.median(rounds.rate())) * rounds.least_rtt()
 
 
-def _growth_law(rounds: Rounds, found: Sequence[Epoch]) -> dict[str, float]:
+def _growth_law(rounds: Rounds, sawteeth: Sequence[Epoch]) -> dict[str, float]:
     least = rounds.least_rtt()
     thirds, middle, slopes, relative, queue_link, plateau = [], [], [], [], [], []
     windows, growths, by_queue, by_clock = [], [], [], []
-    for epoch in found:
+    for epoch in sawteeth:
         if len(epoch.window) < 6:
             continue
         growth, mid = _growth(epoch.window, 2), _middle(epoch.window, 2)
@@ -141,7 +141,7 @@ def _growth_law(rounds: Rounds, found: Sequence[Epoch]) -> dict[str, float]:
         # Hybla grows as fast as Reno at a round-trip time of 25 ms: the same per squared second on every path.
         "growth_by_clock": float(np.arcsinh(_median(by_clock))),
         "plateau": _median(plateau),
-        "epoch_rounds": float(np.log1p(_median([len(epoch.window) for epoch in found]))),
+        "epoch_rounds": float(np.log1p(_median([len(epoch.window) for epoch in sawteeth]))),
     }
 
 
@@ -174,22 +174,22 @@ def _level(rounds: Rounds, events: Sequence[Mapping[str, Any]]) -> dict[str, flo
 def _signals(flow: Flow, rounds: Rounds) -> dict[str, float]:
     marked = rounds.marked[:-1] > 0
     after = rounds.window[1:] / np.maximum(rounds.window[:-1], 1)
-    found = {
+    numbers = {
         "marked_rounds": float(np.mean(rounds.marked > 0)),
         "kept_when_marked": _median(after[marked]),
         "ect1": float("nan"),
         "ect0": float("nan"),
     }
     if flow.sends is not None and len(flow.sends["ecn"]):
-        found |= {
+        numbers |= {
             "ect1": float(np.mean(flow.sends["ecn"] == _ECT1)),
             "ect0": float(np.mean(flow.sends["ecn"] == _ECT0)),
         }
     if marked.sum() > 5 and np.ptp(rounds.marked[:-1][marked]) > 0:
-        found["mark_share_link"] = float(np.corrcoef(rounds.marked[:-1][marked], after[marked])[0, 1])
+        numbers["mark_share_link"] = float(np.corrcoef(rounds.marked[:-1][marked], after[marked])[0, 1])
     else:
-        found["mark_share_link"] = float("nan")
-    return found
+        numbers["mark_share_link"] = float("nan")
+    return numbers
 
 
 def _start(rounds: Rounds) -> dict[str, float]:
@@ -220,8 +220,8 @@ def _probing(rounds: Rounds) -> dict[str, float]:
 
 
 def _departures(flow: Flow, codes: Codes | None) -> dict[str, float]:
-    found = {"paced": float("nan"), "back_to_back": float("nan")}
+    numbers = {"paced": float("nan"), "back_to_back": float("nan")}
     if codes is not None and flow.at_sender and flow.sends is not None and len(flow.sends["t_ns"]) > 20:
         gaps = np.diff(flow.sends["t_ns"].astype(float))
-        found = {"paced": float(np.mean(codes == PACING)), "back_to_back": float(np.mean(gaps < 0.1 * gaps.mean()))}
-    return found
+        numbers = {"paced": float(np.mean(codes == PACING)), "back_to_back": float(np.mean(gaps < 0.1 * gaps.mean()))}
+    return numbers

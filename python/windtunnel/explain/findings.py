@@ -40,49 +40,49 @@ def _flow(flow: Mapping[str, Any]) -> Iterator[Answer]:
     yield "Is a signal bleached?", _bleaching(flow["bleaching"])
 
 
-def _controller(found: Mapping[str, Any]) -> str:
-    if not found["fits"]:
-        return f"Not to be told: {found['why_not']}."
-    fits = ", ".join(f"{f['controller']} {_percent(f['probability'])}" for f in found["fits"])
-    text = f"{fits}." if found["sure"] else f"Not clear. {fits}."
-    odd = found["outside_training"]
+def _controller(answer: Mapping[str, Any]) -> str:
+    if not answer["fits"]:
+        return f"Not to be told: {answer['why_not']}."
+    fits = ", ".join(f"{f['controller']} {_percent(f['probability'])}" for f in answer["fits"])
+    text = f"{fits}." if answer["sure"] else f"Not clear. {fits}."
+    odd = answer["outside_training"]
     return text + (f" Unlike any run that the model knows: {', '.join(odd)}." if len(odd) > MOST_OUTSIDE else "")
 
 
 def _limits(flow: Mapping[str, Any]) -> str:
-    found = flow["limits"]
-    if found is None:
+    answer = flow["limits"]
+    if answer is None:
         return "Only packets show it."
-    shares = sorted(((share, name) for name, share in found["shares"].items() if share >= 0.005), reverse=True)
+    shares = sorted(((share, name) for name, share in answer["shares"].items() if share >= 0.005), reverse=True)
     text = ", ".join(f"{name} {_percent(share)}" for share, name in shares)
     hidden = "" if flow["capture_at_sender"] else " Pacing cannot be seen this far from the sender."
-    changes = [s for s in found["spans"] if s["to_s"] - s["from_s"] > 0]
+    changes = [s for s in answer["spans"] if s["to_s"] - s["from_s"] > 0]
     over = ""
     if 1 < len(changes) <= _SHOWN_EVENTS:
         over = " " + "; ".join(f"{s['limit']} {_span(s)}" for s in changes) + "."
-    return f"{text} of the time ({found['from']}).{over}{hidden}"
+    return f"{text} of the time ({answer['from']}).{over}{hidden}"
 
 
-def _window(found: Mapping[str, Any]) -> str:
-    most = f"At most {number(found['greatest_segments'], 3)} segments of {found['mss_bytes']} bytes were in flight"
-    if "last_segments" in found:
+def _window(answer: Mapping[str, Any]) -> str:
+    most = f"At most {number(answer['greatest_segments'], 3)} segments of {answer['mss_bytes']} bytes were in flight"
+    if "last_segments" in answer:
         return (
-            f"{number(found['last_segments'], 3)} segments at {number(found['last_s'])} s, from what was in flight. "
-            f"{most}; {found['rounds_that_show_it']} of {found['rounds']} round trips show the window."
+            f"{number(answer['last_segments'], 3)} segments at {number(answer['last_s'])} s, from what was in flight. "
+            f"{most}; {answer['rounds_that_show_it']} of {answer['rounds']} round trips show the window."
         )
-    return f"{most}; {found['why_not']}."
+    return f"{most}; {answer['why_not']}."
 
 
-def _aimd(found: Mapping[str, Any] | None) -> str:
-    if found is None:
+def _aimd(answer: Mapping[str, Any] | None) -> str:
+    if answer is None:
         return "No decrease with growth after it."
-    a, b = found["a_segments_per_round_trip"], found["b"]
+    a, b = answer["a_segments_per_round_trip"], answer["b"]
     text = (
-        f"a = {_middle(a)} segments per round trip, b = {_middle(b)} (decrease), from {found['epochs']} sawteeth; "
-        f"straight lines explain {_percent(found['fit'])} of the growth."
+        f"a = {_middle(a)} segments per round trip, b = {_middle(b)} (decrease), from {answer['epochs']} sawteeth; "
+        f"straight lines explain {_percent(answer['fit'])} of the growth."
     )
-    if found["k"] is not None:
-        text += f" Growth goes with the window to the power of {number(found['k'], 2)}."
+    if answer["k"] is not None:
+        text += f" Growth goes with the window to the power of {number(answer['k'], 2)}."
     return text
 
 
@@ -90,49 +90,49 @@ def _middle(spread: Mapping[str, float]) -> str:
     return f"{number(spread['median'], 3)} ({number(spread['low'], 3)} to {number(spread['high'], 3)})"
 
 
-def _overflow(found: Mapping[str, Any]) -> str:
-    if not found["events"]:
+def _overflow(answer: Mapping[str, Any]) -> str:
+    if not answer["events"]:
         return "No losses."
-    events, segments = found["events"], found["segments"]
+    events, segments = answer["events"], answer["segments"]
     text = (
-        f"{_count(events, 'loss event')}, {_count(segments, 'segment')}, {_count(found['timeouts'], 'timeout')}; "
-        f"{found['with_a_full_queue']} with a full queue."
+        f"{_count(events, 'loss event')}, {_count(segments, 'segment')}, {_count(answer['timeouts'], 'timeout')}; "
+        f"{answer['with_a_full_queue']} with a full queue."
     )
     if events <= _SHOWN_EVENTS:
-        text += " " + "; ".join(f"{number(e['time_s'])} s: {e['segments']}" for e in found["list"]) + "."
-    if found.get("in_front_of_the_capture"):
-        text += f" {found['in_front_of_the_capture']} were lost in front of the capture point."
+        text += " " + "; ".join(f"{number(e['time_s'])} s: {e['segments']}" for e in answer["list"]) + "."
+    if answer.get("in_front_of_the_capture"):
+        text += f" {answer['in_front_of_the_capture']} were lost in front of the capture point."
     return text
 
 
-def _bbr(found: Mapping[str, Any]) -> str:
-    probes = f"{_count(found['round_trip_probes'], 'round-trip probe')}"
-    if found["round_trip_probe_every_s"]:
-        probes += f" every {number(found['round_trip_probe_every_s'], 3)} s"
-    probes += f", {_count(found['bandwidth_probes'], 'bandwidth probe')}"
-    phases = "; ".join(f"{p['phase']} {_span(p)}" for p in found["phases"][:_SHOWN_EVENTS])
-    more = len(found["phases"]) - _SHOWN_EVENTS
+def _bbr(answer: Mapping[str, Any]) -> str:
+    probes = f"{_count(answer['round_trip_probes'], 'round-trip probe')}"
+    if answer["round_trip_probe_every_s"]:
+        probes += f" every {number(answer['round_trip_probe_every_s'], 3)} s"
+    probes += f", {_count(answer['bandwidth_probes'], 'bandwidth probe')}"
+    phases = "; ".join(f"{p['phase']} {_span(p)}" for p in answer["phases"][:_SHOWN_EVENTS])
+    more = len(answer["phases"]) - _SHOWN_EVENTS
     return f"{probes}. {phases}{f'; {more} more' if more > 0 else ''}."
 
 
-def _queue(found: Mapping[str, Any] | None) -> str:
-    if found is None:
+def _queue(answer: Mapping[str, Any] | None) -> str:
+    if answer is None:
         return "No round-trip times."
     parts = [
         f"{name} the capture point {number(part['mean_ms'], 3)} ms on average, "
         f"{number(part['p95_ms'], 3)} ms at the 95th percentile ({number(part['p95_segments'], 3)} segments)"
-        for name, part in (("after", found["after"]), ("before", found["before"]))
+        for name, part in (("after", answer["after"]), ("before", answer["before"]))
         if part
     ]
-    return f"{found['verdict'].capitalize()}. Waiting: {'; '.join(parts)}."
+    return f"{answer['verdict'].capitalize()}. Waiting: {'; '.join(parts)}."
 
 
 def _misbehaviour(signs: list[Mapping[str, Any]] | None) -> str:
     if signs is None:
         return "Only packets show it."
-    found = [f"{s['sign']} ({s['evidence']})" for s in signs if s["found"]]
+    present = [f"{s['sign']} ({s['evidence']})" for s in signs if s["found"]]
     hidden = [s["sign"] for s in signs if s["found"] is None]
-    text = f"Signs of {'; '.join(found)}." if found else "No sign of it."
+    text = f"Signs of {'; '.join(present)}." if present else "No sign of it."
     return text + (f" Not to be seen here: {', '.join(hidden)}." if hidden else "")
 
 
@@ -142,15 +142,15 @@ def _bleaching(lines: list[str] | None) -> str:
     return "; ".join(line[0].upper() + line[1:] for line in lines) + "." if lines else "No sign of it."
 
 
-def _together(found: Mapping[str, Any]) -> Iterator[Answer]:
-    together = found["synchronisation"]
+def _together(answer: Mapping[str, Any]) -> Iterator[Answer]:
+    together = answer["synchronisation"]
     if together:
         yield (
             "Do flows lose together?",
             f"Synchronisation index {number(together['index'], 2)} over "
             f"{_count(together['events'], 'event')}: the share of the other flows that lost in the same event.",
         )
-    fair = found["convergence"]
+    fair = answer["convergence"]
     if fair:
         steps = fair["jain_of_steps"]
         text = (

@@ -146,14 +146,14 @@ def _best_split(
     best: tuple[float, int, float, bool] | None = None
     wanted = int(np.ceil(np.sqrt(vectors.shape[1])))
     one_hot = np.eye(count)[classes]
-    for place, feature in enumerate(tried):
+    for index, feature in enumerate(tried):
         # More than the usual number only while none of them splits anything.
-        if place >= wanted and best is not None:
+        if index >= wanted and best is not None:
             break
         for missing in (False, True):
-            found = _split_at(vectors[:, feature], one_hot, missing)
-            if found is not None and (best is None or found[0] < best[0] - 1e-12):
-                best = (found[0], int(feature), found[1], missing)
+            split = _split_at(vectors[:, feature], one_hot, missing)
+            if split is not None and (best is None or split[0] < best[0] - 1e-12):
+                best = (split[0], int(feature), split[1], missing)
             if not np.isnan(vectors[:, feature]).any():
                 break
     return None if best is None else best[1:]

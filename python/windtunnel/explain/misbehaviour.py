@@ -41,8 +41,8 @@ def misbehaviour(flow: Flow, rounds: Rounds) -> list[dict[str, Any]] | None:
     ]
 
 
-def _sign(sign: str, found: bool | None, count: int, evidence: str) -> dict[str, Any]:
-    return {"sign": sign, "found": found, "count": count, "evidence": evidence}
+def _sign(sign: str, present: bool | None, count: int, evidence: str) -> dict[str, Any]:
+    return {"sign": sign, "found": present, "count": count, "evidence": evidence}
 
 
 def _division(flow: Flow) -> dict[str, Any]:
@@ -52,8 +52,8 @@ def _division(flow: Flow) -> dict[str, Any]:
     new = acks["acked"] > 0
     divided = new & ((acks["kind"] & PARTIAL) > 0) & (acks["acked"] < 0.9 * flow.mss)
     count = int(divided.sum())
-    found = count >= _LEAST and count > 0.05 * int(new.sum())
-    return _sign("ACK division", found, count, f"{count} of {int(new.sum())} acknowledgements end within a segment")
+    present = count >= _LEAST and count > 0.05 * int(new.sum())
+    return _sign("ACK division", present, count, f"{count} of {int(new.sum())} acknowledgements end within a segment")
 
 
 def _spoofing(flow: Flow) -> dict[str, Any]:
@@ -102,8 +102,8 @@ def _missed(sends: Columns) -> npt.NDArray[np.int64]:
     """Before each segment, the data that the capture has missed: those between it and the end of all before it."""
     seq, new = sends["seq"].astype(np.int64), sends["kind"] == NEW
     ends = np.maximum.accumulate(np.where(new, seq + sends["payload"].astype(np.int64), 0))
-    known = np.concatenate([seq[:1], ends])[:-1]
-    return np.where(new, np.maximum(seq - known, 0), 0) if len(seq) else seq
+    reached = np.concatenate([seq[:1], ends])[:-1]
+    return np.where(new, np.maximum(seq - reached, 0), 0) if len(seq) else seq
 
 
 def _optimistic(flow: Flow) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def congestion_events(
 
 def overflow(flow: Flow, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The events in numbers."""
-    found: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "events": len(events),
         "segments": sum(event["segments"] for event in events),
         "timeouts": sum(event["timeouts"] for event in events),
@@ -83,9 +83,9 @@ def overflow(flow: Flow, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
     if flow.sends is not None:
         kind = flow.sends["kind"]
-        found["in_front_of_the_capture"] = int(np.sum(kind == UNSEEN))
-        found["needless"] = int(np.sum(kind == NEEDLESS))
-    return found
+        answer["in_front_of_the_capture"] = int(np.sum(kind == UNSEEN))
+        answer["needless"] = int(np.sum(kind == NEEDLESS))
+    return answer
 
 
 def synchronisation(

@@ -107,8 +107,8 @@ def of_capture(path: Path) -> Trace:
         raise InputError(
             f"{shown_name(path)}: has no TCP connection with data among {packets} packets. {' '.join(notes)}".strip()
         )
-    known = [(_mss(c), _timestamps(c), bool(c["window_known"])) for c in connections]
-    walked = _core.walk_segments(segments, known)
+    parameters = [(_mss(c), _timestamps(c), bool(c["window_known"])) for c in connections]
+    walked = _core.walk_segments(segments, parameters)
     flows = []
     sends, acks = by_flow(walked["sends"], len(connections)), by_flow(walked["acks"], len(connections))
     syns = by_flow(_syns(segments), len(connections))
@@ -117,7 +117,7 @@ def of_capture(path: Path) -> Trace:
         flows.append(
             Flow(
                 f"{_end(sender)} > {_end(receiver)}",
-                known[index][0],
+                parameters[index][0],
                 sends[index],
                 acks[index],
                 ends=ends,
@@ -132,11 +132,11 @@ def of_capture(path: Path) -> Trace:
     return Trace(path, "capture", shown_name(Path(path.name)), duration, flows, notes)
 
 
-def of_run(result: RunResult, path: Path, place: int = SENDER) -> Trace:
+def of_run(result: RunResult, path: Path, point: int = SENDER) -> Trace:
     """A run's result, as its senders saw it, or as a capture at its receivers would show it."""
     notes = []
-    segments = _run_segments(result, place)
-    walked = None if segments is None else _walk_run(result, segments, place)
+    segments = _run_segments(result, point)
+    walked = None if segments is None else _walk_run(result, segments, point)
     if walked is None:
         notes.append(
             "The run did not record its packets: what only packets show is left out. Run it with "
@@ -156,7 +156,7 @@ def of_run(result: RunResult, path: Path, place: int = SENDER) -> Trace:
             notes.append(f"{name}: is not a TCP connection, and is not explained.")
             continue
         mtu = _bytes((result.meta.get("scenario") or {}).get("mtu") or "1500 B")
-        found = Flow(
+        traced = Flow(
             name,
             mtu - _HEADERS,
             None,
@@ -167,9 +167,9 @@ def of_run(result: RunResult, path: Path, place: int = SENDER) -> Trace:
         )
         if walked is not None and segments is not None:
             payload = sends[index]["payload"]
-            mss = int(payload.max()) if len(payload) else found.mss
-            found = replace(
-                found,
+            mss = int(payload.max()) if len(payload) else traced.mss
+            traced = replace(
+                traced,
                 mss=mss,
                 sends=sends[index],
                 acks=acks[index],
@@ -178,7 +178,7 @@ def of_run(result: RunResult, path: Path, place: int = SENDER) -> Trace:
                 handshake_s=_handshake(syns[index]),
                 accecn=_accecn(syns[index]),
             )
-        flows.append(found)
+        flows.append(traced)
     return Trace(path, "run", result.title or path.name, float(result.summary["duration_s"]), flows, notes)
 
 
@@ -203,13 +203,13 @@ def seconds(nanoseconds: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.asarray(nanoseconds, dtype=np.float64) / 1e9
 
 
-def _run_segments(result: RunResult, place: int) -> Columns | None:
-    """The segments seen at a place, in the columns of a capture; None if packets were not recorded."""
+def _run_segments(result: RunResult, point: int) -> Columns | None:
+    """The segments seen at a capture point, in the columns of a capture; None if packets were not recorded."""
     packets = result.tables.get("packets")
     if packets is None or any(name not in packets for name in (*_CAPTURED, "ts_val_ns", "ts_ecr_ns", "tap", "proto")):
         return None
     tcp = 6
-    mine = (packets["tap"] == place) & (packets["proto"] == tcp)
+    mine = (packets["tap"] == point) & (packets["proto"] == tcp)
     # Of flows that stand for many connections only the first belongs to the flow's own number.
     mine &= packets.get("connection", packets["flow"]) == packets["flow"]
     segments = {
@@ -220,15 +220,15 @@ def _run_segments(result: RunResult, place: int) -> Columns | None:
     return segments
 
 
-def _walk_run(result: RunResult, segments: Columns, place: int) -> dict[str, Any]:
+def _walk_run(result: RunResult, segments: Columns, point: int) -> dict[str, Any]:
     payload, flow = segments["payload"], segments["flow"]
-    known = []
+    parameters = []
     for index in range(len(result.flows)):
         mine = flow == index
         # At the sender timestamps would tell nothing more.
-        timestamps = place != SENDER and bool(np.any(segments["ts_val"][mine]))
-        known.append((int(payload[mine & (segments["dir"] == 0)].max(initial=1)), timestamps, True))
-    return _core.walk_segments(segments, known)
+        timestamps = point != SENDER and bool(np.any(segments["ts_val"][mine]))
+        parameters.append((int(payload[mine & (segments["dir"] == 0)].max(initial=1)), timestamps, True))
+    return _core.walk_segments(segments, parameters)
 
 
 def _mss(connection: Mapping[str, Any]) -> int:

@@ -111,14 +111,14 @@ def examples(controller: str, path: TestPath) -> list[dict[str, float]]:
     except ScenarioError:
         # It is for datagrams, or has no ECN.
         return []
-    found = []
-    for place in (SENDER, RECEIVER):
+    vectors = []
+    for point in (SENDER, RECEIVER):
         # A flow without a window is not among the trace's.
-        flow = next((flow for flow in of_run(result, Path("run"), place).flows if flow.name == _ONE), None)
+        flow = next((flow for flow in of_run(result, Path("run"), point).flows if flow.name == _ONE), None)
         rounds = None if flow is None else rounds_of(flow)
         if flow is not None and rounds is not None:
-            found.append(features(flow, rounds, limits_of(flow, rounds), loss_events(flow, rounds)))
-    return [each for each in found if each is not None]
+            vectors.append(features(flow, rounds, limits_of(flow, rounds), loss_events(flow, rounds)))
+    return [each for each in vectors if each is not None]
 
 
 def scenario(controller: str, path: TestPath) -> windtunnel.Scenario:
@@ -154,9 +154,9 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=Path("docs/explain-controllers.md"), help="The page to write.")
     parser.add_argument("--workers", type=int, default=2, help="Processes.")
     parser.add_argument("--only", nargs="*", help="Controllers; all without.")
-    given = parser.parse_args()
-    asked = given.only or names()
-    with ProcessPoolExecutor(given.workers) as pool:
+    options = parser.parse_args()
+    asked = options.only or names()
+    with ProcessPoolExecutor(options.workers) as pool:
         trained = _traces(pool, asked, list(training_paths()))
         counts = Counter(name for name, _ in trained)
         wanted = [name for name in asked if counts[name] >= _LEAST_TRACES]
@@ -165,9 +165,9 @@ def main() -> None:
     vectors, classes = _arrays(trained, wanted, keys)
     test, truth = _arrays(held_back, wanted, keys)
     forest = grow(vectors, classes, TREES, SEED)
-    save(given.model, forest, wanted, keys, vectors)
+    save(options.model, forest, wanted, keys, vectors)
     probabilities = forest.probabilities(test)
-    given.page.write_text(page(wanted, truth, probabilities, len(classes), forest.temperature), encoding="utf-8")
+    options.page.write_text(page(wanted, truth, probabilities, len(classes), forest.temperature), encoding="utf-8")
     right = float(np.mean(probabilities.argmax(axis=1) == truth))
     print(f"{len(classes)} traces to train, {len(truth)} held back: {100 * right:.1f} % right")
     if left_out := sorted(set(asked) - set(wanted)):
@@ -176,14 +176,14 @@ def main() -> None:
 
 def _traces(pool: ProcessPoolExecutor, wanted: Sequence[str], paths: Sequence[TestPath]) -> list[Labelled]:
     jobs = [(name, path) for name in wanted for path in paths]
-    found = pool.map(_job, jobs, chunksize=4)
-    return [(name, each) for (name, _), traces in zip(jobs, found, strict=True) for each in traces]
+    by_job = pool.map(_job, jobs, chunksize=4)
+    return [(name, each) for (name, _), traces in zip(jobs, by_job, strict=True) for each in traces]
 
 
 def _arrays(traces: Sequence[Labelled], wanted: Sequence[str], keys: Sequence[str]) -> tuple[Any, Any]:
     """Vectors of features, and the numbers of their controllers."""
-    mine = [(wanted.index(name), found) for name, found in traces if name in wanted]
-    vectors = np.array([[found[key] for key in keys] for _, found in mine])
+    mine = [(wanted.index(name), values) for name, values in traces if name in wanted]
+    vectors = np.array([[values[key] for key in keys] for _, values in mine])
     # Infinities come of divisions by what a trace does not have.
     return np.where(np.isfinite(vectors), vectors, np.nan), np.array([number for number, _ in mine])
 

@@ -18,7 +18,7 @@ from windtunnel.explain.trace import Flow
 def window(flow: Flow, rounds: Rounds, codes: Codes | None) -> dict[str, Any]:
     """The last estimate with its time, the greatest, and whether each is the window or only less than it."""
     exact = limited_by(codes, rounds, (CWND,)) & (rounds.lost == 0) & (rounds.sent > 0)
-    found: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "mss_bytes": flow.mss,
         "rounds": len(rounds),
         "rounds_that_show_it": int(exact.sum()),
@@ -26,9 +26,9 @@ def window(flow: Flow, rounds: Rounds, codes: Codes | None) -> dict[str, Any]:
     }
     if exact.any():
         last = int(np.flatnonzero(exact)[-1])
-        found |= {"last_segments": float(rounds.window[last]), "last_s": float(rounds.end[last])}
+        answer |= {"last_segments": float(rounds.window[last]), "last_s": float(rounds.end[last])}
     elif codes is not None and (codes == PACING).mean() > 0.5:
-        found["why_not"] = "departures are paced: the window is not what limits them"
+        answer["why_not"] = "departures are paced: the window is not what limits them"
     else:
-        found["why_not"] = "something else limited the sender: its window is at least what was in flight"
-    return found
+        answer["why_not"] = "something else limited the sender: its window is at least what was in flight"
+    return answer

@@ -84,8 +84,8 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         if not word.startswith("-") or len(word) < 2:
             raise InputError(f"flowgrind: {word!r} is not an option; its options start with a hyphen")
         if option not in (*_KNOWN, *_WITHOUT_EFFECT, *_PRINTING):
-            known = " ".join(sorted((*_KNOWN, *_WITHOUT_EFFECT, *_PRINTING)))
-            raise InputError(f"flowgrind: the option {word} is not simulated; those that are read: {known}")
+            options = " ".join(sorted((*_KNOWN, *_WITHOUT_EFFECT, *_PRINTING)))
+            raise InputError(f"flowgrind: the option {word} is not simulated; those that are read: {options}")
         if not _PRINTING.get(option, 1):
             yield option, ""
             continue
@@ -117,13 +117,13 @@ def _changed(flow: Stream, option: str, value: str) -> Stream:
 
 def _sides(option: str, value: str) -> tuple[str | None, str | None]:
     """What ``s=A,d=B`` or ``b=C`` says about the source and the destination."""
-    found: dict[str, str] = {}
+    sides: dict[str, str] = {}
     for part in value.split(","):
         side, equals, text = part.partition("=")
         if not equals or side not in ("s", "d", "b"):
             raise InputError(f"flowgrind: {option} {value}: {part!r} is not s=..., d=... or b=...")
-        found.update({"s": text, "d": text} if side == "b" else {side: text})
-    return found.get("s"), found.get("d")
+        sides.update({"s": text, "d": text} if side == "b" else {side: text})
+    return sides.get("s"), sides.get("d")
 
 
 def _seconds(option: str, text: str, *, positive: bool = False) -> float:

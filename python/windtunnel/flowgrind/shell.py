@@ -31,8 +31,8 @@ class Line:
         """The lines of a report that the pattern finds."""
         if not self.pattern:
             return report
-        found = re.compile(self.pattern)
-        return "".join(line for line in report.splitlines(keepends=True) if found.search(line))
+        pattern = re.compile(self.pattern)
+        return "".join(line for line in report.splitlines(keepends=True) if pattern.search(line))
 
 
 def read_script(text: str, variables: Mapping[str, str] | None = None) -> list[Line]:
@@ -42,13 +42,13 @@ def read_script(text: str, variables: Mapping[str, str] | None = None) -> list[L
     """
     text = re.sub(r"(?m)^\s*#.*$", "", text)
     lines: list[Line] = []
-    place = 0
+    position = 0
     for loop in _LOOP.finditer(text):
-        lines += _statements(text[place : loop.start()], variables or {})
+        lines += _statements(text[position : loop.start()], variables or {})
         for word in shlex.split(loop[2]):
             lines += _statements(loop[3], {**(variables or {}), loop[1]: word})
-        place = loop.end()
-    return [*lines, *_statements(text[place:], variables or {})]
+        position = loop.end()
+    return [*lines, *_statements(text[position:], variables or {})]
 
 
 def _statements(text: str, variables: Mapping[str, str]) -> Iterator[Line]:
@@ -64,8 +64,8 @@ def _statements(text: str, variables: Mapping[str, str]) -> Iterator[Line]:
 
 
 def _words(statement: str, variables: Mapping[str, str]) -> list[str]:
-    def value(found: re.Match[str]) -> str:
-        name = found[1] or found[2] or found[3]
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2] or match[3]
         if name not in variables:
             raise InputError(f"the script's variable ${name} is not set; set it in the environment")
         return variables[name]

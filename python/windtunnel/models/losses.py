@@ -116,9 +116,9 @@ def stationary(first: Aimd, second: Aimd, losses: Mapping[int, float], cells: in
 
 def _settle(hit: Result, after: Result, cells: int) -> Result:
     """The stationary probabilities of the grid points."""
-    place = np.clip(after * cells, 0.0, float(cells))
-    below: npt.NDArray[np.intp] = np.minimum(place.astype(np.intp), cells - 1)
-    above = place - below
+    position = np.clip(after * cells, 0.0, float(cells))
+    below: npt.NDArray[np.intp] = np.minimum(position.astype(np.intp), cells - 1)
+    above = position - below
     probability = np.full(cells + 1, 1.0 / (cells + 1))
     while True:
         mass = hit * probability

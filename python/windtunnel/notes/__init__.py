@@ -50,10 +50,10 @@ def _notes(rules: Iterable[Rule], subject: Subject) -> list[Note]:
 def _shortened(notes: Iterable[Note]) -> Iterator[Note]:
     """A thousand flows do not make a thousand notes: after the first ones of a rule, how many more it holds for."""
     for of_a_flow, some in groupby(notes, key=lambda note: note.flow is not None):
-        found = list(some)
-        shown = found if not of_a_flow or len(found) <= _EACH + 1 else found[:_EACH]
+        group = list(some)
+        shown = group if not of_a_flow or len(group) <= _EACH + 1 else group[:_EACH]
         yield from shown
-        if more := len(found) - len(shown):
-            first = found[0]
+        if more := len(group) - len(shown):
+            first = group[0]
             text = f"{first.rule.replace('-', ' ')}: the same holds for {more} more flows"
             yield Note(first.rule, first.level, text, numbers={"flows": more})

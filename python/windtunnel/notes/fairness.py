@@ -46,11 +46,11 @@ def fairness_of(result: RunResult, span: tuple[float, float] = _WHOLE) -> list[d
     for less than five means of it is left out.
     """
     subject = Subject(result.meta["scenario"], result.summary, result.tables)
-    found = []
+    rows = []
     for queue in subject.data_queues:
         fairness = shared_fairness(subject, [flow for flow in queue.flows if flow.is_greedy], span)
         if fairness is not None:
-            found.append(
+            rows.append(
                 {
                     "name": queue.name,
                     "flows": fairness.flows,
@@ -59,7 +59,7 @@ def fairness_of(result: RunResult, span: tuple[float, float] = _WHOLE) -> list[d
                     "shared_s": fairness.lasted_s,
                 }
             )
-    return found
+    return rows
 
 
 def shared_fairness(subject: Subject, flows: Sequence[Flow], span: tuple[float, float] = _WHOLE) -> Fairness | None:
@@ -81,9 +81,9 @@ def shared_fairness(subject: Subject, flows: Sequence[Flow], span: tuple[float, 
     table = subject.tables["flows"]
     # Rows are at the ends of their intervals.
     number = np.ceil((np.asarray(table["time_s"], dtype=np.float64) - start) / width - 1e-9).astype(int) - 1
-    place = np.full(len(subject.flows), -1)
-    place[[flow.index for flow in flows]] = np.arange(len(flows))
-    column = place[np.asarray(table["flow"], dtype=np.int64)]
+    columns = np.full(len(subject.flows), -1)
+    columns[[flow.index for flow in flows]] = np.arange(len(flows))
+    column = columns[np.asarray(table["flow"], dtype=np.int64)]
     kept = (number >= 0) & (number < bins) & (column >= 0)
     cells = number[kept] * len(flows) + column[kept]
     rows = np.bincount(cells, minlength=bins * len(flows))

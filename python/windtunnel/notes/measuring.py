@@ -101,14 +101,14 @@ def not_bottleneck(subject: Subject) -> Sayings:
     for queue in subject.data_queues:
         from_flows = [subject.narrowest(flow) for flow in queue.flows]
         managed = queue.kind and not has_trait(queue.kind, "passive")
-        narrow = [found for found in from_flows if found is not None]
+        narrow = [link for link in from_flows if link is not None]
         if (
             managed
             and len(subject.data_queues) > 1
             and narrow
-            and all(found.rate < queue.rate / 1.01 for found in narrow)
+            and all(link.rate < queue.rate / 1.01 for link in narrow)
         ):
-            slowest = min(narrow, key=lambda found: found.rate)
+            slowest = min(narrow, key=lambda link: link.rate)
             yield Said(
                 f"{queue.name} has {queue.label} at {rate(queue.rate)}, but all of its flows pass a slower link "
                 f"({slowest.name}, {rate(slowest.rate)}): its queue stays short",

@@ -188,14 +188,14 @@ def not_converged(subject: Subject) -> Sayings:
     from windtunnel.notes.fairness import shared_fairness
 
     for queue in subject.data_queues:
-        found = shared_fairness(subject, equal_flows(queue))
-        if found and math.isnan(found.converged_s) and found.jain < 0.95:
+        fairness = shared_fairness(subject, equal_flows(queue))
+        if fairness and math.isnan(fairness.converged_s) and fairness.jain < 0.95:
             yield Said(
-                f"{queue.name}: {found.flows} equal flows did not converge in the {time(found.lasted_s)} that they "
-                "shared: "
-                f"Jain's index is {times(found.jain)}",
+                f"{queue.name}: {fairness.flows} equal flows did not converge in the {time(fairness.lasted_s)} "
+                "that they shared: "
+                f"Jain's index is {times(fairness.jain)}",
                 queue=queue,
-                numbers={"jain": found.jain, "lasted_s": found.lasted_s, "flows": found.flows},
+                numbers={"jain": fairness.jain, "lasted_s": fairness.lasted_s, "flows": fairness.flows},
             )
 
 
@@ -227,9 +227,9 @@ def _loss_events(subject: Subject) -> dict[int, npt.NDArray[np.float64]]:
     lossy = np.asarray(table["lost"]) > 0
     times_s, flows = np.asarray(table["time_s"])[lossy], np.asarray(table["flow"])[lossy]
     order = np.lexsort([times_s, flows])
-    found, starts = np.unique(flows[order], return_index=True)
+    numbers, starts = np.unique(flows[order], return_index=True)
     events = {}
-    for index, mine in zip(found.tolist(), np.split(times_s[order], starts[1:]), strict=False):
+    for index, mine in zip(numbers.tolist(), np.split(times_s[order], starts[1:]), strict=False):
         events[index] = mine[np.diff(mine, prepend=-np.inf) > 2 * _span(subject, subject.flows[index])]
     return events
 
@@ -266,5 +266,5 @@ def equal_flows(queue: Queue) -> Sequence[Flow]:
     """
     greedy = [flow for flow in queue.flows if flow.is_greedy]
     alike = {(flow.terms, round(flow.rtt * 1e6)) for flow in greedy}
-    known = all(not has_trait(flow.cc, "fixed") for flow in greedy)
-    return greedy if len(greedy) >= 2 and len(alike) == 1 and known else ()
+    controlled = all(not has_trait(flow.cc, "fixed") for flow in greedy)
+    return greedy if len(greedy) >= 2 and len(alike) == 1 and controlled else ()

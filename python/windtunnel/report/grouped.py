@@ -24,34 +24,34 @@ _SUM = "\N{GREEK CAPITAL LETTER SIGMA}\N{NARROW NO-BREAK SPACE}"
 
 def gathered(records: Sequence[Record], run: Run) -> list[tuple[str, list[Record]]]:
     """The labels and records of the groups, in their order; the sizes of transfers apart."""
-    return [(label, [records[place] for place in mine]) for label, mine in places_of_groups(records, run)]
+    return [(label, [records[index] for index in mine]) for label, mine in places_of_groups(records, run)]
 
 
 def places_of_groups(records: Sequence[Record], run: Run) -> list[tuple[str, list[int]]]:
     """The same with the places of the records."""
     group_of = {run.flows[member]: group for group in run.groups for member in group.members}
-    found: dict[tuple[str, str], list[int]] = {}
-    for place, record in enumerate(records):
+    groups: dict[tuple[str, str], list[int]] = {}
+    for index, record in enumerate(records):
         name = str(record["name"])
         label = group_of[name].label if name in group_of else name
-        found.setdefault((label, str(record.get("size", ""))), []).append(place)
-    return [(label, mine) for (label, _), mine in found.items()]
+        groups.setdefault((label, str(record.get("size", ""))), []).append(index)
+    return [(label, mine) for (label, _), mine in groups.items()]
 
 
 def together(values: Sequence[Any], show: Callable[[Any], str] = number) -> str:
     """The values of a group as one text."""
-    known = [value for value in values if value is not None]
-    if not known:
+    present = [value for value in values if value is not None]
+    if not present:
         return NOTHING
-    if all(value == known[0] for value in known) and not _counts(known):
-        return show(known[0])
-    if _counts(known):
-        return _SUM + show(sum(known))
-    if all(isinstance(value, int | float) for value in known):
-        low, middle, high = np.percentile(known, (BAND[0], 50.0, BAND[1]))
+    if all(value == present[0] for value in present) and not _counts(present):
+        return show(present[0])
+    if _counts(present):
+        return _SUM + show(sum(present))
+    if all(isinstance(value, int | float) for value in present):
+        low, middle, high = np.percentile(present, (BAND[0], 50.0, BAND[1]))
         return f"{show(float(middle))} ({show(float(low))}{_EN_DASH}{show(float(high))})"
-    kinds = len(set(map(str, known)))
-    return f"{kinds} kinds" if kinds < len(known) else f"{len(known)} values"
+    kinds = len(set(map(str, present)))
+    return f"{kinds} kinds" if kinds < len(present) else f"{len(present)} values"
 
 
 def _counts(values: Sequence[Any]) -> bool:

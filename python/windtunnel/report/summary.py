@@ -66,10 +66,10 @@ def _of_groups(columns: Sequence[Column], records: Sequence[Record], run: Run) -
     for label, mine in places_of_groups(records, run):
         cells = [TableCell(label, label, numeric=False)]
         for column, every in kept[1:]:
-            values = [every[place] for place in mine]
-            known = [value for value in values if isinstance(value, int | float)]
+            values = [every[index] for index in mine]
+            numbers = [value for value in values if isinstance(value, int | float)]
             text = together(values, column.show)
-            cells.append(TableCell(text, str(sum(known) / len(known)) if known else text, column.numeric))
+            cells.append(TableCell(text, str(sum(numbers) / len(numbers)) if numbers else text, column.numeric))
         rows.append(cells)
     return SummaryTable([column for column, _ in kept], rows)
 
