@@ -138,10 +138,10 @@ def typed(step: Step) -> str:
     name = step.words[1] if step.words[0] == "windtunnel" else ""
     command = app.get_command(click.Context(app), name) if name else None
     offered = {option for parameter in command.params for option in parameter.opts} if command else set()
-    given = ["--quick"] if "--quick" in offered and "--quick" not in step.words else []
+    options = ["--quick"] if "--quick" in offered and "--quick" not in step.words else []
     if name == "run" and "--memory" not in step.words:
-        given.append("--memory 4GB")
-    return re.sub(rf"(windtunnel {name})\b", " ".join([r"\1", *given]), step.text, count=1) if given else step.text
+        options.append("--memory 4GB")
+    return re.sub(rf"(windtunnel {name})\b", " ".join([r"\1", *options]), step.text, count=1) if options else step.text
 
 
 @dataclass
@@ -173,18 +173,18 @@ def run(family: str, folder: Path, cache: Path) -> Iterator[Ran]:
     pages = families()[family]
     clean(folder)
     # The pages of examples are followed where they are.
-    place = folder / pages[0].parent.relative_to(REPOSITORY) if family.startswith("controllers") else folder
+    directory = folder / pages[0].parent.relative_to(REPOSITORY) if family.startswith("controllers") else folder
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "WINDTUNNEL_CACHE": str(cache), "MPLBACKEND": "agg", "TERM": "dumb"}
     for step in (step for page in pages for step in steps(page)):
         if step.kind == "file":
-            (place / step.name).write_text(step.text, encoding="utf-8")
+            (directory / step.name).write_text(step.text, encoding="utf-8")
         elif step.reason:
             yield Ran(step)
         elif step.kind == "python" or not step.general:
             command = [sys.executable, "-c", step.text] if step.kind == "python" else ["bash", "-c", typed(step)]
             began, used = time.monotonic(), _cpu()
-            done = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, cwd=directory, env=env, capture_output=True, text=True, check=False)
             what = f"{step.place}: {step.text}\nexit code {done.returncode}\n{done.stdout}{done.stderr}"
             yield Ran(step, time.monotonic() - began, _cpu() - used, what if done.returncode != step.ends else "")
 

@@ -32,14 +32,14 @@ def main() -> None:
         write(archive, by_hand | shortest(merged, set(by_hand.values())))
 
 
-def shortest(merged: dict[str, bytes], known: set[bytes]) -> dict[str, bytes]:
-    """The shortest of ``merged`` within the limits, without those that are known."""
+def shortest(merged: dict[str, bytes], existing: set[bytes]) -> dict[str, bytes]:
+    """The shortest of ``merged`` within the limits, without those in ``existing``."""
     kept, size = dict[str, bytes](), 0
     for name, seed in sorted(merged.items(), key=lambda item: (len(item[1]), item[0]))[:MOST_SEEDS]:
         size += len(seed)
         if size > MOST_BYTES:
             break
-        if seed not in known:
+        if seed not in existing:
             kept[name] = seed
     return kept
 

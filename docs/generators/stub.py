@@ -40,8 +40,8 @@ def described(name: str) -> str:
 
 def docstring(name: str, member: str) -> str:
     """What the stub says about a member of a class."""
-    found = next(function for function in _functions(classes()[name]) if function.name == member)
-    return ast.get_docstring(found) or ""
+    method = next(function for function in _functions(classes()[name]) if function.name == member)
+    return ast.get_docstring(method) or ""
 
 
 def _functions(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:

@@ -74,12 +74,12 @@ def numbers(name: str, result: CampaignResult) -> Iterator[Number]:
         yield Number(name, where, metric, mean, low, high, first[cell["cell"]][metric])
 
 
-def kept(found: Iterable[Number]) -> str:
+def kept(estimates: Iterable[Number]) -> str:
     """The file of numbers."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("campaign", "cell", "metric", "mean", "low", "high", "first"))
-    for n in found:
+    for n in estimates:
         values = (f"{value:.6g}" for value in (n.mean, n.low, n.high, n.first))
         writer.writerow((n.campaign, "; ".join(n.cell), n.metric, *values))
     return text.getvalue()
@@ -135,14 +135,14 @@ def _fallback(cells: Cells) -> Iterator[Sequence[str]]:
 
 def _sane(cells: Cells) -> Iterator[Sequence[str]]:
     runs = 6
-    for place in dict.fromkeys(place for place, _ in cells):
-        of = {rounds: cells[place, rounds] for _, rounds in cells if (place, rounds) in cells}
+    for case in dict.fromkeys(case for case, _ in cells):
+        of = {rounds: cells[case, rounds] for _, rounds in cells if (case, rounds) in cells}
         gave_up = [f"{of[n]['fell'].mean * runs:.0f}" for n in of if n != NEVER]
         pairs = [
             f"{_with_interval(of[NEVER][metric], digits)} | {_with_interval(of['16'][metric], digits)}"
             for metric, digits in (("share", 2), ("delay", 1), ("utilization", 3))
         ]
-        yield place, ", ".join(gave_up), *pairs
+        yield case, ", ".join(gave_up), *pairs
 
 
 #: The tables of the page: their campaign, and what makes their rows.
@@ -155,13 +155,13 @@ TABLES: Mapping[str, tuple[str, Callable[[Cells], Iterator[Sequence[str]]]]] = {
 }
 
 
-def page(found: Sequence[Number]) -> str:
+def page(estimates: Sequence[Number]) -> str:
     """The page with these numbers. Raises ValueError for a number that there is not."""
 
     def table(match: re.Match[str]) -> str:
         campaign, rows = TABLES[match[1]]
         cells: dict[tuple[str, ...], dict[str, Number]] = {}
-        for n in found:
+        for n in estimates:
             if n.campaign == campaign:
                 cells.setdefault(n.cell, {})[n.metric] = n
         lines = [f"| {' | '.join(row)} |" for row in rows(cells)]
@@ -171,7 +171,7 @@ def page(found: Sequence[Number]) -> str:
 
     text = re.sub(r"\{\{table (\w+)\}\}", table, TEMPLATE.read_text(encoding="utf-8"))
     rows = [
-        Row(n.id, n.campaign, "", None, n.mean, None, "", "info", interval=(n.low, n.high)) for n in found
+        Row(n.id, n.campaign, "", None, n.mean, None, "", "info", interval=(n.low, n.high)) for n in estimates
     ]  # fmt: skip
     return filled(text, rows, whole=True)
 
@@ -184,12 +184,12 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("results"))
     options = parser.parse_args()
     if not options.page:
-        found: list[Number] = []
+        estimates: list[Number] = []
         for name in NAMES:
             campaign = Campaign.from_file(CAMPAIGNS / f"{name}.toml")
             result = campaign.run(options.results / name, jobs=options.jobs, force=True)
-            found += numbers(name, result)
-        NUMBERS.write_text(kept(found), encoding="utf-8")
+            estimates += numbers(name, result)
+        NUMBERS.write_text(kept(estimates), encoding="utf-8")
     PAGE.write_text(page(read()), encoding="utf-8")
 
 

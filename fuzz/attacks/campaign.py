@@ -51,9 +51,9 @@ def search(attack: Attack, *, seconds: float, cases: int | None, seed: int, keep
 
 
 def _keep(attack: Attack, number: int, fault: Fault, folder: Path, keep: Path) -> None:
-    place = keep / f"fuzz-{attack.name}-{number}"
-    shutil.rmtree(place, ignore_errors=True)
-    shutil.copytree(folder, place, symlinks=True)
+    target = keep / f"fuzz-{attack.name}-{number}"
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(folder, target, symlinks=True)
     again = f"python -m fuzz.attacks {attack.name} --seed {number} --cases 1"
-    (place / "FAULT").write_text(f"{again}\n\n{fault}\n", encoding="utf-8", errors="backslashreplace")
-    print(f"{place}: {str(fault)[:300].encode('ascii', 'backslashreplace').decode()}\n  again: {again}")
+    (target / "FAULT").write_text(f"{again}\n\n{fault}\n", encoding="utf-8", errors="backslashreplace")
+    print(f"{target}: {str(fault)[:300].encode('ascii', 'backslashreplace').decode()}\n  again: {again}")

@@ -77,8 +77,8 @@ def judge(done: Done, folder: Path) -> None:
         raise Fault(f"an exit code that is not promised: {said}")
     if INSIDES.search(done.out + done.err):
         raise Fault(f"shows its inside: {said}")
-    if found := CONTROL.search(done.err) or (CONTROL.search(done.out) if "--json" not in done.command else None):
-        raise Fault(f"a control character {found[0]!r} reaches the terminal: {said}")
+    if match := CONTROL.search(done.err) or (CONTROL.search(done.out) if "--json" not in done.command else None):
+        raise Fault(f"a control character {match[0]!r} reaches the terminal: {said}")
     if done.code == 2 and (done.out or not done.err.strip()):
         raise Fault(f"refused, but not by one message on stderr: {said}")
     if left := leftovers(folder):

@@ -96,8 +96,8 @@ def shell(tmp_path: Path) -> Cli:
 
     def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, *PROGRAM, *map(str, arguments)]
-        given = {"cwd": tmp_path, "env": environment(), "capture_output": True, "timeout": 120, **options}
-        return subprocess.run(command, text=True, check=False, **given)
+        keywords = {"cwd": tmp_path, "env": environment(), "capture_output": True, "timeout": 120, **options}
+        return subprocess.run(command, text=True, check=False, **keywords)
 
     return run
 

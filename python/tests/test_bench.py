@@ -129,10 +129,10 @@ def test_growth_measures_whole_windows(flows: int) -> None:
 #: Another simulator: it delivers what the link carries, and takes its time.
 FAKE = f"""#!{sys.executable}
 import sys
-given = dict(word.split("=") for word in sys.argv[1:])
-assert set(given) == {{"flows", "rate", "buffer", "packet", "duration", "rtts"}}
-assert len(given["rtts"].split(",")) in (1, 10)
-n = int(given["rate"]) * int(given["duration"]) // 8 // int(given["packet"]) // 10**9
+options = dict(word.split("=") for word in sys.argv[1:])
+assert set(options) == {{"flows", "rate", "buffer", "packet", "duration", "rtts"}}
+assert len(options["rtts"].split(",")) in (1, 10)
+n = int(options["rate"]) * int(options["duration"]) // 8 // int(options["packet"]) // 10**9
 sum(range(10 * n))
 print("a line of its own")
 print(n, "packets")

@@ -223,14 +223,14 @@ def test_packets_are_well_formed(sender: Seen) -> None:
 
 def test_remarks_are_explained(sender: Seen) -> None:
     """Each remark that a case explains appears, and no other remark."""
-    found = set()
+    remarks = set()
     for row in sender.rows:
         severities, messages = row["_ws.expert.severity"].split("|"), row["_ws.expert.message"].split("|")
-        found |= {m for s, m in zip(severities, messages, strict=True) if s not in ("", COMMENT)}
+        remarks |= {m for s, m in zip(severities, messages, strict=True) if s not in ("", COMMENT)}
     expected = HANDSHAKE | sender.case.remarks
-    known_ones = expected | sender.case.possible
-    kinds = {message: {known for known in known_ones if message.startswith(known)} for message in found}
-    assert [message for message, known in kinds.items() if not known] == []
+    allowed = expected | sender.case.possible
+    kinds = {message: {one for one in allowed if message.startswith(one)} for message in remarks}
+    assert [message for message, explained in kinds.items() if not explained] == []
     assert set().union(*kinds.values()) - sender.case.possible == expected
 
 
@@ -317,15 +317,15 @@ def test_hidden_state(sender: Seen) -> None:
     last: dict[int, tuple[int, int]] = {}
     connections = table.get("connection", table["flow"])
     for at, row in enumerate(sender.rows):
-        found = state.search(row["frame.comment"])
+        match = state.search(row["frame.comment"])
         if table["proto"][at] == 6 and table["dir"][at] == 0:
             now = (int(table["state"][at]), int(table["ssthresh"][at]))
-            assert (found is not None) == (last.get(connections[at]) != now)
+            assert (match is not None) == (last.get(connections[at]) != now)
             last[connections[at]] = now
         else:
-            assert found is None
-        if found:
-            cwnd, ssthresh, in_flight, srtt, name, _ = found.groups()
+            assert match is None
+        if match:
+            cwnd, ssthresh, in_flight, srtt, name, _ = match.groups()
             numbers = [cwnd, in_flight, "18446744073709551615" if ssthresh == "inf" else ssthresh]
             assert numbers == [str(table[column][at]) for column in ("cwnd", "in_flight", "ssthresh")]
             assert float(srtt) == pytest.approx(table["srtt_ns"][at] / 1e6, abs=1e-3)

@@ -61,15 +61,15 @@ app = "probe"
 
 def shown(text: str) -> dict[str, dict[str, dict[str, str]]]:
     """The tables that ``run`` prints: cells by table, row and heading."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
+    tables: dict[str, dict[str, dict[str, str]]] = {}
     rows = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
     heads: list[str] = []
     for row, following in zip(rows, [*rows[1:], [""]], strict=True):
         if set(following[0]) == {"\N{BOX DRAWINGS LIGHT HORIZONTAL}"}:
             heads = row
         elif len(row) == len(heads) > 1:
-            found.setdefault(heads[0], {})[row[0]] = dict(zip(heads[1:], row[1:], strict=True))
-    return found
+            tables.setdefault(heads[0], {})[row[0]] = dict(zip(heads[1:], row[1:], strict=True))
+    return tables
 
 
 def test_run_shows_what_the_flows_did(cli: Cli, tmp_path: Path) -> None:

@@ -110,10 +110,10 @@ def test_the_hooks_are_the_lints() -> None:
 
 def test_nobody_is_told_to_install_from_a_registry() -> None:
     """The package is published nowhere: what installs it is a wheel in a folder, in documents and in messages."""
-    places = [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb"), *(REPOSITORY / "python/windtunnel").rglob("*.py"), README]
-    assert len(places) > 300
+    files = [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb"), *(REPOSITORY / "python/windtunnel").rglob("*.py"), README]
+    assert len(files) > 300
     told = re.compile(r"pip install ['\"]?windtunnel")
-    assert [place.name for place in places if told.search(place.read_text(encoding="utf-8"))] == []
+    assert [file.name for file in files if told.search(file.read_text(encoding="utf-8"))] == []
 
 
 def test_no_document_has_a_name_that_sphinx_takes() -> None:

@@ -99,7 +99,7 @@ def test_a_cut_capture_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
     assert "Which controller?" in done.stdout and "How large is cwnd?" in done.stdout
 
 
-def one_direction(source: Path, place: Path, from_sender: bool) -> None:
+def one_direction(source: Path, target: Path, from_sender: bool) -> None:
     """Only the packets of one direction: at byte 12 of a raw IPv4 packet is its source, 10.1.0.1 or 10.2.0.1."""
     data = source.read_bytes()
     kept, at = [data[:24]], 24
@@ -109,7 +109,7 @@ def one_direction(source: Path, place: Path, from_sender: bool) -> None:
         if (record[16 + 13] == 1) == from_sender:
             kept.append(record)
         at += 16 + length
-    place.write_bytes(b"".join(kept))
+    target.write_bytes(b"".join(kept))
 
 
 @pytest.mark.parametrize(

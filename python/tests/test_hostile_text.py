@@ -107,23 +107,23 @@ def hostile(request: pytest.FixtureRequest) -> RunResult:
     return scenario(request.param).run()
 
 
-def texts_of(node: dict[str, Any], schema: dict[str, Any], place: str = "") -> Iterator[str]:
+def texts_of(node: dict[str, Any], schema: dict[str, Any], path: str = "") -> Iterator[str]:
     """The places at which a schema allows any string."""
     while "$ref" in node:
         node = schema["$defs"][node["$ref"].rpartition("/")[2]]
     kinds = node.get("type", ())
     is_text = "string" in ([kinds] if isinstance(kinds, str) else kinds)
     if is_text and not {"enum", "const", "format", "examples", "pattern"} & set(node):
-        yield place
+        yield path
     for key, value in node.get("properties", {}).items():
-        yield from texts_of(value, schema, f"{place}.{key}".strip("."))
+        yield from texts_of(value, schema, f"{path}.{key}".strip("."))
     if isinstance(node.get("items"), dict):
         inner = node["items"]
         is_table = "$ref" in inner
-        yield from texts_of(inner, schema, place if is_table else f"{place}[]")
+        yield from texts_of(inner, schema, path if is_table else f"{path}[]")
     for key in ("anyOf", "oneOf", "allOf"):
         for value in node.get(key, ()):
-            yield from texts_of(value, schema, place)
+            yield from texts_of(value, schema, path)
 
 
 #: Algorithms and mechanisms: their own keys are quantities and names from lists.
@@ -157,8 +157,8 @@ STUB = '#!/bin/sh\nprintf "%s\\n" "${0##*/} $*" >> "$LOG"\n'
 def called(script: Path, folder: Path) -> list[str]:
     """Runs a script in an empty folder with nothing but stubs in reach; returns what it called."""
     programs, empty, log = folder / "programs", folder / "empty", folder / "log"
-    for place in (programs, empty):
-        place.mkdir()
+    for directory in (programs, empty):
+        directory.mkdir()
     for name in ("tc", "ip", "touch", "rm", "cmd", "path"):
         (programs / name).write_text(STUB, encoding="utf-8")
         (programs / name).chmod(0o755)
@@ -262,12 +262,12 @@ def test_captures(hostile: RunResult, harmless: RunResult, tmp_path: Path) -> No
 
 def blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
     """The types and bodies of a pcapng file's blocks, whose lengths are at both ends."""
-    place = 0
-    while place < len(data):
-        kind, length = struct.unpack_from("<II", data, place)
-        assert length % 4 == 0 and struct.unpack_from("<I", data, place + length - 4) == (length,)
-        yield kind, data[place + 8 : place + length - 4]
-        place += length
+    position = 0
+    while position < len(data):
+        kind, length = struct.unpack_from("<II", data, position)
+        assert length % 4 == 0 and struct.unpack_from("<I", data, position + length - 4) == (length,)
+        yield kind, data[position + 8 : position + length - 4]
+        position += length
 
 
 def test_parquet(hostile: RunResult, tmp_path: Path) -> None:
@@ -283,12 +283,12 @@ def test_junit(hostile: RunResult, harmless: RunResult, tmp_path: Path) -> None:
     """The report for continuous integration is XML with the same elements."""
     from windtunnel.claims import decide, junit
 
-    found = {}
+    elements = {}
     for result in (hostile, harmless):
         path = tmp_path / "claims.xml"
         junit.write(path, [(result.title, decide.decided_run(result))], undecided=False)
-        found[result.title] = [(element.tag, list(element.attrib)) for element in ET.parse(path).iter()]
-    assert found[hostile.title] == found["harmless"]
+        elements[result.title] = [(element.tag, list(element.attrib)) for element in ET.parse(path).iter()]
+    assert elements[hostile.title] == elements["harmless"]
 
 
 @pytest.mark.parametrize("text", [text for text in HOSTILE if "<" in text or "$5" in text])

@@ -68,17 +68,17 @@ def measured(names: Collection[str]) -> dict[str, dict[str, float]]:
 
 def faults(budgets: dict[str, dict[str, float]], got: dict[str, dict[str, float]]) -> list[str]:
     """What is not within its budget, and what has become so much cheaper that the budget has to follow."""
-    found = []
+    lines = []
     for kind, of_works in got.items():
         for name, cost in of_works.items():
             budget = budgets.get(kind, {}).get(name)
             if budget is None:
-                found.append(f"{name} has no budget of {kind}: write it with `make budgets`")
+                lines.append(f"{name} has no budget of {kind}: write it with `make budgets`")
             elif cost > budget:
-                found.append(f"{name}: {cost:.1f} {kind} per packet are more than the budget of {budget}")
+                lines.append(f"{name}: {cost:.1f} {kind} per packet are more than the budget of {budget}")
             elif cost < (1 - MARGINS[kind].slack) * budget:
-                found.append(f"{name}: {cost:.1f} {kind} per packet: lower the budget of {budget} with `make budgets`")
-    return found
+                lines.append(f"{name}: {cost:.1f} {kind} per packet: lower the budget of {budget} with `make budgets`")
+    return lines
 
 
 def text_of(got: dict[str, dict[str, float]], counted_with: str) -> str:

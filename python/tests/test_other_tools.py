@@ -131,9 +131,9 @@ def test_flent_reads_our_ss(mixed: RunResult, tmp_path: Path) -> None:
     from flent.runners import SsRunner
 
     infos = [line for line in lines(mixed, "ss", tmp_path / "ss.txt") if "rtt:" in line]
-    found = [" ".join(pattern.pattern for pattern in SsRunner.data_res if pattern.search(line)) for line in infos]
+    matches = [" ".join(pattern.pattern for pattern in SsRunner.data_res if pattern.search(line)) for line in infos]
     for name in ("cwnd", "rtt_var", "delivery_rate"):
-        assert sum(f"P<{name}>" in names for names in found) > 0.9 * len(infos)
+        assert sum(f"P<{name}>" in names for names in matches) > 0.9 * len(infos)
 
 
 def test_flowgrind(result: RunResult, tmp_path: Path) -> None:

@@ -62,10 +62,10 @@ def test_the_published_ramps() -> None:
 
 def test_the_mails_ramps_are_places_of_the_map() -> None:
     """Each of them is exactly the ramp that the map runs at its place."""
-    for name, place in ramp_map.mails_places().items():
-        assert place in ramp_map.PLACES
+    for name, ramp in ramp_map.mails_places().items():
+        assert ramp in ramp_map.PLACES
         data = SCE.toml("graphs.toml")["ramp"][name]
-        assert (place.begin, place.end, place.knee) == (data["lo_ms"], data["hi_ms"], data["knee"])
+        assert (ramp.begin, ramp.end, ramp.knee) == (data["lo_ms"], data["hi_ms"], data["knee"])
 
 
 def test_claims_are_complete() -> None:

@@ -177,9 +177,9 @@ def test_probes_are_found_in_a_made_up_rate() -> None:
     rng, step, rtt = np.random.default_rng(1), 0.01, 0.1
     gains = np.tile(np.repeat([1.25, 0.75, 1, 1, 1, 1, 1, 1], 10), 8)
     time = step * (1 + np.arange(len(gains)))
-    found = find_probes(time, gains + 0.05 * rng.standard_normal(len(gains)), rtt)
-    assert len(found) == 8
-    assert np.abs(found - 0.8 * np.arange(8)).max() <= 0.03
+    probes = find_probes(time, gains + 0.05 * rng.standard_normal(len(gains)), rtt)
+    assert len(probes) == 8
+    assert np.abs(probes - 0.8 * np.arange(8)).max() <= 0.03
     assert len(find_probes(time, 1 + 0.05 * rng.standard_normal(len(gains)), rtt)) == 0
 
 
@@ -285,10 +285,10 @@ def test_bbrs_figures_from_made_up_runs() -> None:
 
 def test_the_notes_have_the_catalogues_tables() -> None:
     """Three tables: by feedback and control, of a and b, and the talk's comparison of BBR."""
-    found = whole().notes
-    assert "| CUBIC | `cubic` | 2008 | loss |" in found
-    assert "| Scalable | 0.01 W | 0.875 |" in found
-    assert "| Loss | reduce cwnd by 30 % on a window with any loss |" in found
+    notes = whole().notes
+    assert "| CUBIC | `cubic` | 2008 | loss |" in notes
+    assert "| Scalable | 0.01 W | 0.875 |" in notes
+    assert "| Loss | reduce cwnd by 30 % on a window with any loss |" in notes
 
 
 # --- From end to end --------------------------------------------------------------------------------------------------

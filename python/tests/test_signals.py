@@ -57,14 +57,14 @@ end_cleanly()
 leave(exit_code_of(command))
 """
 SWALLOWED = """\
-def library(found=0):
+def library(result=0):
     try:
         kill()
     except:
         # It goes on for a while, and has its own exceptions.
         for _ in range(10):
             time.sleep(0.01)
-    return found
+    return result
 def command():
     library()
     time.sleep(60)

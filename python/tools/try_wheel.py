@@ -33,14 +33,14 @@ def main(folder: Path) -> None:
     """Install the newest wheel of the folder, and run."""
     wheel = max(folder.glob("windtunnel-*.whl"), key=lambda file: file.stat().st_mtime)
     assert _NAME.fullmatch(wheel.name), f"{wheel.name} is not a wheel for other machines"
-    with tempfile.TemporaryDirectory() as place:
-        program = _install(wheel.resolve(), Path(place, "venv"))
-        scenario = Path(place, "first.toml")
+    with tempfile.TemporaryDirectory() as directory:
+        program = _install(wheel.resolve(), Path(directory, "venv"))
+        scenario = Path(directory, "first.toml")
         scenario.write_text(_SCENARIO, encoding="utf-8")
-        digest = json.loads(_run(program, "run", str(scenario), "--json", cwd=place))["meta"]["digest"]
-        _run(program, "run", str(scenario), "--out", "run", cwd=place)
-        assert Path(place, "run", "report.html").exists()
-        _run(program, "plot", "run", "--out", "run.png", cwd=place)
+        digest = json.loads(_run(program, "run", str(scenario), "--json", cwd=directory))["meta"]["digest"]
+        _run(program, "run", str(scenario), "--out", "run", cwd=directory)
+        assert Path(directory, "run", "report.html").exists()
+        _run(program, "plot", "run", "--out", "run.png", cwd=directory)
         assert (program.parents[1] / "share" / "man" / "man1" / "windtunnel-run.1").exists()
     from windtunnel import Scenario
 
@@ -48,11 +48,11 @@ def main(folder: Path) -> None:
     print(f"{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB: installed and ran, digest {digest}")
 
 
-def _install(wheel: Path, place: Path) -> Path:
+def _install(wheel: Path, directory: Path) -> Path:
     """Install the wheel and what it depends on; returns the program."""
-    venv.create(place, with_pip=True)
-    binaries = place / ("Scripts" if sys.platform == "win32" else "bin")
-    _run(binaries / "python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", str(wheel), cwd=place)
+    venv.create(directory, with_pip=True)
+    binaries = directory / ("Scripts" if sys.platform == "win32" else "bin")
+    _run(binaries / "python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", str(wheel), cwd=directory)
     return binaries / "windtunnel"
 
 
