@@ -60,7 +60,8 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/python python/tools/prose.py
 
-# Phrases that read as a translation, and long lines of Markdown; python/tools/prose.toml says what to write instead.
+# Phrases that read as a translation, names of variables that say nothing, and long lines of Markdown;
+# python/tools/prose.toml says what to write instead.
 prose: install
 	$(BIN)/python python/tools/prose.py
 

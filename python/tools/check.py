@@ -73,7 +73,7 @@ def commands(files: list[str], texts: Mapping[str, str]) -> list[list[str]]:
         made.append(["cargo", "fmt", "--check", *packages])
     if python:
         made += [[f"{BIN}/ruff", "check", *python], [f"{BIN}/ruff", "format", "--check", *python]]
-    if any(file.endswith((".md", ".rs", ".py", ".toml")) for file in files):
+    if any(file.endswith((".md", ".rs", ".py", ".ts", ".toml")) for file in files):
         made.append([f"{BIN}/python", "python/tools/prose.py"])
     if any(file.startswith("python/windtunnel/") for file in python):
         made.append([f"{BIN}/mypy"])
