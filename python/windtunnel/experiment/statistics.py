@@ -45,7 +45,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Contrast:
     """The mean of a cell minus that of its baseline, from the values run by run.
 
     Of ratios, the factor between the means has the interval, and ``difference`` is what it adds to the baseline's mean;
@@ -149,27 +149,27 @@ def median_interval(values: Sequence[float] | Array, confidence: float) -> tuple
 
 def comparison(
     values: Sequence[float], baseline: Sequence[float], confidence: float, interval: Interval, scale: Scale = PLAIN
-) -> Comparison:
+) -> Contrast:
     """The paired comparison: values of the same run (seed, offset) are at the same place in both."""
     pairs = min(len(values), len(baseline))
     a, b = np.asarray(values[:pairs], dtype=np.float64), np.asarray(baseline[:pairs], dtype=np.float64)
     finite = np.isfinite(a) & np.isfinite(b)
     a, b = a[finite], b[finite]
     if not len(a):
-        return Comparison(0)
+        return Contrast(0)
     above = dominance(a, b)
     if scale.kind == "ratio" and np.all(a > 0) and np.all(b > 0):
         a, b = np.log(a), np.log(b)
         of = math.exp(float(np.mean(b)))
         between = mean_interval(a - b, confidence, interval)
-        return Comparison(
+        return Contrast(
             len(a), of * math.expm1(float(np.mean(a - b))),
             None if between is None else (of * math.expm1(between[0]), of * math.expm1(between[1])),
             _p(a - b), hedges_g(a, b), above,
         )  # fmt: skip
     difference = a - b
     both = scale if scale.fitting(a).is_bounded and scale.fitting(b).is_bounded else PLAIN
-    return Comparison(
+    return Contrast(
         len(a), float(np.mean(difference)), mean_interval(difference, confidence, interval, both.of_differences),
         _p(difference), hedges_g(a, b), above,
     )  # fmt: skip

@@ -41,7 +41,7 @@ class Compared:
     objective: str
     chosen: float
     default: float
-    difference: statistics.Comparison
+    difference: statistics.Contrast
     p: float | None
     """Corrected by Holm for all comparisons."""
     verdict: Verdict
