@@ -24,5 +24,6 @@ mod rtp;
 mod scenario;
 mod schedule;
 mod tcp;
+mod transport;
 
 pub(crate) use scenario::{fault_at, parse};

@@ -7,8 +7,9 @@ use super::controller::{Control, Controller, controller};
 use super::cursor::Cursor;
 use super::ecn;
 use super::fault::Fault;
-use super::flow::{Carried, refuse};
+use super::flow::refuse;
 use super::link::Surroundings;
+use super::transport::Carried;
 use crate::model::Transport;
 
 /// Reads how media over RTP are carried: a controller sets their rate, and the receiver counts marks by itself.
