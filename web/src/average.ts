@@ -14,24 +14,24 @@ const STEPS_PER_SAMPLE = 20;
  */
 export function averaged(s: Series, step: number): Series {
   if (step <= 0 || s.meta.step !== "mean" || s.t.length < 2) return s;
-  const known = !Number.isNaN(s.v[0]!);
-  const start = known ? 0 : s.t[0]!;
+  const fromZero = !Number.isNaN(s.v[0]!);
+  const start = fromZero ? 0 : s.t[0]!;
   const end = s.t[s.t.length - 1]!;
   if ((end - start) / step > MOST_STEPS + STEPS_PER_SAMPLE * s.t.length) return s;
   const edges = [start];
   for (let k = Math.floor(start / step + 1e-9) + 1; k * step < end - 1e-9 * step; k++) edges.push(k * step);
   edges.push(end);
-  const t = Float64Array.from(known ? edges.slice(1) : edges);
-  const over = (v: Float32Array | null) => (v === null ? null : means(s.t, v, start, edges, known));
+  const t = Float64Array.from(fromZero ? edges.slice(1) : edges);
+  const over = (v: Float32Array | null) => (v === null ? null : means(s.t, v, start, edges, fromZero));
   return { ...s, t, v: over(s.v)!, low: over(s.low), high: over(s.high), flag: null, who: null };
 }
 
 /** The mean between each two edges; after a NaN for the start if the series has one. */
-function means(t: Float64Array, v: Float32Array, start: number, edges: readonly number[], known: boolean): Float32Array {
-  const out = new Float32Array(edges.length - (known ? 1 : 0));
+function means(t: Float64Array, v: Float32Array, start: number, edges: readonly number[], fromZero: boolean): Float32Array {
+  const out = new Float32Array(edges.length - (fromZero ? 1 : 0));
   let o = 0;
-  if (!known) out[o++] = NaN;
-  let i = known ? 0 : 1;
+  if (!fromZero) out[o++] = NaN;
+  let i = fromZero ? 0 : 1;
   let at = start;
   for (let e = 1; e < edges.length; e++) {
     const edge = edges[e]!;

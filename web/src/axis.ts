@@ -74,12 +74,12 @@ export function logRange(min: number, max: number): [number, number] {
 
 /**
  * What a logarithmic axis of uPlot needs: lines at its labels, ticks between them. Where the scale holds other numbers
- * than those that the labels say, `value` makes them of it and `place` goes back.
+ * than those that the labels say, `value` makes them of it and `position` goes back.
  */
 export function logAxis(
   grid: uPlot.Axis.Grid,
   value: (v: number) => number = (v) => v,
-  place: (v: number) => number = (v) => v,
+  position: (v: number) => number = (v) => v,
 ): uPlot.Axis {
   const visible = (u: uPlot, i: number) => {
     const { min, max } = u.scales[i === 0 ? "x" : "y"]!;
@@ -91,7 +91,7 @@ export function logAxis(
   };
   const all = (_u: uPlot, splits: number[]) => splits;
   return {
-    splits: (_u, _i, min, max) => logTicks(value(min), value(max)).all.map(place),
+    splits: (_u, _i, min, max) => logTicks(value(min), value(max)).all.map(position),
     values: (u, splits, i) => labels(u, splits, i).map((v) => (v === undefined ? "" : formatLogTick(v))),
     filter: all,
     grid: { ...grid, filter: (u, splits, i) => labels(u, splits, i).map((v, k) => (v === undefined ? null : splits[k]!)) },

@@ -53,9 +53,9 @@ export class CellTable {
     const out: Column[] = [this.opener()];
     axes.forEach((axis, i) => {
       if (i === overlaid) return;
-      const place = (row: number) => cells.get(`axis${i}`, row);
-      const number = (row: number) => axis.numbers?.[place(row)] ?? axis.labels[place(row)]!;
-      out.push({ head: axis.name, numeric: axis.numbers !== null, key: number, fill: (c, row) => (c.textContent = axis.labels[place(row)]!) });
+      const index = (row: number) => cells.get(`axis${i}`, row);
+      const number = (row: number) => axis.numbers?.[index(row)] ?? axis.labels[index(row)]!;
+      out.push({ head: axis.name, numeric: axis.numbers !== null, key: number, fill: (c, row) => (c.textContent = axis.labels[index(row)]!) });
     });
     if (overlaid >= 0) return [...out, ...this.sideBySide()];
     if (binned) out.push(this.number("cells", "cells"));
@@ -170,9 +170,9 @@ export class CellTable {
         if (Number.isNaN(v)) return;
         const svg = document.createElementNS(SVG, "svg");
         for (const [key, value] of [["class", "strip wide"], ["viewBox", "-55 -7 110 14"], ["aria-hidden", "true"]]) svg.setAttribute(key!, value!);
-        const draw = (name: string, given: Record<string, string>) => {
+        const draw = (name: string, attributes: Record<string, string>) => {
           const shape = document.createElementNS(SVG, name);
-          for (const [key, value] of Object.entries(given)) shape.setAttribute(key, value);
+          for (const [key, value] of Object.entries(attributes)) shape.setAttribute(key, value);
           svg.append(shape);
         };
         draw("path", { d: "M0 -6V6", stroke: "var(--c-soft)" });

@@ -91,28 +91,28 @@ function runs(host: HTMLElement, cells: Cells, cell: number, count: number): voi
   const line = add(host, "p");
   const label = add(line, "label", "run ");
   const list = add(label, "select");
-  for (let place = 0; place < count; place++) {
-    const address = `${cell}.${place}`;
+  for (let run = 0; run < count; run++) {
+    const address = `${cell}.${run}`;
     const mark = written.includes(address) ? " (has a page)" : failed.has(address) ? " (failed)" : "";
     add(list, "option", `${address}${mark}`).value = address;
   }
-  const place = add(host, "div");
+  const box = add(host, "div");
   const show = () => {
-    place.replaceChildren();
+    box.replaceChildren();
     const address = list.value;
     const page = `${folder}/${address}.html`;
-    if (messages.has(address)) add(place, "p", messages.get(address)).className = "outside";
+    if (messages.has(address)) add(box, "p", messages.get(address)).className = "outside";
     if (failed.has(address)) return;
     if (written.includes(address)) {
-      const link = add(add(place, "p"), "a", `The page of run ${address}`);
+      const link = add(add(box, "p"), "a", `The page of run ${address}`);
       link.href = page;
       return;
     }
-    add(place, "p", command === "" ? "This call, on the campaign in Python and in the folder of this page, simulates it again and writes its page:" : "This command, given where the sweep was, simulates it again and writes its page:");
+    add(box, "p", command === "" ? "This call, on the campaign in Python and in the folder of this page, simulates it again and writes its page:" : "This command, given where the sweep was, simulates it again and writes its page:");
     const text = command === "" ? `campaign.page("${address}", ".")` : `${command} --out ${quoted(ownFolder(location))} --page ${address}`;
-    const code = add(place, "pre", text);
+    const code = add(box, "pre", text);
     code.tabIndex = 0;
-    const after = add(place, "p");
+    const after = add(box, "p");
     const copy = add(after, "button", "Copy");
     copy.type = "button";
     copy.addEventListener("click", async () => {

@@ -100,9 +100,9 @@ export class Cells {
   }
 
   /** The same cell with another value of the axis that is laid over. */
-  overlaidAt(row: number, place: number): number | undefined {
+  overlaidAt(row: number, index: number): number | undefined {
     const dimension = this.meta.axes[this.meta.overlaid]!.dimension;
-    const places = this.places(row).map((p, d) => (d === dimension ? place : p));
+    const places = this.places(row).map((p, d) => (d === dimension ? index : p));
     return this.at(places, this.get("metric", row), this.get("baseline", row));
   }
 
@@ -119,7 +119,7 @@ export class Cells {
   }
 
   private key(places: Places, metric: number, baseline: number): number {
-    const cell = places.reduce((sum, place, d) => sum * this.sizes[d]! + place, 0);
+    const cell = places.reduce((sum, index, d) => sum * this.sizes[d]! + index, 0);
     return (cell * this.meta.metrics.length + metric) * Math.max(1, this.meta.baselines.length) + baseline;
   }
 }

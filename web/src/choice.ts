@@ -49,8 +49,8 @@ export function withAxis(choice: Choice, role: "across" | "down" | "each", axis:
 /** Where a cell is that has these places on the chosen axes. */
 export function placesOf(choice: Choice, axes: readonly AxisMeta[], across: number, down: number): Places {
   const out = [...choice.fixed];
-  for (const [axis, place] of [[choice.across, across], [choice.down, down]] as const) {
-    if (axis >= 0) out[axes[axis]!.dimension] = place;
+  for (const [axis, index] of [[choice.across, across], [choice.down, down]] as const) {
+    if (axis >= 0) out[axes[axis]!.dimension] = index;
   }
   return out;
 }
@@ -68,9 +68,9 @@ export function pictures(choice: Choice, { axes, overlaid }: SweepMeta, along: r
     const axis = axes[i];
     if (axis === undefined) continue;
     out = out.flatMap((picture) =>
-      axis.labels.map((label, place) => {
+      axis.labels.map((label, index) => {
         const caption = [picture.caption, i === overlaid ? label : `${axis.name} = ${label}`].filter((part) => part !== "").join(", ");
-        const fixed = picture.choice.fixed.map((v, d) => (d === axis.dimension ? place : v));
+        const fixed = picture.choice.fixed.map((v, d) => (d === axis.dimension ? index : v));
         return { caption, choice: { ...picture.choice, fixed } };
       }),
     );
@@ -88,10 +88,10 @@ export function writeChoice(choice: Choice): string {
 
 /** A choice from an address; what cannot be read, or is not there, is as usual. */
 export function readChoice(hash: string, meta: SweepMeta): Choice {
-  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const query = new URLSearchParams(hash.replace(/^#/, ""));
   const first = usual(meta);
   const index = (key: string, count: number, least: number, other: number) => {
-    const text = given.get(key);
+    const text = query.get(key);
     const value = Number(text);
     return text !== null && Number.isInteger(value) && value >= least && value < count ? value : other;
   };
@@ -103,13 +103,13 @@ export function readChoice(hash: string, meta: SweepMeta): Choice {
   };
   // What is laid over each other is in every picture.
   const used = [...Object.values(roles), meta.overlaid].filter((i) => i >= 0).map((i) => meta.axes[i]!.dimension);
-  const given_fixed = (given.get("fixed") ?? "").split(".").map(Number);
+  const fixed = (query.get("fixed") ?? "").split(".").map(Number);
   const sizes = first.fixed.map((_, d) => meta.axes.find((a) => a.dimension === d)!.labels.length);
   return {
     metric: index("metric", meta.metrics.length, 0, 0),
-    quantity: given.get("quantity") ?? first.quantity,
+    quantity: query.get("quantity") ?? first.quantity,
     baseline: index("baseline", Math.max(1, meta.baselines.length), 0, 0),
     ...(new Set(used).size === used.length ? roles : { across: first.across, down: first.down, each: first.each }),
-    fixed: sizes.map((size, d) => (Number.isInteger(given_fixed[d]) && given_fixed[d]! >= first.fixed[d]! && given_fixed[d]! < size ? given_fixed[d]! : first.fixed[d]!)),
+    fixed: sizes.map((size, d) => (Number.isInteger(fixed[d]) && fixed[d]! >= first.fixed[d]! && fixed[d]! < size ? fixed[d]! : first.fixed[d]!)),
   };
 }

@@ -24,8 +24,8 @@ export function share(value: number, least: number, greatest: number, log: boole
 const LOG_RATIO = 100;
 
 export function colourScale(values: readonly number[], around: boolean): ColourScale {
-  const known = values.filter(Number.isFinite);
-  let [least, greatest] = [Math.min(...known), Math.max(...known)];
+  const finite = values.filter(Number.isFinite);
+  let [least, greatest] = [Math.min(...finite), Math.max(...finite)];
   if (around) [least, greatest] = [-Math.max(-least, greatest, 0), Math.max(-least, greatest, 0)];
   const log = !around && least > 0 && greatest / least > LOG_RATIO;
   const mixed = (at: number) => {
@@ -41,7 +41,7 @@ export function colourScale(values: readonly number[], around: boolean): ColourS
     legend(label) {
       const host = document.createElement("div");
       host.className = "colour-scale";
-      if (known.length === 0) return host;
+      if (finite.length === 0) return host;
       const bar = document.createElement("span");
       bar.className = "bar";
       bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(mixed).join(", ")})`;

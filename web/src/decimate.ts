@@ -107,12 +107,12 @@ export function cellMeans(
   const low = new Float64Array(cells).fill(NaN);
   const high = new Float64Array(cells).fill(NaN);
   const covered = new Float64Array(cells);
-  const place = (at: number) => ((at - time.from) * time.perSecond) / cell;
+  const position = (at: number) => ((at - time.from) * time.perSecond) / cell;
   for (let i = from; i < to; i++) {
     const y = v[i]!;
     if (Number.isNaN(y)) continue;
-    const end = place(t[i]!);
-    const start = place(i > 0 ? t[i - 1]! : 0);
+    const end = position(t[i]!);
+    const start = position(i > 0 ? t[i - 1]! : 0);
     const last = Math.min(cells - 1, Math.floor(end));
     for (let c = Math.min(last, Math.max(0, Math.floor(start))); c <= last; c++) {
       const right = c === cells - 1 ? time.width / cell : c + 1;

@@ -114,7 +114,7 @@ function drawBand(view: View, s: Series): void {
   const time = timeScale(view);
   const [from, to] = lineRange(view, s);
   const { ctx } = view;
-  const place = (i: number) => (s.t[i]! - time.from) * time.perSecond;
+  const x = (i: number) => (s.t[i]! - time.from) * time.perSecond;
   ctx.fillStyle = colour(s.meta.colour);
   ctx.globalAlpha = 0.22;
   ctx.beginPath();
@@ -123,7 +123,7 @@ function drawBand(view: View, s: Series): void {
     const b = toRow(s.high[i]!, view.value);
     if (Number.isNaN(a) || Number.isNaN(b)) continue;
     const [left, right] =
-      s.meta.step === "mean" ? [i > 0 ? place(i - 1) : 0, place(i)] : [place(i), i + 1 < s.t.length ? place(i + 1) : place(i) + 1];
+      s.meta.step === "mean" ? [i > 0 ? x(i - 1) : 0, x(i)] : [x(i), i + 1 < s.t.length ? x(i + 1) : x(i) + 1];
     const gap = s.meta.gap !== null && (right - left) / time.perSecond > s.meta.gap;
     ctx.rect(left, b, gap ? 1 : Math.max(1, right - left), Math.max(1, a - b));
   }
@@ -139,24 +139,24 @@ function drawIntervals(view: View, s: Series, bars: boolean): void {
   const time = timeScale(view);
   const [from, to] = lineRange(view, s);
   const x = (i: number) => (s.t[i]! - time.from) * time.perSecond;
-  const known = (i: number) => Number.isFinite(low[i]!) && Number.isFinite(high[i]!);
+  const hasInterval = (i: number) => Number.isFinite(low[i]!) && Number.isFinite(high[i]!);
   ctx.fillStyle = ctx.strokeStyle = colour(s.meta.colour);
   ctx.lineWidth = 1.4 * ratio;
   ctx.globalAlpha = bars ? 0.7 : 0.22;
   ctx.beginPath();
   for (let i = from; i < to; i++) {
-    if (!known(i)) continue;
+    if (!hasInterval(i)) continue;
     const [a, b] = [toRow(low[i]!, value), toRow(high[i]!, value)];
     if (bars) {
       ctx.moveTo(x(i), a);
       ctx.lineTo(x(i), b);
-    } else if (i + 1 < to && known(i + 1)) {
+    } else if (i + 1 < to && hasInterval(i + 1)) {
       ctx.moveTo(x(i), a);
       ctx.lineTo(x(i + 1), toRow(low[i + 1]!, value));
       ctx.lineTo(x(i + 1), toRow(high[i + 1]!, value));
       ctx.lineTo(x(i), b);
       ctx.closePath();
-    } else if (i === from || !known(i - 1)) {
+    } else if (i === from || !hasInterval(i - 1)) {
       ctx.rect(x(i) - 2 * ratio, b, 4 * ratio, a - b);
     }
   }
@@ -171,19 +171,19 @@ function drawPath(view: View, s: Series): void {
   const time = timeScale(view);
   const n = s.t.length;
   if (n === 0) return;
-  const place = (i: number): [number, number] => [(s.t[i]! - time.from) * time.perSecond, toRow(s.v[i]!, value)];
+  const point = (i: number): [number, number] => [(s.t[i]! - time.from) * time.perSecond, toRow(s.v[i]!, value)];
   ctx.beginPath();
   ctx.strokeStyle = colour(s.meta.colour);
   ctx.lineWidth = ratio;
   ctx.globalAlpha = 0.6;
-  for (let i = 0; i < n; i++) ctx.lineTo(...place(i));
+  for (let i = 0; i < n; i++) ctx.lineTo(...point(i));
   ctx.stroke();
   ctx.globalAlpha = 1;
   const ends = newPath(ctx);
-  addMarker(ends, "circle", ...place(0), 5 * ratio);
-  addMarker(ends, "square", ...place(n - 1), 5 * ratio);
+  addMarker(ends, "circle", ...point(0), 5 * ratio);
+  addMarker(ends, "square", ...point(n - 1), 5 * ratio);
   const dots = newPath(ctx);
-  for (let i = 1; i < n - 1; i++) addMarker(dots, "circle", ...place(i), 1.6 * ratio);
+  for (let i = 1; i < n - 1; i++) addMarker(dots, "circle", ...point(i), 1.6 * ratio);
   paint(ctx, dots, "circle", colour(s.meta.colour), ratio);
   paint(ctx, ends, "circle", colour(s.meta.colour), ratio);
 }

@@ -62,8 +62,8 @@ export function heatMap(
   const every = Math.ceil(longest / w);
   columns.forEach((label, x) => {
     if (x % every !== 0) return;
-    const place = { x: left + w * (x + 0.5), y: LABEL + h * rows.length + 15, "text-anchor": "middle" };
-    svg.append(element("text", place, short(label, Math.max(longest, w * every - 4))));
+    const attributes = { x: left + w * (x + 0.5), y: LABEL + h * rows.length + 15, "text-anchor": "middle" };
+    svg.append(element("text", attributes, short(label, Math.max(longest, w * every - 4))));
   });
   if (across !== null) {
     svg.append(element("text", { x: left + (w * columns.length) / 2, y: height - 4, "text-anchor": "middle", class: "soft" }, across.name));
@@ -72,14 +72,14 @@ export function heatMap(
 }
 
 function drawn(cell: MapCell, x: number, y: number, w: number, h: number, scale: ColourScale): SVGElement {
-  const known = Number.isFinite(cell.value);
-  const group = element("g", { class: "heat-cell", "data-value": known ? cell.value : "" });
+  const hasValue = Number.isFinite(cell.value);
+  const group = element("g", { class: "heat-cell", "data-value": hasValue ? cell.value : "" });
   const gap = Math.min(1, w / 8);
   const box = element("rect", { x: x + gap / 2, y: y + 0.5, width: Math.max(0.5, w - gap), height: h - 1 });
-  box.style.setProperty("fill", known ? scale.colour(cell.value) : "var(--c-card)");
+  box.style.setProperty("fill", hasValue ? scale.colour(cell.value) : "var(--c-card)");
   group.append(element("title", {}, cell.title), box);
   if (cell.lacks !== "") box.classList.add("lacking");
-  const text = cell.lacks !== "" ? short(cell.lacks, w - 6) : known ? formatValue(cell.value) : cell.failed ? "failed" : "\u2013";
+  const text = cell.lacks !== "" ? short(cell.lacks, w - 6) : hasValue ? formatValue(cell.value) : cell.failed ? "failed" : "\u2013";
   if (w > LETTER * text.length + 6 && h >= 15) {
     const weight = cell.significant ? "bold" : "normal";
     group.append(element("text", { x: x + w / 2, y: y + h / 2 + 4, "text-anchor": "middle", "font-weight": weight }, text));

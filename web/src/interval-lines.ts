@@ -31,10 +31,10 @@ export function intervalLines(cells: Cells, { caption, choice }: Picture, quanti
   const order = x.numbers.map((_, i) => i).sort((a, b) => x.numbers![a]! - x.numbers![b]!);
   const series: Series[] = [];
   for (let line = 0; line < Math.min(MOST_LINES, by?.labels.length ?? 1); line++) {
-    const rows = order.map((place) => cells.at(placesOf(choice, axes, place, line), choice.metric, choice.baseline));
+    const rows = order.map((index) => cells.at(placesOf(choice, axes, index, line), choice.metric, choice.baseline));
     series.push(lineOf(cells, quantity, x, order, rows, line, by?.labels[line] ?? cells.meta.metrics[choice.metric]!.name));
   }
-  const known = series.filter((s) => s.v.some(Number.isFinite));
+  const lines = series.filter((s) => s.v.some(Number.isFinite));
   const meta: PanelMeta = {
     id: "lines",
     title: caption === "" ? quantity.label : caption,
@@ -44,18 +44,18 @@ export function intervalLines(cells: Cells, { caption, choice }: Picture, quanti
     x: { label: x.name, unit: x.unit, time: false, log: x.log },
     log: false,
     flag: null,
-    series: known.map((s) => s.meta),
+    series: lines.map((s) => s.meta),
     thresholds: [],
     threshold: "",
     ticks: [],
     choices: [],
     averages: [],
     average: 0,
-    empty: known.length > 0 ? "" : "No cell has this number.",
+    empty: lines.length > 0 ? "" : "No cell has this number.",
     note: "",
     shown: true,
   };
-  return { meta, data: { series: known, thresholds: [], ticks: [] } };
+  return { meta, data: { series: lines, thresholds: [], ticks: [] } };
 }
 
 function lineOf(

@@ -3,21 +3,21 @@
 
 import type { MarkerShape } from "./payload";
 
-const known = new Map<string, string>();
+const cache = new Map<string, string>();
 
 /** The value of a colour of the style sheet; cached, because asking the browser for it costs a style calculation. */
 export function colour(name: string): string {
-  let value = known.get(name);
+  let value = cache.get(name);
   if (value === undefined) {
     value = getComputedStyle(document.documentElement).getPropertyValue(`--c-${name}`).trim() || "#888888";
-    known.set(name, value);
+    cache.set(name, value);
   }
   return value;
 }
 
 /** To be called when the theme changes. */
 export function forgetColours(): void {
-  known.clear();
+  cache.clear();
 }
 
 /** `#rrggbb` as a pixel of an ImageData that is seen as 32-bit little-endian words. */

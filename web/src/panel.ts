@@ -44,7 +44,7 @@ export class Panel {
   onChange: () => void = () => {};
   readonly shown = new Set<string>();
   /** All series that were ever offered. */
-  private readonly known = new Set<string>();
+  private readonly offered = new Set<string>();
   readonly parts = new Set<Part>(["flag", "thresholds", "retransmits", "rtos"]);
   zeroBased = true;
   log: boolean;
@@ -130,7 +130,7 @@ export class Panel {
   /** Shows something else of the same flows or queues. */
   show(meta: PanelMeta, data: PanelData): void {
     // What was switched off stays off; what appears for the first time is on.
-    for (const { meta: { key } } of data.series) if (!this.known.has(key)) this.shown.add(key);
+    for (const { meta: { key } } of data.series) if (!this.offered.has(key)) this.shown.add(key);
     const other = meta.x.label !== this.meta.x.label || meta.log !== this.meta.log || !meta.x.time;
     if (meta.log !== this.meta.log) this.log = meta.log;
     this.meta = meta;
@@ -143,14 +143,14 @@ export class Panel {
   }
 
   private remember(): void {
-    for (const s of this.data.series) this.known.add(s.meta.key);
+    for (const s of this.data.series) this.offered.add(s.meta.key);
   }
 
   private createLegend(): Legend {
     const section = this.host.closest("section") ?? this.host;
-    const place = section.querySelector<HTMLElement>(".legend")!;
-    place.replaceChildren();
-    return buildLegend(place, section.querySelector<HTMLElement>(".time")!, this.meta, this);
+    const legend = section.querySelector<HTMLElement>(".legend")!;
+    legend.replaceChildren();
+    return buildLegend(legend, section.querySelector<HTMLElement>(".time")!, this.meta, this);
   }
 
   /** Draws again, with new extents. */
@@ -162,7 +162,7 @@ export class Panel {
 
   /** What is shown otherwise than by default; `choice` is known to the panel's head. */
   view(): PanelView {
-    const off = [...this.known].filter((key) => !this.shown.has(key));
+    const off = [...this.offered].filter((key) => !this.shown.has(key));
     return {
       ...(off.length > 0 ? { off } : {}),
       ...(this.log !== this.meta.log ? { log: this.log } : {}),

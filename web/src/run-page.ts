@@ -180,10 +180,10 @@ export class Head {
 
   /** Says the unit, the scale if it is logarithmic, and the time over which means are taken. */
   private label(): void {
-    const place = this.section.querySelector(".unit");
+    const unit = this.section.querySelector(".unit");
     const mean = this.panel.averaging === 0 ? "" : `means of ${this.average?.selectedOptions[0]?.text ?? ""}`;
     const terms = [this.unit, this.panel.log ? "log scale" : "", mean].filter((term) => term !== "");
-    if (place) place.textContent = terms.length === 0 ? "" : `(${terms.join(", ")})`;
+    if (unit) unit.textContent = terms.length === 0 ? "" : `(${terms.join(", ")})`;
   }
 }
 

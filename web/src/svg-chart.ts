@@ -23,8 +23,8 @@ export function drawChart(u: uPlot, draw: (ctx: CanvasRenderingContext2D, area: 
       if (label === "") return;
       const at = u.valToPos(v, i === 0 ? "x" : "y") + (i === 0 ? left : top);
       const line = i === 0 ? `M${at} ${top}v${height}` : `M${left} ${at}h${width}`;
-      const place = i === 0 ? `x="${at}" y="${top + height + 18}" text-anchor="middle"` : `x="${left - 8}" y="${at + 4}" text-anchor="end"`;
-      out.push(`<path d="${line}" stroke="${colour("grid")}" fill="none"/>`, `<text ${place}>${label}</text>`);
+      const attributes = i === 0 ? `x="${at}" y="${top + height + 18}" text-anchor="middle"` : `x="${left - 8}" y="${at + 4}" text-anchor="end"`;
+      out.push(`<path d="${line}" stroke="${colour("grid")}" fill="none"/>`, `<text ${attributes}>${label}</text>`);
     });
   });
   const ctx = new SvgContext();

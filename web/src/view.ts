@@ -44,14 +44,14 @@ function number(text: string | null): number | undefined {
 
 /** A view from an address; what cannot be read is left out. */
 export function readView(hash: string): View {
-  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const query = new URLSearchParams(hash.replace(/^#/, ""));
   const of: Record<string, PanelView> = {};
-  for (const key of given.keys()) {
+  for (const key of query.keys()) {
     const id = key.split(".")[0]!;
     if (!key.includes(".") || id in of) continue;
-    const off = given.get(`${id}.off`);
-    const log = given.get(`${id}.log`);
-    const [average, choice] = [number(given.get(`${id}.mean`)), number(given.get(`${id}.choice`))];
+    const off = query.get(`${id}.off`);
+    const log = query.get(`${id}.log`);
+    const [average, choice] = [number(query.get(`${id}.mean`)), number(query.get(`${id}.choice`))];
     of[id] = {
       ...(off === null ? {} : { off: off.split(",").filter((k) => k !== "") }),
       ...(log === null ? {} : { log: log === "1" }),
@@ -59,12 +59,12 @@ export function readView(hash: string): View {
       ...(choice === undefined ? {} : { choice }),
     };
   }
-  const [from, to] = [number(given.get("from")), number(given.get("to"))];
-  const panels = given.get("panels");
+  const [from, to] = [number(query.get("from")), number(query.get("to"))];
+  const panels = query.get("panels");
   return {
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
-    ...(given.get("zero") === "0" ? { zero: false } : {}),
+    ...(query.get("zero") === "0" ? { zero: false } : {}),
     ...(panels === null ? {} : { panels: panels.split(",").filter((k) => k !== "") }),
     of,
   };

@@ -59,11 +59,11 @@ describe("cells of a sweep", () => {
 });
 
 describe("campaigns that are laid over each other", () => {
-  const given = example();
+  const source = example();
   // As if the controllers were two campaigns: the second lacks the cell 4; the first has no runs in the cell 2.
   const runs = [3, 3, 0, 3, 3];
-  const meta = { ...given.meta, overlaid: 0, columns: { ...given.meta.columns, runs: { at: 0, n: 5, type: "f64" as const } } };
-  const block = Float64Array.from([...runs, ...["axis0", "axis1", "metric", "baseline", "mean"].flatMap((name) => [0, 1, 2, 3, 4].map((row) => given.get(name, row)))]);
+  const meta = { ...source.meta, overlaid: 0, columns: { ...source.meta.columns, runs: { at: 0, n: 5, type: "f64" as const } } };
+  const block = Float64Array.from([...runs, ...["axis0", "axis1", "metric", "baseline", "mean"].flatMap((name) => [0, 1, 2, 3, 4].map((row) => source.get(name, row)))]);
   const columns = Object.fromEntries(["runs", "axis0", "axis1", "metric", "baseline", "mean"].map((name, i) => [name, { at: 40 * i, n: 5, type: "f64" as const }]));
   const cells = new Cells({ ...meta, columns }, block.buffer);
   it("are in every picture, and the second is looked at", () => {
@@ -82,7 +82,7 @@ describe("campaigns that are laid over each other", () => {
     expect(cells.lacks(at([1, 2]), { compared: true })).toBe("only in cubic");
     expect(cells.lacks(at([0, 2]), { compared: false })).toBe("not in reno");
     expect(cells.lacks(at([1, 2]), { compared: false })).toBe("");
-    expect(given.lacks(0, { compared: true })).toBe("");
+    expect(source.lacks(0, { compared: true })).toBe("");
   });
 });
 
