@@ -41,7 +41,8 @@ struct Inner {
     number: u64,
 }
 
-/// The headers inside the outermost one, of a packet in one or more tunnels; the last is the innermost tunnel's outermost.
+/// The headers inside the outermost one, of a packet in one or more tunnels: the first is inside the innermost tunnel,
+/// the last inside the outermost one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Encapsulation {
     depth: u8,
@@ -125,23 +126,23 @@ impl Packet {
     pub fn number_in_tunnel(&mut self, number: u64) {
         let Some(extras) = &mut self.extras else { return };
         let tunnels = &mut extras.tunnels;
-        if let Some(innermost) = usize::from(tunnels.depth).checked_sub(1) {
-            tunnels.inner[innermost].number = number;
+        if let Some(outermost) = usize::from(tunnels.depth).checked_sub(1) {
+            tunnels.inner[outermost].number = number;
         }
     }
 
     /// The number that the entry of the outermost tunnel gave the packet.
     pub fn tunnel_number(&self) -> Option<u64> {
         let tunnels = &self.extras.as_ref()?.tunnels;
-        let innermost = usize::from(tunnels.depth).checked_sub(1)?;
-        Some(tunnels.inner[innermost].number)
+        let outermost = usize::from(tunnels.depth).checked_sub(1)?;
+        Some(tunnels.inner[outermost].number)
     }
 
     /// The header inside the outermost one; nothing if the packet is in no tunnel.
     pub fn inner_ip(&self) -> Option<IpFields> {
         let tunnels = &self.extras.as_ref()?.tunnels;
-        let innermost = usize::from(tunnels.depth).checked_sub(1)?;
-        Some(tunnels.inner[innermost].ip)
+        let outermost = usize::from(tunnels.depth).checked_sub(1)?;
+        Some(tunnels.inner[outermost].ip)
     }
 
     /// The packet leaves a tunnel and goes on with the header `ip`.
