@@ -265,12 +265,13 @@ fn assert_law_has_keys<P: serde::Serialize>(
     let table = |value: serde_json::Result<serde_json::Value>| {
         value.ok().and_then(|value| value.as_object().cloned()).expect("a table")
     };
-    let (given, default) = (table(serde_json::to_value(params)), table(serde_json::to_value(default)));
+    let (values, default) = (table(serde_json::to_value(params)), table(serde_json::to_value(default)));
     let law = table(serde_json::to_value(law));
-    let shared: Vec<&String> = given.keys().filter(|&key| law.contains_key(key) && key != "random").collect();
+    let shared: Vec<&String> =
+        values.keys().filter(|&key| law.contains_key(key) && key != "random").collect();
     assert_eq!(shared.len(), count);
     for key in shared {
-        assert!(law[key] == given[key] && given[key] != default[key], "{key}: {}", law[key]);
+        assert!(law[key] == values[key] && values[key] != default[key], "{key}: {}", law[key]);
     }
     assert_eq!(law["ecn"], serde_json::Value::Bool(true));
 }

@@ -171,9 +171,9 @@ impl Aqm for CeThreshold {
     }
 }
 
-/// Where a band is.
+/// What a band does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum State {
     /// On no list: it was empty when its turn came.
     Away {
         /// Since when; never yet, for a new flow.
@@ -185,14 +185,14 @@ enum Place {
     Throttled,
 }
 
-/// A band's place in the round.
+/// A band in the round.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     /// Bytes that it may still send in this turn.
     credit: i64,
     /// The band after it on its list.
     next: u32,
-    place: Place,
+    state: State,
     /// When it may send again.
     next_packet: Time,
 }
@@ -241,29 +241,29 @@ impl<A: Aqm> Fq<A> {
     fn list(&mut self, band: usize, now: Time) {
         if band >= self.turns.len() {
             let credit = self.params.initial_quantum.get().cast_signed();
-            let place = Place::Away { since: None };
-            self.turns.resize(band + 1, Turn { credit, next: 0, place, next_packet: Time::ZERO });
+            let state = State::Away { since: None };
+            self.turns.resize(band + 1, Turn { credit, next: 0, state, next_packet: Time::ZERO });
         }
         let turn = &mut self.turns[band];
-        if let Place::Away { since } = turn.place {
+        if let State::Away { since } = turn.state {
             if since.is_some_and(|since| now > since + self.params.refill_delay) {
                 turn.credit = turn.credit.max(self.params.quantum.get().cast_signed());
             }
-            turn.place = Place::Listed;
+            turn.state = State::Listed;
             self.new.push(band, &mut self.turns, Turn::link);
         }
     }
 
-    /// The band whose turn it is leaves the front of its list, for `place`.
+    /// The band whose turn it is leaves the front of its list, for `state`.
     #[inline]
-    fn turn_ends(&mut self, was_new: bool, place: Place) {
+    fn turn_ends(&mut self, was_new: bool, state: State) {
         let list = if was_new { &mut self.new } else { &mut self.old };
         let Some(band) = list.pop(&mut self.turns, Turn::link) else { return };
-        self.turns[band].place = place;
-        match place {
-            Place::Listed => self.old.push(band, &mut self.turns, Turn::link),
-            Place::Throttled => self.throttled.push(Reverse((self.turns[band].next_packet, band))),
-            Place::Away { .. } => {}
+        self.turns[band].state = state;
+        match state {
+            State::Listed => self.old.push(band, &mut self.turns, Turn::link),
+            State::Throttled => self.throttled.push(Reverse((self.turns[band].next_packet, band))),
+            State::Away { .. } => {}
         }
     }
 
@@ -273,7 +273,7 @@ impl<A: Aqm> Fq<A> {
             && at <= now
         {
             self.throttled.pop();
-            self.turns[band].place = Place::Listed;
+            self.turns[band].state = State::Listed;
             self.old.push(band, &mut self.turns, Turn::link);
         }
     }
@@ -340,17 +340,17 @@ impl<A: Aqm> Turns for Fq<A> {
             let turn = &mut self.turns[band];
             if turn.credit <= 0 {
                 turn.credit += self.params.quantum.get().cast_signed();
-                self.turn_ends(was_new, Place::Listed);
+                self.turn_ends(was_new, State::Listed);
             } else if self.flows.band_backlog(band).packets == 0 {
                 self.flows.found_empty(band, now);
                 // A band that has been new must pass through the old ones.
                 let passes = was_new && self.old.first().is_some();
                 self.turn_ends(
                     was_new,
-                    if passes { Place::Listed } else { Place::Away { since: Some(now) } },
+                    if passes { State::Listed } else { State::Away { since: Some(now) } },
                 );
             } else if now < turn.next_packet {
-                self.turn_ends(was_new, Place::Throttled);
+                self.turn_ends(was_new, State::Throttled);
             } else {
                 return Some(band);
             }

@@ -213,7 +213,7 @@ impl Lfq {
     }
 
     /// The band and the account of an arriving packet.
-    fn place(&mut self, flow: FlowId, now: Time) -> (usize, usize) {
+    fn classify(&mut self, flow: FlowId, now: Time) -> (usize, usize) {
         let account = self.deficits.of(flow);
         self.aqms.meet(account, now);
         (if self.deficits.is_sparse(account) { SPARSE } else { BULK }, account)
@@ -233,7 +233,7 @@ impl QueueDiscipline for Lfq {
         if !cx.deliver_drops {
             self.make_room(size, cx);
         }
-        let (band, account) = self.place(packet.flow, cx.now);
+        let (band, account) = self.classify(packet.flow, cx.now);
         cx.enter_band(band);
         let mut arrival = self.gate.arrive(packet, cx);
         let backlog = self.backlog();

@@ -69,10 +69,10 @@ impl BuildAqm for DeltimParams {
 pub(super) fn scale_for_idle(acc: i64, idle: i64, active: i64, burst: i64) -> i64 {
     let idle = idle.min(burst);
     let active = active.min(burst - idle);
-    let known = (active + idle) as f64 / burst as f64;
+    let part = (active + idle) as f64 / burst as f64;
     let busy = active as f64 / (active + idle) as f64;
     let acc = acc as f64;
-    (acc * busy * known + acc * (1.0 - known)) as i64
+    (acc * busy * part + acc * (1.0 - part)) as i64
 }
 
 /// DelTiM's variables.

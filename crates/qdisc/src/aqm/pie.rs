@@ -177,7 +177,7 @@ impl Pie {
         self.p == 0.0
             && self.qdelay < half
             && self.qdelay_old < half
-            && self.estimator.as_ref().is_none_or(DepartureRate::known)
+            && self.estimator.as_ref().is_none_or(DepartureRate::is_measured)
     }
 
     /// Starts again with the full burst allowance.

@@ -50,13 +50,13 @@ impl DepartureRate {
     }
 
     /// Whether a measurement has been completed.
-    pub(super) fn known(&self) -> bool {
+    pub(super) fn is_measured(&self) -> bool {
         self.mean > Rate::ZERO
     }
 
     /// How long `backlog` takes to leave; zero if nothing is known of the rate.
     pub(super) fn delay(&self, backlog: Bytes) -> Duration {
-        if self.known() { self.mean.transfer_time(backlog) } else { Duration::ZERO }
+        if self.is_measured() { self.mean.transfer_time(backlog) } else { Duration::ZERO }
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
     fn two_cycles() {
         let mut rate = DepartureRate::default();
         assert_eq!(leave(&mut rate, 0, 10, 1, 20_000), []);
-        assert!(!rate.known());
+        assert!(!rate.is_measured());
         assert_eq!(rate.delay(PACKET), Duration::ZERO);
         assert_eq!(leave(&mut rate, 10, 1, 1, 20_000), [Duration::from_millis(10)]);
         assert_eq!(rate.mean, Rate::from_bits_per_sec(13_200_000));

@@ -335,20 +335,20 @@ mod tests {
     fn weight_lets_the_burst_pass() {
         let average =
             |w: f64, burst: u32| (1..=burst).fold(0.0, |avg, queued| avg + w * (f64::from(queued) - avg));
-        let mut found = 0;
+        let mut bursts = 0;
         for min in [2.0, 5.0, 12.5, 30.0, 200.0] {
             for burst in [1, 2, 6, 13, 31, 55, 200, 600, 3_000] {
                 let Some(w) = weight(min, f64::from(burst)) else {
                     assert!(f64::from(burst) < min);
                     continue;
                 };
-                found += 1;
+                bursts += 1;
                 // tc's bound is this average and `(1 - w)^burst`.
                 let bound = |w: f64| average(w, burst) + libm::pow(1.0 - w, f64::from(burst));
                 assert!(bound(w) <= min + 1e-9, "{min} {burst} {w}");
                 assert!(w == 0.5 || bound(2.0 * w) > min - 1e-9, "{min} {burst} {w}");
             }
         }
-        assert!(found > 25);
+        assert!(bursts > 25);
     }
 }

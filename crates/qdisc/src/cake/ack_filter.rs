@@ -20,7 +20,7 @@ pub(super) enum Eagerness {
     Aggressive,
 }
 
-/// The place in a queue of the ACK that `arrived` makes superfluous; `queued` are the packets before it.
+/// The index in a queue of the ACK that `arrived` makes superfluous; `queued` are the packets before it.
 pub(super) fn superfluous<'p>(
     queued: impl Iterator<Item = &'p Packet>,
     arrived: &Packet,
@@ -29,27 +29,27 @@ pub(super) fn superfluous<'p>(
     if !arrived.flags.contains(TcpFlags::ACK) || arrived.flags.contains(TcpFlags::SYN) {
         return None;
     }
-    let mut found: Option<(usize, u16)> = None;
+    let mut candidate: Option<(usize, u16)> = None;
     let mut behind = 0;
-    for (place, ack) in queued.enumerate() {
-        behind = place + 1;
+    for (index, ack) in queued.enumerate() {
+        behind = index + 1;
         if ack.flow != arrived.flow {
             continue;
         }
-        if found.is_some_and(|(_, echo)| echo != echo_of(ack)) {
-            found = None;
+        if candidate.is_some_and(|(_, echo)| echo != echo_of(ack)) {
+            candidate = None;
         }
         if !is_replaced(ack, arrived) {
             continue;
         }
-        if let Some((first, _)) = found {
+        if let Some((first, _)) = candidate {
             return Some(first);
         }
-        found = Some((place, echo_of(ack)));
+        candidate = Some((index, echo_of(ack)));
     }
-    let (place, echo) = found?;
-    let adjacent = place + 1 == behind && echo == echo_of(arrived);
-    (eagerness == Eagerness::Aggressive && adjacent).then_some(place)
+    let (index, echo) = candidate?;
+    let adjacent = index + 1 == behind && echo == echo_of(arrived);
+    (eagerness == Eagerness::Aggressive && adjacent).then_some(index)
 }
 
 /// The flags with which a receiver echoes marks and a sender answers (RFC 3168).

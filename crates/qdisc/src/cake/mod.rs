@@ -134,12 +134,12 @@ impl Cake {
     fn flow_of(&mut self, tin: usize, flow: FlowId) -> usize {
         let (flows, labels) = (&self.flows, &mut self.labels);
         let in_use = |queue: usize| flows.get(queue).is_some_and(|flow| flow.set != Set::Idle);
-        let found =
+        let choice =
             self.tins[tin].places.find(flow, &self.hosts, flows.len(), in_use, |label| labels.push(label));
-        if found.taken {
-            self.take(tin, found.queue, flow);
+        if choice.taken {
+            self.take(tin, choice.queue, flow);
         }
-        found.queue
+        choice.queue
     }
 
     /// A flow takes a queue, perhaps a new one.
@@ -190,8 +190,8 @@ impl Cake {
         let Some(before) = chain.backlog().packets.checked_sub(1 + first) else { return };
         let Some(arrived) = chain.last(&self.pool) else { return };
         let queued = chain.packets(&self.pool).skip(first).take(before);
-        let Some(place) = superfluous(queued, arrived, eagerness) else { return };
-        let Some(ack) = chain.remove(first + place, &mut self.pool) else { return };
+        let Some(index) = superfluous(queued, arrived, eagerness) else { return };
+        let Some(ack) = chain.remove(first + index, &mut self.pool) else { return };
         self.left(at, ack.size());
         self.filtered += 1;
         if self.ingress {

@@ -50,7 +50,7 @@ pub(super) struct Counts {
 
 /// The queue of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Choice {
     pub(super) queue: usize,
     /// The queue takes the packet's hosts for its own.
     pub(super) taken: bool,
@@ -104,10 +104,10 @@ impl Places {
         next: usize,
         in_use: impl Fn(usize) -> bool,
         label: impl FnOnce(Label),
-    ) -> Found {
+    ) -> Choice {
         match &mut self.kind {
             Kind::Perfect { of_flow, of_key } => match of_flow.get(flow.index()) {
-                Some(&queue) if queue != NONE => Found { queue: queue as usize, taken: false },
+                Some(&queue) if queue != NONE => Choice { queue: queue as usize, taken: false },
                 _ => {
                     let key = self.mode.key(flow, hosts.of(flow));
                     let queue = *of_key.entry(key).or_insert_with(|| {
@@ -118,7 +118,7 @@ impl Places {
                         of_flow.resize(flow.index() + 1, NONE);
                     }
                     of_flow[flow.index()] = queue;
-                    Found { queue: queue as usize, taken: true }
+                    Choice { queue: queue as usize, taken: true }
                 }
             },
             Kind::Hashed { salt, hashes, slots, counts } => {
@@ -134,7 +134,7 @@ impl Places {
                     label(Label::Slot(slot as u32));
                     slots[slot].queue = next as u32;
                 }
-                Found { queue: slots[slot].queue as usize, taken }
+                Choice { queue: slots[slot].queue as usize, taken }
             }
         }
     }
@@ -193,10 +193,10 @@ mod tests {
 
         fn take(&mut self, hash: u32) -> (usize, bool) {
             let busy = self.busy;
-            let found = choose(hash, &self.slots, &mut self.counts, |queue| busy[queue]);
-            self.slots[found.0].tag = hash;
-            self.busy[found.0] = true;
-            found
+            let choice = choose(hash, &self.slots, &mut self.counts, |queue| busy[queue]);
+            self.slots[choice.0].tag = hash;
+            self.busy[choice.0] = true;
+            choice
         }
     }
 

@@ -71,8 +71,8 @@ impl QueueParams for DrrParams {
         if children.iter().map(Vec::len).sum::<usize>() == self.quanta.len() {
             return Ok(());
         }
-        let given = format!("a list of {}", self.quanta.len());
-        Err(OutOfRange::new("quanta", given, "as many as there are queues in `children`"))
+        let list = format!("a list of {}", self.quanta.len());
+        Err(OutOfRange::new("quanta", list, "as many as there are queues in `children`"))
     }
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

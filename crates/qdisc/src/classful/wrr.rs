@@ -43,8 +43,8 @@ impl Params for WrrParams {
 
     fn check(&self) -> Result<(), OutOfRange> {
         if !(2..=16).contains(&self.weights.len()) {
-            let given = format!("a list of {}", self.weights.len());
-            return Err(OutOfRange::new("weights", given, "from 2 to 16 weights"));
+            let list = format!("a list of {}", self.weights.len());
+            return Err(OutOfRange::new("weights", list, "from 2 to 16 weights"));
         }
         if self.weights.contains(&0) {
             return Err(OutOfRange::new("weights", 0, "each at least 1"));
@@ -62,8 +62,8 @@ impl QueueParams for WrrParams {
         if children.iter().map(Vec::len).sum::<usize>() == self.weights.len() {
             return Ok(());
         }
-        let given = format!("a list of {}", self.weights.len());
-        Err(OutOfRange::new("weights", given, "as many as there are queues in `children`"))
+        let list = format!("a list of {}", self.weights.len());
+        Err(OutOfRange::new("weights", list, "as many as there are queues in `children`"))
     }
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

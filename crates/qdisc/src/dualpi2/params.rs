@@ -205,13 +205,13 @@ impl DualPi2Params {
 
     /// The keys of the low-latency queue's own AQM that are given.
     fn native_keys(&self) -> [(&'static str, DualPi2Variant, Option<String>); 5] {
-        let given = |time: Option<Duration>| time.map(|time| time.to_string());
+        let text = |time: Option<Duration>| time.map(|time| time.to_string());
         let min_qlen_step = (self.min_qlen_step > 0).then(|| self.min_qlen_step.to_string());
         [
             ("step_thresh", DualPi2Variant::Linux, self.step_thresh.map(|step| step.to_string())),
             ("min_qlen_step", DualPi2Variant::Linux, min_qlen_step),
-            ("minth", DualPi2Variant::Rfc, given(self.minth)),
-            ("range", DualPi2Variant::Rfc, given(self.range)),
+            ("minth", DualPi2Variant::Rfc, text(self.minth)),
+            ("range", DualPi2Variant::Rfc, text(self.range)),
             ("th_len", DualPi2Variant::Rfc, self.th_len.map(|packets| packets.to_string())),
         ]
     }

@@ -37,15 +37,15 @@ impl Longest {
             return self.winners.clear();
         }
         self.bytes[band] = bytes;
-        let mut place = self.winners.len() + band;
-        while place > 1 {
-            let m = place / 2;
+        let mut node = self.winners.len() + band;
+        while node > 1 {
+            let m = node / 2;
             let winner = self.match_of(m);
             let before = std::mem::replace(&mut self.winners[m], winner);
             if before == winner && winner != band as u32 {
                 return;
             }
-            place = m;
+            node = m;
         }
     }
 
@@ -77,7 +77,7 @@ impl Longest {
         if self.bytes[second as usize] > self.bytes[first as usize] { second } else { first }
     }
 
-    /// The occupant of place `m`: the winner of a match, or a band.
+    /// The occupant of node `m`: the winner of a match, or a band.
     #[inline]
     fn entrant(&self, m: usize) -> u32 {
         if m < self.winners.len() { self.winners[m] } else { (m - self.winners.len()) as u32 }

@@ -6,14 +6,14 @@ use windtunnel_wire::Packet;
 
 use crate::discipline::Backlog;
 
-/// No place.
+/// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Places for packets. It grows as needed and never gives room back, so that a warm pool allocates nothing.
+/// Slots for packets. It grows as needed and never gives room back, so that a warm pool allocates nothing.
 #[derive(Debug)]
 pub(crate) struct Pool {
     packets: Vec<Option<Packet>>,
-    /// The place after each, in its chain or among those that are free.
+    /// The slot after each, in its chain or among those that are free.
     next: Vec<u32>,
     free: u32,
 }
@@ -28,36 +28,36 @@ impl Pool {
     #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
     #[inline(always)]
     fn put(&mut self, packet: Packet) -> u32 {
-        let place = self.free;
-        if place == NONE {
+        let slot = self.free;
+        if slot == NONE {
             self.packets.push(Some(packet));
             self.next.push(NONE);
             return self.next.len() as u32 - 1;
         }
-        self.free = self.next[place as usize];
-        self.packets[place as usize] = Some(packet);
-        self.next[place as usize] = NONE;
-        place
+        self.free = self.next[slot as usize];
+        self.packets[slot as usize] = Some(packet);
+        self.next[slot as usize] = NONE;
+        slot
     }
 
-    /// The packet at a place.
+    /// The packet in a slot.
     #[inline]
-    pub(crate) fn packet(&self, place: u32) -> Option<&Packet> {
-        self.packets.get(place as usize)?.as_ref()
+    pub(crate) fn packet(&self, slot: u32) -> Option<&Packet> {
+        self.packets.get(slot as usize)?.as_ref()
     }
 
     /// The same, to be changed.
-    pub(super) fn packet_mut(&mut self, place: u32) -> Option<&mut Packet> {
-        self.packets.get_mut(place as usize)?.as_mut()
+    pub(super) fn packet_mut(&mut self, slot: u32) -> Option<&mut Packet> {
+        self.packets.get_mut(slot as usize)?.as_mut()
     }
 
-    /// Gives up the packet at `place`, and the place after it.
+    /// Gives up the packet in `slot`, and the slot after it.
     #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
     #[inline(always)]
-    fn take(&mut self, place: u32) -> (Option<Packet>, u32) {
-        let next = std::mem::replace(&mut self.next[place as usize], self.free);
-        self.free = place;
-        (self.packets[place as usize].take(), next)
+    fn take(&mut self, slot: u32) -> (Option<Packet>, u32) {
+        let next = std::mem::replace(&mut self.next[slot as usize], self.free);
+        self.free = slot;
+        (self.packets[slot as usize].take(), next)
     }
 }
 
@@ -90,16 +90,16 @@ impl Chain {
 
     /// The packet with `before` (none or one) before it, to be changed.
     pub(super) fn oldest<'p>(&self, before: usize, pool: &'p mut Pool) -> Option<&'p mut Packet> {
-        let place = if before == 0 { self.head } else { *pool.next.get(self.head as usize)? };
-        pool.packet_mut(place)
+        let slot = if before == 0 { self.head } else { *pool.next.get(self.head as usize)? };
+        pool.packet_mut(slot)
     }
 
     /// Asks for the memory of the first two packets.
     #[inline]
     pub(crate) fn prefetch(&self, pool: &Pool) {
         let Some(second) = pool.next.get(self.head as usize) else { return };
-        for place in [self.head, *second] {
-            if let Some(packet) = pool.packets.get(place as usize) {
+        for slot in [self.head, *second] {
+            if let Some(packet) = pool.packets.get(slot as usize) {
                 prefetch(packet);
             }
         }
@@ -110,13 +110,13 @@ impl Chain {
     pub(crate) fn push(&mut self, packet: Packet, pool: &mut Pool) {
         self.bytes += packet.size();
         self.packets += 1;
-        let place = pool.put(packet);
+        let slot = pool.put(packet);
         if self.tail == NONE {
-            self.head = place;
+            self.head = slot;
         } else {
-            pool.next[self.tail as usize] = place;
+            pool.next[self.tail as usize] = slot;
         }
-        self.tail = place;
+        self.tail = slot;
     }
 
     #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
@@ -141,10 +141,10 @@ impl Chain {
 
     /// The packets, in order of arrival.
     pub(crate) fn packets<'p>(&self, pool: &'p Pool) -> impl Iterator<Item = &'p Packet> + use<'p> {
-        let mut place = self.head;
+        let mut slot = self.head;
         std::iter::from_fn(move || {
-            let packet = pool.packets.get(place as usize)?.as_ref();
-            place = pool.next[place as usize];
+            let packet = pool.packets.get(slot as usize)?.as_ref();
+            slot = pool.next[slot as usize];
             packet
         })
     }
@@ -152,11 +152,11 @@ impl Chain {
     /// Gives up the packet before which there are `before` others.
     pub(crate) fn remove(&mut self, before: usize, pool: &mut Pool) -> Option<Packet> {
         let Some(steps) = before.checked_sub(1) else { return self.pop(pool) };
-        let mut place = self.head;
+        let mut slot = self.head;
         for _ in 0..steps {
-            place = *pool.next.get(place as usize)?;
+            slot = *pool.next.get(slot as usize)?;
         }
-        self.take_after(place, pool)
+        self.take_after(slot, pool)
     }
 
     /// Gives up the packet behind the first.
@@ -164,28 +164,28 @@ impl Chain {
         if self.head == NONE { None } else { self.take_after(self.head, pool) }
     }
 
-    /// The place of the first packet, or [`NONE`].
+    /// The slot of the first packet, or [`NONE`].
     #[inline]
     pub(crate) const fn first(&self) -> u32 {
         self.head
     }
 
-    /// The place behind the place `before`, or the first one behind [`NONE`]; [`NONE`] behind the last.
+    /// The slot behind the slot `before`, or the first one behind [`NONE`]; [`NONE`] behind the last.
     #[inline]
-    pub(crate) fn place_after(&self, before: u32, pool: &Pool) -> u32 {
+    pub(crate) fn slot_after(&self, before: u32, pool: &Pool) -> u32 {
         pool.next.get(before as usize).copied().unwrap_or(self.head)
     }
 
-    /// Gives up the packet behind the place `before`, or the first one behind [`NONE`].
+    /// Gives up the packet behind the slot `before`, or the first one behind [`NONE`].
     pub(crate) fn take_after(&mut self, before: u32, pool: &mut Pool) -> Option<Packet> {
         if before == NONE {
             return self.pop(pool);
         }
-        let place = *pool.next.get(before as usize)?;
-        if place == NONE {
+        let slot = *pool.next.get(before as usize)?;
+        if slot == NONE {
             return None;
         }
-        let (packet, next) = pool.take(place);
+        let (packet, next) = pool.take(slot);
         pool.next[before as usize] = next;
         if next == NONE {
             self.tail = before;
@@ -218,7 +218,7 @@ impl Chain {
     }
 }
 
-const _: () = assert!(size_of::<Option<Packet>>() == 64, "a place is one cache line");
+const _: () = assert!(size_of::<Option<Packet>>() == 64, "a slot is one cache line");
 
 #[cfg(test)]
 mod tests {

@@ -54,8 +54,8 @@ pub(crate) fn check_flows(flows: u32) -> Result<(), OutOfRange> {
 
 /// The AQM of the bulk band of CNQ and LFQ, unless another is given: theirs has no schedule of SCE.
 pub(crate) fn bulk_aqm(parts: &Parts) -> Arc<dyn AqmParams> {
-    let given = parts.aqm().map(Arc::clone);
-    given.unwrap_or_else(|| Arc::new(CobaltParams { sce: Some(0), ..CobaltParams::default() }))
+    let aqm = parts.aqm().map(Arc::clone);
+    aqm.unwrap_or_else(|| Arc::new(CobaltParams { sce: Some(0), ..CobaltParams::default() }))
 }
 
 /// A packet that has left its band.

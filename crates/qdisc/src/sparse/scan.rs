@@ -10,7 +10,7 @@ use crate::flows::{Chain, NONE, Pool};
 pub(crate) struct ScanBand {
     pool: Pool,
     chain: Chain,
-    /// The place before the scanned packet; [`NONE`] if that is the first.
+    /// The slot before the scanned packet; [`NONE`] if that is the first.
     before: u32,
 }
 
@@ -40,13 +40,13 @@ impl ScanBand {
     /// The packet at the scan; none at the end of the band.
     #[inline]
     pub(crate) fn scanned(&self) -> Option<&Packet> {
-        self.pool.packet(self.chain.place_after(self.before, &self.pool))
+        self.pool.packet(self.chain.slot_after(self.before, &self.pool))
     }
 
     /// Moves the scan on by a packet.
     #[inline]
     pub(crate) fn advance(&mut self) {
-        self.before = self.chain.place_after(self.before, &self.pool);
+        self.before = self.chain.slot_after(self.before, &self.pool);
     }
 
     /// Moves the scan to the first packet.

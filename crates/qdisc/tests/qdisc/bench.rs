@@ -220,13 +220,13 @@ impl Bench {
 
     /// An internal number of a band, if the band has it.
     pub(crate) fn probed_band(&self, band: usize, name: &str) -> Option<f64> {
-        let mut found = None;
+        let mut number = None;
         self.queue.probe_band(band, &mut |n, value| {
             if n == name {
-                found = Some(value);
+                number = Some(value);
             }
         });
-        found
+        number
     }
 
     /// An internal integer of the queue; 0 if it does not have it.
@@ -236,12 +236,12 @@ impl Bench {
 
     /// An internal number of the queue, if the queue has it.
     pub(crate) fn probed(&self, name: &str) -> Option<f64> {
-        let mut found = None;
+        let mut number = None;
         self.queue.probe(&mut |n, value| {
             if n == name {
-                found = Some(value);
+                number = Some(value);
             }
         });
-        found
+        number
     }
 }

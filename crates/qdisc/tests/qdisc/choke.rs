@@ -67,17 +67,17 @@ fn no_rest_of_idle_time() {
 #[test]
 fn draws_are_uniform() {
     let params = ChokeParams { min: Some(2), max: Some(1_000), burst: Some(3), ..ChokeParams::default() };
-    let mut places = [0_u32; 10];
+    let mut matches = [0_u32; 10];
     for seed in 0..4_000 {
         let mut bench = Bench::with_seed(&QueueSpec::new(params.clone()), Limit::Unlimited, seed);
         bench.deliver_drops = false;
         (0..10).for_each(|flow| arrive(&mut bench, 0, flow, Kind::NotEct));
         assert_eq!(bench.probe("matched"), 0);
-        let place = seed as u32 % 10;
-        arrive(&mut bench, 0, place, Kind::NotEct);
-        places[place as usize] += bench.probe("matched") as u32;
+        let flow = seed as u32 % 10;
+        arrive(&mut bench, 0, flow, Kind::NotEct);
+        matches[flow as usize] += bench.probe("matched") as u32;
     }
-    assert!(places.iter().all(|matched| (16..=64).contains(matched)), "{places:?}");
+    assert!(matches.iter().all(|matched| (16..=64).contains(matched)), "{matches:?}");
 }
 
 /// Up to `min` nothing happens, and above `max` everything is signalled: marked with `ecn` if it understands that. In

@@ -260,10 +260,10 @@ fn the_last_packet_of_a_flow_is_not_dropped() {
                 let packet = bench.packet(flow, 1_500, kind);
                 bench.enqueue(0, packet);
             }
-            let found: Vec<(u32, u64)> =
+            let departures: Vec<(u32, u64)> =
                 std::iter::from_fn(|| bench.dequeue(2 * MS)).map(|left| (left.flow, left.seq)).collect();
             // The first packets are sparse; of the others, those are left that were last of their flows.
-            assert_eq!(found, left);
+            assert_eq!(departures, left);
             assert_eq!((bench.stats().drops_aqm, bench.stats().ce), (6 - left.len() as u64, marked));
         }
     }

@@ -60,9 +60,9 @@ fn signals(params: &CobaltParams, leaving: Leaving, until_ms: u64, signal: Verdi
 }
 
 fn probed(cobalt: &Cobalt, name: &str) -> f64 {
-    let mut found = None;
-    cobalt.probe(&mut |n, value| found = found.or((n == name).then_some(value)));
-    found.expect("COBALT reports it")
+    let mut number = None;
+    cobalt.probe(&mut |n, value| number = number.or((n == name).then_some(value)));
+    number.expect("COBALT reports it")
 }
 
 fn count(cobalt: &Cobalt, name: &str) -> u64 {
@@ -392,13 +392,13 @@ fn entering_and_leaving() {
 fn overdue_signals() {
     let due = law(100.0, 100).into_iter().filter(|at| *at <= 1_000.0).count();
     for variant in VARIANTS {
-        for (leaving, signal, given) in
+        for (leaving, signal, expected) in
             [(CONVENTIONAL, Verdict::Mark(Signal::Ce), 2), (NOT_ECT, Verdict::Drop, due)]
         {
             let mut cobalt = Cobalt::new(&CobaltParams { variant, ..CobaltParams::default() }, 1);
             assert_eq!(leave(&mut cobalt, 0, leaving), Verdict::Pass);
             let signals = (0..100).take_while(|_| leave(&mut cobalt, 1_000 * MS, leaving) == signal).count();
-            assert_eq!(signals, given, "{variant:?} {signal:?}");
+            assert_eq!(signals, expected, "{variant:?} {signal:?}");
         }
     }
 }

@@ -190,12 +190,12 @@ fn the_larger_class_pays() {
                     assert_eq!(bench.choose(0), Some(Bytes::new(1_000)));
                 }
             }
-            let mut found: Vec<u64> = std::iter::from_fn(|| bench.dequeue(0)).map(|left| left.seq).collect();
-            found.sort_unstable();
+            let mut seqs: Vec<u64> = std::iter::from_fn(|| bench.dequeue(0)).map(|left| left.seq).collect();
+            seqs.sort_unstable();
             if deliver_drops {
-                assert_eq!(found.len(), packets.len(), "{limit:?}");
+                assert_eq!(seqs.len(), packets.len(), "{limit:?}");
             } else {
-                assert_eq!(found, left, "{limit:?}");
+                assert_eq!(seqs, left, "{limit:?}");
             }
         }
     }
@@ -362,11 +362,11 @@ fn first_signals() {
         let mut af = CodelAf::new(&params, 1);
         let view = |at| views(at, 0, Class::Sce, sojourn_us, 1);
         af.on_enqueue(&view(0).0, &view(0).1);
-        let found = (0..500).find(|&at| {
+        let mark = (0..500).find(|&at| {
             let (packet, queue) = view(at);
             af.on_enqueue(&packet, &queue);
             af.on_dequeue(&packet, &queue) == signal
         });
-        assert_eq!(found, first, "{params:?} {sojourn_us} {signal:?}");
+        assert_eq!(mark, first, "{params:?} {sojourn_us} {signal:?}");
     }
 }

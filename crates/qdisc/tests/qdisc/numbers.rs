@@ -168,9 +168,9 @@ fn bands_and_numbers() {
             bench.enqueue(0, packet);
         }
         assert!(bench.dequeue(0).is_some());
-        let found = bench.bands();
-        let found: Vec<_> = found.iter().map(|(name, backlog)| (&**name, backlog.packets)).collect();
-        assert_eq!(found, bands, "{spec:?}");
+        let backlogs = bench.bands();
+        let backlogs: Vec<_> = backlogs.iter().map(|(name, backlog)| (&**name, backlog.packets)).collect();
+        assert_eq!(backlogs, bands, "{spec:?}");
         assert_eq!(bench.numbers(), numbers, "{spec:?}");
         let of_last = bench.numbers_of_band(bands.len() - 1);
         let first = of_last.first().and_then(|number| number.split(' ').next());

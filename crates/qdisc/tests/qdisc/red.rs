@@ -94,9 +94,9 @@ fn average() {
 fn average_at_the_test_point() {
     let mut bench = bench(test_point());
     let mut avg = 0.0;
-    for found in 0..200 {
+    for queued in 0..200 {
         bench.arrive(0, Kind::Ect0);
-        avg += (1_500.0 * f64::from(found) - avg) / 32.0;
+        avg += (1_500.0 * f64::from(queued) - avg) / 32.0;
         near(probed(&bench, "avg_bytes"), avg);
     }
 }
@@ -409,9 +409,9 @@ fn automatic_average() {
     bench.rate = Rate::from_mbps(8);
     let weight = 1.0 - libm::exp(-1e-3);
     let mut avg = 0.0;
-    for found in 0..10 {
+    for queued in 0..10 {
         bench.arrive(9_000 * MS, Kind::Ect0);
-        avg += weight * (1_500.0 * f64::from(found) - avg);
+        avg += weight * (1_500.0 * f64::from(queued) - avg);
         near(probed(&bench, "avg_bytes"), avg);
     }
     while bench.dequeue(9_998_500 * US).is_some() {}

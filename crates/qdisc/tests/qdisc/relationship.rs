@@ -28,12 +28,12 @@ use crate::bench::{Bench, Kind};
 
 /// Opportunities given so far.
 #[derive(Clone, Copy, Debug, Default)]
-struct Given {
+struct Opportunities {
     sce: i64,
     ce: i64,
 }
 
-impl Given {
+impl Opportunities {
     fn count(&mut self, tau: NonZeroU32, mds: Verdict, conventional: Verdict) {
         self.sce += match mds {
             Verdict::Pass => 0,
@@ -65,14 +65,20 @@ struct Twins {
     tau: NonZeroU32,
     mds: Bench,
     conventional: Bench,
-    given: Given,
+    opportunities: Opportunities,
     seen: [u64; 3],
 }
 
 impl Twins {
     fn new(config: &QueueSpec, tau: NonZeroU32) -> Twins {
         let bench = || Bench::new(config, Limit::Unlimited);
-        Twins { tau, mds: bench(), conventional: bench(), given: Given::default(), seen: [0; 3] }
+        Twins {
+            tau,
+            mds: bench(),
+            conventional: bench(),
+            opportunities: Opportunities::default(),
+            seen: [0; 3],
+        }
     }
 
     fn arrive(&mut self, at_ns: u64) {
@@ -86,7 +92,7 @@ impl Twins {
         else {
             return true;
         };
-        self.given.count(self.tau, verdict(mds.outcome), verdict(conventional.outcome));
+        self.opportunities.count(self.tau, verdict(mds.outcome), verdict(conventional.outcome));
         match mds.outcome {
             Outcome::Passed => {}
             Outcome::Marked(Signal::Sce) => self.seen[0] += 1,
@@ -97,9 +103,9 @@ impl Twins {
         assert_eq!(state(&self.mds), state(&self.conventional), "the class does not change the state");
         // DelTiC-MDS restarts both oscillators when its accumulator falls below zero.
         if state(&self.mds) == [0, 0, 500_000_000] {
-            self.given = Given::default();
+            self.opportunities = Opportunities::default();
         }
-        self.given.holds(self.tau)
+        self.opportunities.holds(self.tau)
     }
 }
 
@@ -124,7 +130,7 @@ fn overload_escalates_and_keeps_the_relationship() {
                     twins.arrive(arrived * 1_000_000);
                     arrived += 1;
                 }
-                assert!(twins.leave(now), "{config:?}: {:?} after {n} dequeues", twins.given);
+                assert!(twins.leave(now), "{config:?}: {:?} after {n} dequeues", twins.opportunities);
             }
             assert!(twins.seen.iter().all(|&n| n > 0), "{config:?}: SCE, CE and drops: {:?}", twins.seen);
         }
@@ -145,11 +151,11 @@ proptest! {
     ) {
         let tau = NonZeroU32::new(tau).unwrap();
         let mut oscillators = LinkedOscillators::new(tau);
-        let mut given = Given::default();
+        let mut opportunities = Opportunities::default();
         for (scale, digit) in drive {
             let verdicts = oscillators.advance(Duration::from_nanos(digit * 10_u64.pow(scale)));
-            given.count(tau, verdicts.mds, verdicts.conventional);
-            prop_assert!(given.holds(tau), "{given:?}");
+            opportunities.count(tau, verdicts.mds, verdicts.conventional);
+            prop_assert!(opportunities.holds(tau), "{opportunities:?}");
         }
     }
 
@@ -168,7 +174,7 @@ proptest! {
                 if arrives {
                     twins.arrive(now);
                 } else {
-                    prop_assert!(twins.leave(now), "{config:?}: {:?}", twins.given);
+                    prop_assert!(twins.leave(now), "{config:?}: {:?}", twins.opportunities);
                 }
             }
         }

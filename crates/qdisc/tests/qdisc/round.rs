@@ -135,9 +135,9 @@ fn buckets_of_sfq() {
         let params = SfqParams { hash: FlowHash::Jenkins, divisor, ..SfqParams::default() };
         let mut bench = bench(&QueueSpec::new(params), Limit::Packets(127));
         (0..40).for_each(|flow| send(&mut bench, 0, flow, 100, 1));
-        let mut found: Vec<String> = bench.bands().into_iter().map(|(name, _)| name).collect();
-        found.sort();
-        assert_eq!(found, names);
+        let mut bands: Vec<String> = bench.bands().into_iter().map(|(name, _)| name).collect();
+        bands.sort();
+        assert_eq!(bands, names);
     }
 }
 
@@ -165,8 +165,8 @@ fn the_chosen_packet_of_sfq() {
         for &flow in &after {
             send(&mut bench, 0, flow, 1_500, 1);
         }
-        let found: Vec<u64> = std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.seq).collect();
-        assert_eq!(found, left, "{headdrop} {depth} {limit} {before:?} {after:?}");
+        let seqs: Vec<u64> = std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.seq).collect();
+        assert_eq!(seqs, left, "{headdrop} {depth} {limit} {before:?} {after:?}");
     }
     // Nothing has been chosen: the oldest goes.
     let params = SfqParams { headdrop: true, depth: 2, ..SfqParams::default() };

@@ -144,7 +144,7 @@ fn penalty() {
 /// found again.
 #[test]
 fn rehash() {
-    for (db, known) in [(50, true), (0, false)] {
+    for (db, is_penalized) in [(50, true), (0, false)] {
         let params = SfbParams {
             rehash: Duration::from_millis(100),
             db: Duration::from_millis(db),
@@ -160,7 +160,7 @@ fn rehash() {
         assert!((0..60).map(&mut bad).sum::<i64>() > 30);
         // After a pause, three packets pass.
         assert_eq!([95, 96, 97, 98, 99].map(&mut bad), [0, 0, 0, 1, 1]);
-        assert_eq!(bad(101), i64::from(known), "db = {db} ms");
+        assert_eq!(bad(101), i64::from(is_penalized), "db = {db} ms");
         for flow in 1..=200 {
             arrive(&mut bench, 101 * MS, flow, 1);
         }
