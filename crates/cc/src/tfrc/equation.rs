@@ -66,10 +66,10 @@ mod tests {
     #[test]
     fn vectors_of_the_specification() {
         for (p, rate, segments) in VECTORS {
-            let found = EQUATION.rate(RTT, p);
-            assert!((found - rate).abs() < 0.6, "{p}: {found}");
+            let actual = EQUATION.rate(RTT, p);
+            assert!((actual - rate).abs() < 0.6, "{p}: {actual}");
             let digits = segments.split('.').next_back().map_or(0, str::len);
-            assert_eq!(format!("{:.digits$}", found * 0.1 / 1460.0), segments, "{p}");
+            assert_eq!(format!("{:.digits$}", actual * 0.1 / 1460.0), segments, "{p}");
         }
     }
 
@@ -84,8 +84,8 @@ mod tests {
     #[test]
     fn inverse() {
         for p in [1e-8, 1e-4, 0.003, 0.05, 0.2064, 0.9] {
-            let found = EQUATION.loss_event_rate(RTT, EQUATION.rate(RTT, p));
-            assert!((found / p - 1.0).abs() < 1e-9, "{p}: {found}");
+            let actual = EQUATION.loss_event_rate(RTT, EQUATION.rate(RTT, p));
+            assert!((actual / p - 1.0).abs() < 1e-9, "{p}: {actual}");
         }
         assert!((EQUATION.loss_event_rate(RTT, 1.0) - 1.0).abs() < 1e-9, "p is at most 1");
     }

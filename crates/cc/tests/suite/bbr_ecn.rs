@@ -92,13 +92,13 @@ impl Rounds {
     }
 
     fn get(&self, wanted: &str) -> Option<f64> {
-        let mut found = None;
+        let mut number = None;
         self.cc.probe(&mut |name, value| {
             if name == wanted {
-                found = Some(value);
+                number = Some(value);
             }
         });
-        found
+        number
     }
 
     /// Alpha in parts of 256.
@@ -151,9 +151,9 @@ fn marks_lower_the_short_term_bound() {
         flow.round(16, marks);
         let cut = (flow.alpha() * 85.0 / 256.0).floor();
         short *= (256.0 - cut) / 256.0;
-        let found = flow.get("inflight_short_bytes").expect("a number");
-        assert!((found - short).abs() <= 1.0, "{found} {short}");
-        assert_eq!(flow.cc.cwnd(), Bytes::from_f64(found), "it bounds the window");
+        let bound = flow.get("inflight_short_bytes").expect("a number");
+        assert!((bound - short).abs() <= 1.0, "{bound} {short}");
+        assert_eq!(flow.cc.cwnd(), Bytes::from_f64(bound), "it bounds the window");
         assert!(cut > 30.0, "the cut is more than a tenth: {cut}");
         assert_eq!(flow.get("bw_short_bit_per_s").map(f64::is_nan), Some(true));
     }

@@ -119,8 +119,8 @@ fn fast_convergence_lowers_the_plateau() {
         let at = flow.segments();
         assert!((90.0..90.1).contains(&at));
         flow.lose();
-        let found = flow.probe("w_max_segments").expect("a plateau");
-        assert!((found - w_max).abs() < 0.05, "{variant:?}: {found}");
+        let plateau = flow.probe("w_max_segments").expect("a plateau");
+        assert!((plateau - w_max).abs() < 0.05, "{variant:?}: {plateau}");
         assert!((flow.segments() - at * 0.7).abs() < 0.05);
     }
 }

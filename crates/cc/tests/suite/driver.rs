@@ -200,12 +200,12 @@ impl Driver {
 
     /// A named internal number of the controller.
     pub(crate) fn probe(&self, name: &str) -> Option<f64> {
-        let mut found = None;
-        self.cc.probe(&mut |known, value| {
-            if known == name {
-                found = Some(value);
+        let mut number = None;
+        self.cc.probe(&mut |key, value| {
+            if key == name {
+                number = Some(value);
             }
         });
-        found
+        number
     }
 }

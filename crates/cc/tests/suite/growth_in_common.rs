@@ -298,8 +298,8 @@ fn numbers_are_reported() {
         flow.round(1);
         flow.round(1);
         for (name, value, tolerance) in numbers {
-            let found = flow.probe(name).expect("a number of the controller");
-            assert!((found - value).abs() <= *tolerance, "{name} = {found}, not {value}, {avoidance:?}");
+            let actual = flow.probe(name).expect("a number of the controller");
+            assert!((actual - value).abs() <= *tolerance, "{name} = {actual}, not {value}, {avoidance:?}");
         }
     }
 }

@@ -162,11 +162,11 @@ fn an_unused_window_is_remembered() {
     let mut flow = Driver::new(&linux(cubic(CubicVariant::Linux), none()), MSS * 100, RTT);
     flow.lose();
     flow.round(1);
-    let known = (flow.probe("w_max_segments"), flow.probe("k_s"));
+    let curve = (flow.probe("w_max_segments"), flow.probe("k_s"));
     flow.validate(MSS * 40);
     (0..3).for_each(|_| flow.round(1));
     assert!(flow.avoids());
-    assert_eq!((flow.probe("w_max_segments"), flow.probe("k_s")), known);
+    assert_eq!((flow.probe("w_max_segments"), flow.probe("k_s")), curve);
 }
 
 /// spec/congestion-control section 1.12: after a loss or a timeout, an undo restores the larger window and ssthresh; a

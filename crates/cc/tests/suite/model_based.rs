@@ -79,12 +79,12 @@ fn needs_of_chirps() {
 fn random_streams_are_of_the_seed() {
     let first =
         |seed| round(&*CruiseParams::default().build(FlowInit { seed, ..FlowInit::new(MSS) })) as usize;
-    let mut found = [false; 8];
+    let mut phases = [false; 8];
     for seed in 0..64 {
         assert_eq!(first(seed), first(seed));
-        found[first(seed)] = true;
+        phases[first(seed)] = true;
     }
-    assert_eq!(found, [true; 8]);
+    assert_eq!(phases, [true; 8]);
 }
 
 /// Controllers of all families are compared, named and described in the same way.

@@ -74,8 +74,8 @@ fn the_increase_follows_the_round_trip() {
         for _ in 0..12 {
             flow.round(1);
         }
-        let found = flow.probe("increase_packets").expect("a number");
-        assert!((found - increase).abs() < 1e-9, "{found} at {ms} ms");
+        let actual = flow.probe("increase_packets").expect("a number");
+        assert!((actual - increase).abs() < 1e-9, "{actual} at {ms} ms");
     }
 }
 
@@ -90,8 +90,8 @@ fn the_average() {
         flow.ack(Duration::from_millis(30), window, Marks { ce: window as u32, sce: 0 });
         values.push(flow.probe("alpha").expect("alpha"));
     }
-    for (found, expected) in values.iter().zip([0.0625, 0.1211, 0.1760]) {
-        assert!((found - expected).abs() < 0.002, "{values:?}");
+    for (alpha, expected) in values.iter().zip([0.0625, 0.1211, 0.1760]) {
+        assert!((alpha - expected).abs() < 0.002, "{values:?}");
     }
     let draft = PragueParams { variant: PragueVariant::Draft, ..PragueParams::default() };
     assert_eq!(prague(&draft, 50, Duration::from_millis(30)).probe("alpha"), Some(1.0));
@@ -206,9 +206,9 @@ fn number(flow: &Driver, name: &str) -> f64 {
     flow.probe(name).expect("a known name")
 }
 
-/// `found` is `expected` but for a part of it.
-fn close(found: f64, expected: f64, part: f64) {
-    assert!((found / expected - 1.0).abs() < part, "{found}, not {expected}");
+/// `actual` is `expected` but for a part of it.
+fn close(actual: f64, expected: f64, part: f64) {
+    assert!((actual / expected - 1.0).abs() < part, "{actual}, not {expected}");
 }
 
 /// A flow that is governed by its rate from the first mark on: 100 packets of 1500 bytes in 50 ms, 3 MB/s, and a window

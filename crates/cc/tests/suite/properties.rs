@@ -500,8 +500,8 @@ proptest! {
             happen(&mut flow, event.without_sce());
             let control = flow.cc.control();
             prop_assert_eq!(control.cwnd % MSS.get(), Bytes::ZERO, "after {:?}", event);
-            let known = control.ssthresh != Bytes::MAX;
-            prop_assert!(!known || control.ssthresh % MSS.get() == Bytes::ZERO, "after {event:?}");
+            let is_set = control.ssthresh != Bytes::MAX;
+            prop_assert!(!is_set || control.ssthresh % MSS.get() == Bytes::ZERO, "after {event:?}");
         }
     }
 

@@ -126,14 +126,17 @@ fn scalable(variant: ScalableVariant) -> Arc<dyn AvoidanceParams> {
 /// Within 3 % of a mean at periodic losses, 5 % at random ones: the tolerances of section 4 for real-valued windows.
 /// `whole`: counting whole segments may lower the mean by this many segments; it may raise it by one.
 #[track_caller]
-fn check(what: &str, process: Losses, found: f64, expected: f64, whole: f64) {
+fn check(what: &str, process: Losses, window: f64, expected: f64, whole: f64) {
     let tolerance = match process {
         Losses::Periodic => 0.03,
         Losses::Bernoulli => 0.05,
     };
     let raised = if whole > 0.0 { 1.0 } else { 0.0 };
     let (least, most) = (expected * (1.0 - tolerance) - whole, expected * (1.0 + tolerance) + raised);
-    assert!(least <= found && found <= most, "{what}, {process:?}: {found:.2}, not {least:.2} to {most:.2}");
+    assert!(
+        least <= window && window <= most,
+        "{what}, {process:?}: {window:.2}, not {least:.2} to {most:.2}"
+    );
 }
 
 /// The number of segments by which counting whole ones lowers the mean of a controller that keeps `md`: half a segment
@@ -151,10 +154,10 @@ fn aimd_follows_the_square_root_law() {
         for (p, losses) in [(1e-2, 500), (1e-3, 200), (1e-4, 100), (1e-5, 20)] {
             let expected = (a * (1.0 + b) / (2.0 * (1.0 - b) * p)).sqrt();
             let what = format!("AIMD({a}, {b}) at {p}");
-            let found = mean(&aimd(a, b, AimdGrowth::PerAck), LONG, p, Losses::Periodic, losses);
-            check(&what, Losses::Periodic, found, expected, 0.0);
-            let found = mean(&aimd(a, b, AimdGrowth::Linux), LONG, p, Losses::Periodic, losses);
-            check(&what, Losses::Periodic, found, expected, whole_segments(b));
+            let window = mean(&aimd(a, b, AimdGrowth::PerAck), LONG, p, Losses::Periodic, losses);
+            check(&what, Losses::Periodic, window, expected, 0.0);
+            let window = mean(&aimd(a, b, AimdGrowth::Linux), LONG, p, Losses::Periodic, losses);
+            check(&what, Losses::Periodic, window, expected, whole_segments(b));
         }
     }
 }
@@ -167,11 +170,11 @@ fn aimd_at_random_losses() {
     for (p, reno, friendly) in table {
         for (a, b, expected) in [(1.0, 0.5, reno), (0.529, 0.7, friendly)] {
             for (growth, whole) in [(AimdGrowth::PerAck, 0.0), (AimdGrowth::Linux, whole_segments(b))] {
-                let found = mean(&aimd(a, b, growth), LONG, p, Losses::Bernoulli, 3000);
+                let window = mean(&aimd(a, b, growth), LONG, p, Losses::Bernoulli, 3000);
                 check(
                     &format!("AIMD({a}, {b}) {growth:?} at {p}"),
                     Losses::Bernoulli,
-                    found,
+                    window,
                     expected,
                     whole,
                 );
@@ -194,8 +197,8 @@ fn cubic_of_rfc9438() {
     ];
     for (rtt, p, periodic, random) in table {
         for (process, expected) in [(Losses::Periodic, periodic), (Losses::Bernoulli, random)] {
-            let found = mean(&cubic(CubicVariant::Rfc9438), rtt, p, process, 3000);
-            check(&format!("CUBIC at {rtt}, {p}"), process, found, expected, 0.0);
+            let window = mean(&cubic(CubicVariant::Rfc9438), rtt, p, process, 3000);
+            check(&format!("CUBIC at {rtt}, {p}"), process, window, expected, 0.0);
         }
     }
 }
@@ -215,8 +218,8 @@ fn cubic_of_linux() {
         (SHORT, 1e-4, 130.3),
     ];
     for (rtt, p, expected) in table {
-        let found = mean(&cubic(CubicVariant::Linux), rtt, p, Losses::Bernoulli, 3000);
-        check(&format!("CUBIC at {rtt}, {p}"), Losses::Bernoulli, found, expected, whole_segments(0.7));
+        let window = mean(&cubic(CubicVariant::Linux), rtt, p, Losses::Bernoulli, 3000);
+        check(&format!("CUBIC at {rtt}, {p}"), Losses::Bernoulli, window, expected, whole_segments(0.7));
     }
 }
 
@@ -226,19 +229,19 @@ fn cubic_of_linux() {
 #[test]
 fn scalable_is_in_inverse_proportion() {
     for p in [1e-3, 1e-4, 1e-5] {
-        let found = mean(&scalable(ScalableVariant::Paper), LONG, p, Losses::Periodic, 40);
-        check(&format!("Scalable at {p}"), Losses::Periodic, found, 0.01 / (p * LN_8_7), 0.0);
+        let window = mean(&scalable(ScalableVariant::Paper), LONG, p, Losses::Periodic, 40);
+        check(&format!("Scalable at {p}"), Losses::Periodic, window, 0.01 / (p * LN_8_7), 0.0);
     }
     let whole = 0.5 + 1.0 / (2.0 * 0.125);
     let table = [(1e-2, 27.4, 31.3), (1e-3, 86.6, 90.6)];
     for (p, periodic, random) in table {
         for (process, expected) in [(Losses::Periodic, periodic), (Losses::Bernoulli, random)] {
-            let found = mean(&scalable(ScalableVariant::Linux), LONG, p, process, 3000);
-            check(&format!("Linux's Scalable at {p}"), process, found, expected, whole);
+            let window = mean(&scalable(ScalableVariant::Linux), LONG, p, process, 3000);
+            check(&format!("Linux's Scalable at {p}"), process, window, expected, whole);
         }
     }
-    let found = mean(&scalable(ScalableVariant::Linux), LONG, 1e-4, Losses::Periodic, 100);
-    check("Linux's Scalable at 1e-4", Losses::Periodic, found, 749.0, whole);
+    let window = mean(&scalable(ScalableVariant::Linux), LONG, 1e-4, Losses::Periodic, 100);
+    check("Linux's Scalable at 1e-4", Losses::Periodic, window, 749.0, whole);
 }
 
 /// `HighSpeed` TCP against a real-valued model of RFC 3649 section 5, `b(w)` and `a(w)` by their formulas, both at the next
@@ -250,9 +253,9 @@ fn highspeed_follows_its_response_function() {
     for (p, published) in [(1e-2, 12.2), (1e-3, 40.3), (1e-4, 262.0), (1e-5, 1791.0)] {
         let exact = highspeed_model(p, |w| w);
         assert!((exact / published - 1.0).abs() < 0.02, "the model has {exact} at {p}, not {published}");
-        let found = mean(&highspeed, LONG, p, Losses::Periodic, if p < 1e-4 { 60 } else { 1000 });
+        let window = mean(&highspeed, LONG, p, Losses::Periodic, if p < 1e-4 { 60 } else { 1000 });
         let expected = highspeed_model(p, next_row);
-        check(&format!("HighSpeed TCP at {p}"), Losses::Periodic, found, expected, 2.5);
+        check(&format!("HighSpeed TCP at {p}"), Losses::Periodic, window, expected, 2.5);
     }
 }
 
@@ -308,8 +311,8 @@ fn sqrt_and_iiad_are_friendly_to_reno() {
         (Arc::new(SqrtParams::default()), Arc::new(IiadParams::default()));
     for (what, avoidance) in [("SQRT", &sqrt), ("IIAD", &iiad)] {
         for p in [1e-3, 1e-4] {
-            let found = mean(avoidance, LONG, p, Losses::Periodic, 3000);
-            check(&format!("{what} at {p}"), Losses::Periodic, found, (1.5 / p).sqrt(), 0.0);
+            let window = mean(avoidance, LONG, p, Losses::Periodic, 3000);
+            check(&format!("{what} at {p}"), Losses::Periodic, window, (1.5 / p).sqrt(), 0.0);
         }
     }
 }
@@ -340,7 +343,7 @@ fn scalable_equals_its_model() {
             }
         }
         let model = segments as f64 / (t - begin);
-        let found = mean(&scalable(ScalableVariant::Paper), LONG, p, Losses::Bernoulli, losses);
-        assert!((found / model - 1.0).abs() < 0.005, "{found} at {p}, not {model}");
+        let window = mean(&scalable(ScalableVariant::Paper), LONG, p, Losses::Bernoulli, losses);
+        assert!((window / model - 1.0).abs() < 0.005, "{window} at {p}, not {model}");
     }
 }

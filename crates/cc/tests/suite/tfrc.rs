@@ -108,13 +108,13 @@ impl Connection {
     }
 
     fn probe(&self, name: &str) -> f64 {
-        let mut found = None;
-        self.cc.probe(&mut |known, value| {
-            if known == name {
-                found = Some(value);
+        let mut number = None;
+        self.cc.probe(&mut |key, value| {
+            if key == name {
+                number = Some(value);
             }
         });
-        found.expect("a number of TFRC")
+        number.expect("a number of TFRC")
     }
 
     /// The allowed rate in segments per 100 ms.

@@ -158,13 +158,13 @@ impl Line {
     }
 
     fn probe(&self, name: &str) -> f64 {
-        let mut found = f64::NAN;
-        self.cc.probe(&mut |known, value| {
-            if known == name {
-                found = value;
+        let mut number = f64::NAN;
+        self.cc.probe(&mut |key, value| {
+            if key == name {
+                number = value;
             }
         });
-        found
+        number
     }
 }
 

@@ -139,13 +139,13 @@ impl Connection {
     }
 
     fn probe(&self, name: &str) -> f64 {
-        let mut found = None;
-        self.bbr.probe(&mut |known, value| {
-            if known == name {
-                found = Some(value);
+        let mut number = None;
+        self.bbr.probe(&mut |key, value| {
+            if key == name {
+                number = Some(value);
             }
         });
-        found.expect("a known name")
+        number.expect("a known name")
     }
 }
 
@@ -214,17 +214,17 @@ fn what_is_in_flight_at_the_next_departure() {
 /// a seventh of 7000 flows (1000 with a standard deviation of 29).
 #[test]
 fn the_cycle_starts_anywhere_but_draining() {
-    let mut found = [0; 8];
+    let mut counts = [0; 8];
     for seed in 0..7000 {
         let mut bbr = Bbr::new(BbrParams::default(), FlowInit { seed, ..FlowInit::new(MSS) });
         bbr.delivered_at = START;
         bbr.start_cycle();
         assert_eq!((bbr.mode, bbr.phase_since), (Mode::ProbeBw, START));
-        found[bbr.phase] += 1;
+        counts[bbr.phase] += 1;
     }
-    for (phase, count) in found.into_iter().enumerate() {
+    for (phase, count) in counts.into_iter().enumerate() {
         let expected = if phase == 1 { 0..=0 } else { 850..=1150 };
-        assert!(expected.contains(&count), "{found:?}");
+        assert!(expected.contains(&count), "{counts:?}");
     }
 }
 
@@ -242,7 +242,7 @@ fn the_path_is_full_after_three_flat_rounds() {
         let mut bbr = flow(Mode::Startup);
         (bbr.full, bbr.max_bw) = (false, MaxFilter::new(Bandwidth::ZERO));
         let mut flow = Connection::new(bbr);
-        let mut found = None;
+        let mut plateau = None;
         for (round, rate) in (1..).zip(rates) {
             let before = flow.delivered;
             flow.round(100_000, 100, |ack, _| ack.rate = Some(sample(before, MSS * 100, *rate)));
@@ -250,9 +250,9 @@ fn the_path_is_full_after_three_flat_rounds() {
             flow.round(0, 1, |ack, _| {
                 ack.rate.as_mut().expect("a sample").departure.app_limited = true;
             });
-            found = found.or(flow.bbr.full.then_some(round));
+            plateau = plateau.or(flow.bbr.full.then_some(round));
         }
-        assert_eq!(found, full_in, "{rates:?}");
+        assert_eq!(plateau, full_in, "{rates:?}");
     }
 }
 
@@ -392,7 +392,7 @@ fn a_bandwidth_lasts_ten_rounds() {
         let mut bbr = flow(Mode::ProbeBw);
         bbr.max_bw = MaxFilter::new(Bandwidth::ZERO);
         let mut flow = Connection::new(bbr);
-        let mut found = Vec::new();
+        let mut maxima = Vec::new();
         for round in 1..=13 {
             let before = flow.delivered;
             let rate = if round == 1 { rates[0] } else { rates[1] };
@@ -402,9 +402,9 @@ fn a_bandwidth_lasts_ten_rounds() {
                 ack.rate = Some(rate);
             });
             assert_eq!(flow.bbr.rounds, round);
-            found.push(flow.bbr.max_bw.get());
+            maxima.push(flow.bbr.max_bw.get());
         }
-        found
+        maxima
     };
     let (slow, fast) = (Bandwidth::of(100, 100_000), Bandwidth::of(100, 50_000));
     let mut expected = vec![fast; 11];
@@ -424,7 +424,7 @@ fn a_policer_is_found_and_kept() {
     bbr.update_gains();
     let mut flow = Connection::new(bbr);
     for round in 1..=60 {
-        let found = (12..60).contains(&round);
+        let has_policer = (12..60).contains(&round);
         if round == 12 {
             (flow.bbr.phase, flow.bbr.phase_since) = (1, flow.now + 50_000);
             flow.bbr.update_gains();
@@ -435,7 +435,7 @@ fn a_policer_is_found_and_kept() {
             path.in_flight = MSS * 10;
         });
         let policed = flow.probe("policer_bw_bit_per_s");
-        assert_eq!(policed.is_nan(), !found, "round {round}");
+        assert_eq!(policed.is_nan(), !has_policer, "round {round}");
         match round {
             1..=4 => assert_eq!(flow.bbr.phase, 0, "neither a loss nor enough in flight"),
             12..60 => {

@@ -168,7 +168,7 @@ mod tests {
         ];
         for (rates, full_in) in cases {
             let (mut startup, mut cwnd) = (start(), MSS * 10);
-            let mut found = None;
+            let mut plateau = None;
             for (round, kbps) in (1..).zip(rates) {
                 for (round_start, app_limited) in [(true, false), (false, false), (true, true)] {
                     let ack = ack(*kbps, round_start, app_limited);
@@ -176,11 +176,11 @@ mod tests {
                     if verdict != SlowStartVerdict::Stay {
                         assert_eq!(verdict, SlowStartVerdict::Exit(ExitReason::Other("bandwidth plateau")));
                         assert!(round_start && !app_limited);
-                        found = found.or(Some(round));
+                        plateau = plateau.or(Some(round));
                     }
                 }
             }
-            assert_eq!(found, full_in, "{rates:?}");
+            assert_eq!(plateau, full_in, "{rates:?}");
         }
     }
 

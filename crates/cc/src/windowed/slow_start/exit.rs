@@ -120,10 +120,9 @@ impl FlightHistory {
 
     /// Returns the flight one srtt before `now`, or the oldest sample if the history is shorter.
     fn one_srtt_before(&self, now: Time, srtt: Duration) -> Option<Bytes> {
-        let known = || self.newest_first();
-        known()
+        self.newest_first()
             .find(|(time, _)| now.since(*time) >= srtt)
-            .or_else(|| known().last())
+            .or_else(|| self.newest_first().last())
             .map(|(_, flight)| flight)
     }
 

@@ -147,7 +147,7 @@ pub(crate) struct Hystart {
     /// The number of SCE so far.
     sce: u32,
     /// HyStart has ended a slow start.
-    found: bool,
+    ended: bool,
     /// The minimum round trip.
     least: Option<Duration>,
     round: Round,
@@ -177,7 +177,7 @@ impl Hystart {
         let exit_sce = params.exit_sce.unwrap_or(tau / 2).max(1);
         let exit = Exit::new(params.exit);
         let round = Round::new(Time::ZERO, Seq::SYN);
-        Hystart { params, paced, exit_sce, exit, sce: 0, found: false, least: None, round }
+        Hystart { params, paced, exit_sce, exit, sce: 0, ended: false, least: None, round }
     }
 
     /// Takes a sample; returns the sign that it shows.
@@ -197,7 +197,7 @@ impl Hystart {
             (false, true) => ExitReason::Delay,
             (false, false) => return None,
         };
-        self.found = true;
+        self.ended = true;
         Some(reason)
     }
 
@@ -251,15 +251,15 @@ impl SlowStart for Hystart {
     }
 
     fn regrow(&mut self, cwnd: Bytes, ack: &AckSample, path: &PathView) -> Regrowth {
-        let found = match ack.rtt {
-            Some(rtt) if !self.found => self.sample(rtt, cwnd, path).is_some(),
+        let leaves = match ack.rtt {
+            Some(rtt) if !self.ended => self.sample(rtt, cwnd, path).is_some(),
             _ => false,
         };
-        if found { Regrowth::Leave } else { Regrowth::By(ack.growth(ack.newly_delivered)) }
+        if leaves { Regrowth::Leave } else { Regrowth::By(ack.growth(ack.newly_delivered)) }
     }
 
     fn timed_out(&mut self, path: &PathView) {
-        self.found = false;
+        self.ended = false;
         self.least = None;
         self.round = Round::new(path.now, path.nxt);
     }

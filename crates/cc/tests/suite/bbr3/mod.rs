@@ -262,13 +262,13 @@ impl Flow {
     }
 
     fn number(&self, wanted: &str) -> f64 {
-        let mut found = None;
+        let mut number = None;
         self.cc.probe(&mut |name, value| {
             if name == wanted {
-                found = Some(value);
+                number = Some(value);
             }
         });
-        found.expect("a name of a number")
+        number.expect("a name of a number")
     }
 
     fn mode(&self) -> u8 {
@@ -301,14 +301,14 @@ impl Flow {
 }
 
 /// Equal but for the rounding to bytes and bits.
-fn assert_near(found: f64, expected: f64, what: &str) {
-    assert!((found - expected).abs() < 1e-3, "{what}: {found}, not {expected}");
+fn assert_near(actual: f64, expected: f64, what: &str) {
+    assert!((actual - expected).abs() < 1e-3, "{what}: {actual}, not {expected}");
 }
 
 /// The same where a bound may be absent.
-fn assert_bound(found: Option<f64>, expected: Option<f64>, what: &str) {
-    match (found, expected) {
-        (Some(found), Some(expected)) => assert_near(found, expected, what),
-        _ => assert_eq!(found, expected, "{what}"),
+fn assert_bound(actual: Option<f64>, expected: Option<f64>, what: &str) {
+    match (actual, expected) {
+        (Some(actual), Some(expected)) => assert_near(actual, expected, what),
+        _ => assert_eq!(actual, expected, "{what}"),
     }
 }

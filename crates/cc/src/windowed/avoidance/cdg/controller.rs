@@ -79,15 +79,15 @@ impl Cdg {
 
     /// A round is over. True if CDG backs off.
     fn end_round(&mut self, w: u64, rtt_seq: Seq) -> bool {
-        let known = !self.rtt_prev.is_empty();
-        if known {
+        let has_previous = !self.rtt_prev.is_empty();
+        if has_previous {
             self.trend = self.gradients.add(self.rtt_prev, self.round);
             self.judge();
         }
         self.rtt_seq = rtt_seq;
         self.rtt_prev = std::mem::take(&mut self.round);
         self.hystart.start_round();
-        known && self.trend.gradient > 0 && self.backs_off(w)
+        has_previous && self.trend.gradient > 0 && self.backs_off(w)
     }
 
     /// Notes what the sums show.

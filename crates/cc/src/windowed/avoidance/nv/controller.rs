@@ -263,10 +263,10 @@ impl Module for Nv {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        let known = |us: u64| if us == UNKNOWN { f64::NAN } else { us as f64 * 1e-6 };
+        let seconds = |us: u64| if us == UNKNOWN { f64::NAN } else { us as f64 * 1e-6 };
         out("max_win_segments", self.max_win.map_or(f64::NAN, |w| w as f64));
         out("rate_bps", self.rate as f64 * 8.0);
-        out("min_rtt_s", known(self.least));
+        out("min_rtt_s", seconds(self.least));
         out("growth_log2", f64::from(self.growth));
         out("grows", f64::from(u8::from(self.grows)));
     }

@@ -247,13 +247,13 @@ fn states_stop_growth_and_reset() {
 #[test]
 fn what_is_known_is_reported() {
     let number = |nv: &Nv, wanted: &str| {
-        let mut found = None;
+        let mut answer = None;
         nv.probe(&mut |name, value| {
             if name == wanted {
-                found = Some(value);
+                answer = Some(value);
             }
         });
-        found.expect("a number of NV")
+        answer.expect("a number of NV")
     };
     let mut nv = nv(&NvParams::default());
     assert!(number(&nv, "min_rtt_s").is_nan() && number(&nv, "max_win_segments").is_nan());
