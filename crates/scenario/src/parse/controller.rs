@@ -156,7 +156,7 @@ fn per_ack(reno: Arc<dyn AvoidanceParams>) -> Arc<dyn AvoidanceParams> {
 }
 
 fn unknown_controller(name: &str, at: &Cursor<'_>, registry: &Registry) -> Fault {
-    if let Some(fault) = registry.known(name, "a controller", at, &|name| registry.is_controller(name)) {
+    if let Some(fault) = registry.answer(name, "a controller", at, &|name| registry.is_controller(name)) {
         return fault;
     }
     let windowed = registry.avoidances.names();

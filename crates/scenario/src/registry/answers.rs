@@ -18,16 +18,17 @@ enum Answer {
 }
 use Answer::{Called, Elsewhere, Nearest};
 
-type Known = (&'static str, Answer);
+/// A name of the field, and the answer to it.
+type Row = (&'static str, Answer);
 
-/// What families call their members: a table of known names belongs to each.
+/// What families call their members: a table of answers belongs to each.
 const CONTROLLER: &str = "a controller";
 const QUEUE: &str = "a queue";
 const AQM: &str = "an AQM";
 const ELEMENT: &str = "an impairment";
 const APPLICATION: &str = "an application";
 
-const CONTROLLERS: &[Known] = &[
+const CONTROLLERS: &[Row] = &[
     ("bbrv1", Called("bbr")),
     ("bbr1", Called("bbr")),
     ("bbrv2", Called("bbr2")),
@@ -76,7 +77,7 @@ const CONTROLLERS: &[Known] = &[
     ("udp", Elsewhere("a transport without a controller: app = \"cbr\"")),
 ];
 
-const QUEUES: &[Known] = &[
+const QUEUES: &[Row] = &[
     ("droptail", Called("fifo")),
     ("drop-tail", Called("fifo")),
     ("taildrop", Called("fifo")),
@@ -117,7 +118,7 @@ const QUEUES: &[Known] = &[
     ("unlimited", Elsewhere("a limit: queue = { kind = \"fifo\", limit = \"unlimited\" }")),
 ];
 
-const ELEMENTS: &[Known] = &[
+const ELEMENTS: &[Row] = &[
     ("bernoulli", Called("loss")),
     ("random-loss", Called("loss")),
     ("gemodel", Called("gilbert-elliott")),
@@ -142,7 +143,7 @@ const ELEMENTS: &[Known] = &[
     ("limit", Elsewhere("a key of the queue: queue = { kind = \"fifo\", limit = \"1 bdp\" }")),
 ];
 
-const APPLICATIONS: &[Known] = &[
+const APPLICATIONS: &[Row] = &[
     ("iperf", Called("bulk")),
     ("iperf3", Called("bulk")),
     ("netperf", Called("bulk")),
@@ -160,7 +161,7 @@ const APPLICATIONS: &[Known] = &[
     ("rrul", Elsewhere("a test of Flent: write its flows, which are bulk and \"probe\"")),
 ];
 
-fn table(what: &str) -> &'static [Known] {
+fn table(what: &str) -> &'static [Row] {
     match what {
         CONTROLLER => CONTROLLERS,
         QUEUE | AQM => QUEUES,
@@ -173,7 +174,7 @@ fn table(what: &str) -> &'static [Known] {
 impl Registry {
     /// The answer to a name that is not `what` here, but is known: `at` is where it was written. `exists` tells which
     /// names may stand there.
-    pub(crate) fn known(
+    pub(crate) fn answer(
         &self,
         name: &str,
         what: &str,
@@ -239,7 +240,7 @@ mod tests {
 
     /// A name that is registered needs no answer, and must not be said to be missing.
     #[test]
-    fn known_names_are_no_members() {
+    fn names_with_answers_are_no_members() {
         let registry = Registry::default();
         for what in [CONTROLLER, QUEUE, ELEMENT, APPLICATION] {
             for (name, _) in table(what) {

@@ -182,7 +182,7 @@ impl<C> Family<C> {
     pub(crate) fn find(&self, name: &str, at: &Cursor<'_>, registry: &Registry) -> Result<&Entry<C>, Fault> {
         self.named(name).ok_or_else(|| {
             let exists = |name: &str| self.named(name).is_some();
-            registry.known(name, self.what, at, &exists).unwrap_or_else(|| {
+            registry.answer(name, self.what, at, &exists).unwrap_or_else(|| {
                 at.not_allowed(format!("{} is one of {}", self.what, self.names()))
                     .with_hint(nearest(name, self.entries.iter().flat_map(Entry::names)))
             })

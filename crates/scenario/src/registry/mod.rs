@@ -1,12 +1,12 @@
 //! The registry: from the names of a scenario to algorithms. The registry is a value, so that another crate, or Python,
 //! can add its own algorithms.
 
+mod answers;
 mod classic;
 mod controllers;
 mod elements;
 mod family;
 mod foreign;
-mod known;
 mod queues;
 mod short;
 
