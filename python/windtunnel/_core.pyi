@@ -356,11 +356,11 @@ def read_capture(
     """
 
 def walk_segments(
-    segments: Mapping[str, npt.NDArray[np.generic]], known: Sequence[tuple[int, bool, bool]]
+    segments: Mapping[str, npt.NDArray[np.generic]], connections: Sequence[tuple[int, bool, bool]]
 ) -> dict[str, Any]:
     """Follow the senders of segments, which have the columns that ``read_capture`` has.
 
-    ``known``: for each connection the payload of a full segment, and whether timestamps and the receive window can
+    ``connections``: for each the payload of a full segment, and whether timestamps and the receive window can
     be used. Returns ``sends`` (t_ns, flow, seq, payload, kind, in_flight, unacked, room, round, since_ack_ns, back_ns,
     ecn, dscp, flags), ``acks`` (t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, window, round, kind, flags, ecn),
     and for each connection ``back_ns`` (the least time to the sender and back) and ``at_sender``. ``crates/trace``

@@ -427,8 +427,8 @@ impl fmt::Debug for PyController {
 fn kept(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name.as_str()) {
-        return known;
+    if let Some(leaked) = names.get(name.as_str()) {
+        return leaked;
     }
     let name: &'static str = name.leak();
     names.insert(name);

@@ -142,7 +142,7 @@ fn numbers(kinds: &[u8]) -> Vec<u16> {
 pub(crate) fn walk_segments<'py>(
     py: Python<'py>,
     segments: &Bound<'py, PyDict>,
-    known: Vec<(u64, bool, bool)>,
+    connections: Vec<(u64, bool, bool)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     macro_rules! borrow {
         ($($name:ident: $kind:ty),* $(,)?) => { $(let $name = column::<$kind>(segments, stringify!($name))?;)* };
@@ -173,15 +173,15 @@ pub(crate) fn walk_segments<'py>(
             (sack4_start.as_slice()?, sack4_end.as_slice()?),
         ],
     };
-    let known: Vec<Known> =
-        known.into_iter().map(|(mss, timestamps, window)| Known { mss, timestamps, window }).collect();
+    let connections: Vec<Known> =
+        connections.into_iter().map(|(mss, timestamps, window)| Known { mss, timestamps, window }).collect();
     if !rows.equally_long() {
         return Err(PyValueError::new_err("the columns differ in length"));
     }
     let walked = py.detach(|| {
         let raised = RefCell::new(None);
         let go_on = || signals().map_err(|error| raised.replace(Some(error))).is_ok();
-        walk(&rows, &known, &go_on).ok_or_else(|| raised.take())
+        walk(&rows, &connections, &go_on).ok_or_else(|| raised.take())
     });
     let walked = walked
         .map_err(|raised| raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err("the walk was stopped")))?;
