@@ -209,8 +209,8 @@ def _clause() -> Any:
     """The pack has it, and its value is one of the trial's."""
     from windtunnel.evaluate.pack import read
 
-    found = [clause for clause in read("rfc9743").clauses if clause.id == "99"]
-    return [(clause.title, clause.checks[0].value) for clause in found] == [("Courtesy", "own")]
+    clauses = [clause for clause in read("rfc9743").clauses if clause.id == "99"]
+    return [(clause.title, clause.checks[0].value) for clause in clauses] == [("Courtesy", "own")]
 
 
 def _note() -> Any:
@@ -319,8 +319,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    probed: dict[str, str] = json.loads(done.stdout)
+    return probed
 
 
 def _insert(file: Path, above: str, line: str) -> None:

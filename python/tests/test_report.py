@@ -329,12 +329,12 @@ class References(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[tuple[str, str]] = []
+        self.attributes: list[tuple[str, str]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for name, value in attrs:
             if name in {"src", "href", "srcset", "action", "data", "poster"} or name.startswith("on"):
-                self.found.append((name, value or ""))
+                self.attributes.append((name, value or ""))
 
 
 def test_nothing_external(page: Path) -> None:
@@ -342,7 +342,7 @@ def test_nothing_external(page: Path) -> None:
     html = page.read_text(encoding="utf-8")
     references = References()
     references.feed(html)
-    assert references.found == []
+    assert references.attributes == []
     assert "default-src 'none'" in unescape(html)
     style = (ASSETS / "report.css").read_text(encoding="utf-8")
     assert "url(" not in style

@@ -49,12 +49,12 @@ TESTS = {
 
 def main(crates: list[str]) -> None:
     """Add the kinds, and run the tests of these crates."""
-    with tempfile.TemporaryDirectory(prefix="windtunnel-new-kinds-") as place:
-        copy = Path(place, "repository")
+    with tempfile.TemporaryDirectory(prefix="windtunnel-new-kinds-") as folder:
+        copy = Path(folder, "repository")
         _copy(copy)
         for kind in KINDS:
             _add(kind, copy)
-        target = Path(place, "target")
+        target = Path(folder, "target")
         _link_dependencies(target)
         environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
         failed = [crate for crate in crates if not _test(crate, copy, environment)]

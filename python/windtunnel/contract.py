@@ -153,9 +153,9 @@ def read_arrow(file: Path, columns: Mapping[str, pa.DataType | None]) -> pa.Tabl
     if missing := [name for name in columns if name not in table.column_names]:
         raise InputError(f"{file}: column {', '.join(f'`{name}`' for name in missing)} is missing")
     for name, kind in columns.items():
-        found = table.schema.field(name).type
-        if kind is not None and found != kind and not (pa.types.is_dictionary(found) and found.value_type == kind):
-            raise InputError(f"{file}: column `{name}` holds {found}, not {kind}")
+        actual = table.schema.field(name).type
+        if kind is not None and actual != kind and not (pa.types.is_dictionary(actual) and actual.value_type == kind):
+            raise InputError(f"{file}: column `{name}` holds {actual}, not {kind}")
     return table
 
 
@@ -251,30 +251,30 @@ class _Checker:
         self.keys("meta.scenario", scenario, {}, _SCENARIO_MORE)
         self.objects("meta.scenario.flow", scenario.get("flow") or [], {}, _SCENARIO_FLOW_MORE)
 
-    def objects(self, place: str, values: Sequence[Any], needed: Mapping[str, Kind], more: Mapping[str, Kind]) -> None:
+    def objects(self, path: str, values: Sequence[Any], needed: Mapping[str, Kind], more: Mapping[str, Kind]) -> None:
         for index, value in enumerate(values):
             if not isinstance(value, dict):
-                raise self.wrong(f"{place}[{index}]", "is not an object")
-            self.keys(f"{place}[{index}]", value, needed, more)
+                raise self.wrong(f"{path}[{index}]", "is not an object")
+            self.keys(f"{path}[{index}]", value, needed, more)
 
-    def keys(self, place: str, value: Mapping[str, Any], needed: Mapping[str, Kind], more: Mapping[str, Kind]) -> None:
+    def keys(self, path: str, value: Mapping[str, Any], needed: Mapping[str, Kind], more: Mapping[str, Kind]) -> None:
         missing = [key for key in needed if key not in value]
         if missing:
-            where = f" in {place}" if place else ""
+            where = f" in {path}" if path else ""
             raise InputError(f"{self.file}: is not the summary of a run: {', '.join(missing)} missing{where}")
         for key, kind in {**needed, **more}.items():
             if key in needed or value.get(key) is not None:
-                self.kind(f"{place}.{key}" if place else key, value[key], kind)
+                self.kind(f"{path}.{key}" if path else key, value[key], kind)
 
-    def kind(self, place: str, value: object, kind: Kind) -> None:
+    def kind(self, path: str, value: object, kind: Kind) -> None:
         words, types = kind
         # In Python, True and False are whole numbers, and the JSON reader accepts NaN.
         odd = isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value))
         if odd or not isinstance(value, types):
-            raise self.wrong(place, f"is not {words}")
+            raise self.wrong(path, f"is not {words}")
         # The simulation counts in 64 bits, nanoseconds included.
         if isinstance(value, int | float) and not abs(value) < 2**64:
-            raise self.wrong(place, "is out of range")
+            raise self.wrong(path, "is out of range")
 
-    def wrong(self, place: str, what: str) -> InputError:
-        return InputError(f"{self.file}: {place} {what}")
+    def wrong(self, path: str, what: str) -> InputError:
+        return InputError(f"{self.file}: {path} {what}")

@@ -28,7 +28,7 @@ from windtunnel.engine.progress import Count
 from windtunnel.engine.work import Place, always
 from windtunnel.errors import RunFailedError
 from windtunnel.experiment import statistics
-from windtunnel.experiment.known import Runs
+from windtunnel.experiment.reuse import Runs
 from windtunnel.experiment.runs import Outcome, Record, Run, Simulate
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.memory import limit
@@ -72,28 +72,28 @@ class Conductor:
         self.count = Count(plan.wanted() * plan.first_units() * plan.runs_of_unit())
         self.seconds = 0.0
 
-    def run(self, place: Place, moved: Callable[[], None]) -> None:
+    def run(self, backend: Place, moved: Callable[[], None]) -> None:
         """Do all runs; ``moved`` is called after each. Raises InputError for a metric that runs do not have."""
-        with closing(self._runs.done(self._take, place)) as done:
+        with closing(self._runs.done(self._take, backend)) as done:
             for run, outcome in done:
-                self.count.reused += outcome.known
+                self.count.reused += outcome.reused
                 self._settle(run.cell, run.index, outcome)
                 moved()
 
     def _take(self) -> Run | None:
         """The next run; what the core refuses is settled on the way."""
         while (planned := self._next()) is not None:
-            cell, place, replica = planned
-            made = self.make(cell, place, replica)
+            cell, index, replica = planned
+            made = self.make(cell, index, replica)
             key = made.key if isinstance(made, Run) else key_of([b"failed", repr((cell, replica)).encode()])
             keys = self.keys.setdefault(cell.number, bytearray())
-            if len(keys) < (place + 1) * _KEY_BYTES:
-                keys.extend(bytes((place + 1) * _KEY_BYTES - len(keys)))
-            keys[place * _KEY_BYTES : (place + 1) * _KEY_BYTES] = key
+            if len(keys) < (index + 1) * _KEY_BYTES:
+                keys.extend(bytes((index + 1) * _KEY_BYTES - len(keys)))
+            keys[index * _KEY_BYTES : (index + 1) * _KEY_BYTES] = key
             if isinstance(made, Run):
                 return made
             self._journal.put(key, made.data)
-            self._settle(cell.number, place, made)
+            self._settle(cell.number, index, made)
         return None
 
     def _next(self) -> tuple[Cell, int, Replica] | None:
@@ -112,14 +112,14 @@ class Conductor:
         state.pending, state.units = len(replicas), past
         # Before the cells that have not started, so that few are open at a time.
         self._queue.extendleft(
-            reversed([(cell, first * per_unit + place, replica) for place, replica in enumerate(replicas)])
+            reversed([(cell, first * per_unit + index, replica) for index, replica in enumerate(replicas)])
         )
 
-    def make(self, cell: Cell, place: int, replica: Replica) -> Run | Outcome:
+    def make(self, cell: Cell, index: int, replica: Replica) -> Run | Outcome:
         """The run; or its outcome, where there can be none."""
-        return self._runs.make(lambda: scenario_of(cell, replica), cell.number, place)
+        return self._runs.make(lambda: scenario_of(cell, replica), cell.number, index)
 
-    def _settle(self, cell: int, place: int, outcome: Outcome) -> None:
+    def _settle(self, cell: int, index: int, outcome: Outcome) -> None:
         """A run of a cell is done."""
         self.count.done += 1
         self.count.failed += bool(outcome.error)
@@ -127,7 +127,7 @@ class Conductor:
         state.pending -= 1
         self._check_metrics(cell, outcome)
         if self.campaign.until is not None:
-            record, unit = Record.decode(outcome.data), place // self.plan.runs_of_unit()
+            record, unit = Record.decode(outcome.data), index // self.plan.runs_of_unit()
             if not state.scales and not record.error:
                 state.scales = [record.scale(metric) for metric in self._metrics]
             for number, metric in enumerate(self._metrics):
@@ -215,12 +215,12 @@ def check_metrics(campaign: Campaign, record: Record) -> None:
             _, problem = record.value(metric)
             if problem:
                 raise CampaignError(["metrics", name], f"{metric.text!r}: {problem}", metric.text)
-        for place, claim in enumerate(campaign.claims):
+        for index, claim in enumerate(campaign.claims):
             _, problem = record.value(claim.condition.quantity)
             # A claim about some cells may name what only these have.
             if problem and not claim.where:
                 text = claim.condition.text
-                raise CampaignError(["claim", place, "check"], f"{text!r}: {problem}", text)
+                raise CampaignError(["claim", index, "check"], f"{text!r}: {problem}", text)
 
 
 def check_cells(plan: Plan) -> None:
@@ -260,5 +260,5 @@ _ARRAYS = {"flows", "windows", "links", "nodes"}
 
 def steps(key: str) -> Iterator[str | int]:
     """The parts of a key of the core, which names arguments: ``flows[0].rtt`` is ``flow[0].rtt`` in a file."""
-    for place, (name, index) in enumerate(re.findall(r"([^.\[\]]+)|\[(\d+)\]", key)):
-        yield int(index) if index else name.removesuffix("s") if place == 0 and name in _ARRAYS else name
+    for depth, (name, index) in enumerate(re.findall(r"([^.\[\]]+)|\[(\d+)\]", key)):
+        yield int(index) if index else name.removesuffix("s") if depth == 0 and name in _ARRAYS else name

@@ -45,17 +45,17 @@ class Replica:
 
 @dataclass(frozen=True)
 class _Dimension:
-    """Axes on which a cell has one place: one axis of a grid, or all of a zip. ``places`` are those that are wanted."""
+    """Axes on which a cell has one index: one axis of a grid, or all of a zip. ``indices`` are the wanted ones."""
 
     axes: tuple[Axis, ...]
     size: int
-    places: Sequence[int]
+    indices: Sequence[int]
 
 
 class Plan:
     """The cells of a campaign; ``only`` keeps those that have these values, by axis.
 
-    A cell's number has its places on all dimensions as digits: the scenario's first, and the last axis varies first.
+    A cell's number has its indices on all dimensions as digits: the scenario's first, and the last axis varies first.
     """
 
     def __init__(self, campaign: Campaign, only: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -71,12 +71,12 @@ class Plan:
         together = [block.axes] if block.kind == "zip" else [(axis,) for axis in block.axes]
         for axes in together:
             size = len(axes[0].values)
-            places: Sequence[int] = range(size)
+            indices: Sequence[int] = range(size)
             for axis in axes:
                 if axis.name in self._only:
                     wanted = self._only[axis.name]
-                    places = [place for place in places if axis.values[place].label in wanted]
-            yield _Dimension(axes, size, places)
+                    indices = [index for index in indices if axis.values[index].label in wanted]
+            yield _Dimension(axes, size, indices)
 
     def __len__(self) -> int:
         """The number of cells, those included that ``only`` leaves out."""
@@ -84,16 +84,16 @@ class Plan:
 
     def wanted(self) -> int:
         """The number of cells that ``only`` keeps."""
-        return math.prod(len(each.places) for each in self._dimensions)
+        return math.prod(len(each.indices) for each in self._dimensions)
 
-    def wanted_cell(self, place: int) -> Cell:
-        """A cell by its place among those that ``only`` keeps."""
-        digits = _digits(place, [len(each.places) for each in self._dimensions])
-        return self.cell(self._number([each.places[d] for each, d in zip(self._dimensions, digits, strict=True)]))
+    def wanted_cell(self, index: int) -> Cell:
+        """A cell by its index among those that ``only`` keeps."""
+        digits = _digits(index, [len(each.indices) for each in self._dimensions])
+        return self.cell(self._number([each.indices[d] for each, d in zip(self._dimensions, digits, strict=True)]))
 
     def cells(self) -> Iterator[Cell]:
         """The cells that ``only`` keeps; the last axis varies first."""
-        return (self.cell(self._number(places)) for places in product(*(each.places for each in self._dimensions)))
+        return (self.cell(self._number(indices)) for indices in product(*(each.indices for each in self._dimensions)))
 
     def samples(self, most: int) -> Iterator[Cell]:
         """Cells in which each value of each axis comes; of axes with very many values evenly chosen ones, so that there
@@ -101,36 +101,36 @@ class Plan:
         """
         if not self.wanted():
             return
-        first = [each.places[0] for each in self._dimensions]
+        first = [each.indices[0] for each in self._dimensions]
         yield self.cell(self._number(first))
         for at, each in enumerate(self._dimensions):
-            step = max(1, len(each.places) * len(self._dimensions) // most)
-            for place in each.places[step::step]:
-                yield self.cell(self._number([*first[:at], place, *first[at + 1 :]]))
+            step = max(1, len(each.indices) * len(self._dimensions) // most)
+            for index in each.indices[step::step]:
+                yield self.cell(self._number([*first[:at], index, *first[at + 1 :]]))
 
-    def _number(self, places: Sequence[int]) -> int:
+    def _number(self, indices: Sequence[int]) -> int:
         number = 0
-        for each, place in zip(self._dimensions, places, strict=True):
-            number = number * each.size + place
+        for each, index in zip(self._dimensions, indices, strict=True):
+            number = number * each.size + index
         return number
 
     def cell(self, number: int) -> Cell:
         """A cell by its number."""
-        base, *places = _digits(number, [each.size for each in self._dimensions])
+        base, *indices = _digits(number, [each.size for each in self._dimensions])
         chosen = self.campaign.bases[base]
         values = [Value(chosen.name, ())] if len(self.campaign.bases) > 1 else []
-        for each, place in zip(self._dimensions[1:], places, strict=True):
-            values += [axis.values[place] for axis in each.axes]
+        for each, index in zip(self._dimensions[1:], indices, strict=True):
+            values += [axis.values[index] for axis in each.axes]
         return Cell(number, chosen, tuple(values))
 
     def baseline_of(self, cell: Cell, baseline: Sequence[tuple[str, str]]) -> int:
         """The number of the cell that ``cell`` is compared to: as it is, but with the baseline's values."""
         wanted = dict(baseline)
-        base, *places = _digits(cell.number, [each.size for each in self._dimensions])
+        base, *indices = _digits(cell.number, [each.size for each in self._dimensions])
         if SCENARIO in wanted and len(self.campaign.bases) > 1:
             base = [b.name for b in self.campaign.bases].index(wanted[SCENARIO])
-        pairs = zip(self._dimensions[1:], places, strict=True)
-        return self._number([base, *(_with(each, place, wanted) for each, place in pairs)])
+        pairs = zip(self._dimensions[1:], indices, strict=True)
+        return self._number([base, *(_with(each, index, wanted) for each, index in pairs)])
 
     def first_units(self) -> int:
         """How many units a cell starts with."""
@@ -142,12 +142,12 @@ class Plan:
         """The runs of the units ``first`` to before ``past``; beyond the seeds that were given, the next ones."""
         campaign = self.campaign
         seeds: tuple[int | None, ...] = campaign.seeds or (None,)
-        known = max((seed for seed in seeds if seed is not None), default=0)
+        greatest = max((seed for seed in seeds if seed is not None), default=0)
         for unit in range(first, past):
             if not isinstance(campaign.offsets, bool):
                 yield from (Replica(seed, unit + 1, unit) for seed in seeds)
                 continue
-            seed = seeds[unit] if unit < len(seeds) else known + 1 + unit - len(seeds)
+            seed = seeds[unit] if unit < len(seeds) else greatest + 1 + unit - len(seeds)
             yield Replica(seed, unit + 1 if campaign.offsets else 0, unit)
 
     def runs_of_unit(self) -> int:
@@ -160,8 +160,8 @@ class Plan:
             labels[SCENARIO] = [base.name for base in self.campaign.bases]
         for name, wanted in self._only.items():
             if name not in labels:
-                known = ", ".join(labels) or "none"
-                raise InputError(f"--only {name}: is no axis; there are {known}{did_you_mean(name, labels)}")
+                names = ", ".join(labels) or "none"
+                raise InputError(f"--only {name}: is no axis; there are {names}{did_you_mean(name, labels)}")
             for label in wanted - set(labels[name]):
                 hint = did_you_mean(label, labels[name])
                 raise InputError(f"--only {name}={label}: the axis has {', '.join(labels[name][:20])}{hint}")
@@ -186,12 +186,12 @@ def _digits(number: int, sizes: Sequence[int]) -> list[int]:
 
 
 def _kept(bases: Sequence[Base], names: set[str] | None) -> Sequence[int]:
-    return [place for place, base in enumerate(bases) if names is None or base.name in names]
+    return [index for index, base in enumerate(bases) if names is None or base.name in names]
 
 
-def _with(dimension: _Dimension, place: int, wanted: Mapping[str, str]) -> int:
-    """The place that has the wanted values, and else ``place``."""
+def _with(dimension: _Dimension, index: int, wanted: Mapping[str, str]) -> int:
+    """The index that has the wanted values, and else ``index``."""
     named = [axis for axis in dimension.axes if axis.name in wanted]
     if not named:
-        return place
+        return index
     return next(p for p in range(dimension.size) if all(a.values[p].label == wanted[a.name] for a in named))

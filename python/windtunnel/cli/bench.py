@@ -95,7 +95,7 @@ def _check(
         "--against": against is not None,
         "--only": bool(only) and not large,
     }
-    together = [name for name, given in chosen.items() if given]
+    together = [name for name, value in chosen.items() if value]
     if len(together) > 1:
         raise InputError(f"{' and '.join(together)} do not go together: each says what to run")
     if not cache:

@@ -155,12 +155,12 @@ def _first(baseline: RunSide, candidate: RunSide) -> str:
     """The first event that differs, in a sentence."""
     from windtunnel.compare.first import first_difference
 
-    found = first_difference(baseline, candidate)
-    if isinstance(found, str):
-        return f"first difference: {found}"
+    difference = first_difference(baseline, candidate)
+    if isinstance(difference, str):
+        return f"first difference: {difference}"
     return (
-        f"first difference at {found.time_s:.9f} s; "
-        f"{baseline.name}: {found.baseline}; {candidate.name}: {found.candidate}"
+        f"first difference at {difference.time_s:.9f} s; "
+        f"{baseline.name}: {difference.baseline}; {candidate.name}: {difference.candidate}"
     )
 
 

@@ -53,9 +53,9 @@ def evaluate(
     load_plugins(plugin)
     pack = read(name)
     text = _subject(name, pack.kind, cc, queue)
-    place = out or Path("results", f"{name}-{_file_name(text)}")
+    target = out or Path("results", f"{name}-{_file_name(text)}")
     code = examine(
-        name, text, out=place, console=output(), only=only, quick=quick, jobs=jobs, force=force, use_cache=not no_cache
+        name, text, out=target, console=output(), only=only, quick=quick, jobs=jobs, force=force, use_cache=not no_cache
     )
     ctx.exit(code)
 

@@ -49,15 +49,15 @@ _PATH = click.Path(path_type=Path)
     help="Bytes to capture of each packet; 0 for all.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing export of the same format.")
-def export(result_dir: Path, points: str, link: str, ip: str, snaplen: int, force: bool, **places: Path | None) -> None:
+def export(result_dir: Path, points: str, link: str, ip: str, snaplen: int, force: bool, **paths: Path | None) -> None:
     """Export a result folder. CSV, Parquet and xplot each need a new folder, the other formats a file."""
-    given = {kind: place for kind, place in places.items() if place}
-    if not given:
+    chosen = {kind: path for kind, path in paths.items() if path}
+    if not chosen:
         raise InputError(
             "nothing to export: give --csv DIR, --parquet DIR, --xplot DIR, "
             "--pcapng FILE, --flent FILE, --ss FILE, --flowgrind FILE or --tc FILE"
         )
-    if len({place.resolve() for place in given.values()}) < len(given):
+    if len({path.resolve() for path in chosen.values()}) < len(chosen):
         raise InputError("each format needs a folder or a file of its own")
     options: dict[str, dict[str, Any]] = {
         "pcapng": {"points": _points(points), "link": link, "ip": int(ip), "snaplen": snaplen}
@@ -69,12 +69,12 @@ def export(result_dir: Path, points: str, link: str, ip: str, snaplen: int, forc
     # A capture takes the packets in parts, whose number does not matter then.
     result = load(result_dir, lazily=("packets",))
     # Folders first, in the order of the help.
-    for kind in sorted(given, key=_ORDER.index):
+    for kind in sorted(chosen, key=_ORDER.index):
         if kind in _FOLDERS:
-            write(result, kind, given[kind], force=force)
+            write(result, kind, chosen[kind], force=force)
         else:
-            export_file(result, kind, given[kind], force=force, **options.get(kind, {}))
-        say(given[kind])
+            export_file(result, kind, chosen[kind], force=force, **options.get(kind, {}))
+        say(chosen[kind])
 
 
 _FOLDERS = ("csv", "parquet", "xplot")

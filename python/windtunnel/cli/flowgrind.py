@@ -65,13 +65,13 @@ def flowgrind(
 def _single(command: Command, text: str, path: Path | None, *, force: bool) -> None:
     """Print the report of one command, and write the captures it asks for into the current folder."""
     captures = {side: Path(f"flowgrind-{tap}.pcapng") for side, tap in _TAPS.items() if side in command.dump}
-    for place in captures.values():
-        if place.exists() and not force:
-            raise InputError(f"{place}: exists already; replace it with --force")
+    for capture in captures.values():
+        if capture.exists() and not force:
+            raise InputError(f"{capture}: exists already; replace it with --force")
     result = _scenario(command, text, path).run()
     write_text(_report(result))
-    for side, place in captures.items():
-        _export(result, "pcapng", place, force=force, points=(_TAPS[side],))
+    for side, capture in captures.items():
+        _export(result, "pcapng", capture, force=force, points=(_TAPS[side],))
 
 
 def _script(script: Path, text: str, path: Path | None, out: Path, *, force: bool) -> None:
@@ -103,8 +103,8 @@ def _report(result: RunResult) -> str:
         return file.read_text(encoding="utf-8")
 
 
-def _export(result: RunResult, kind: str, place: Path, **options: Any) -> None:
+def _export(result: RunResult, kind: str, path: Path, **options: Any) -> None:
     # The other commands need not wait for the exporters' libraries.
     from windtunnel.export import export_file
 
-    export_file(result, kind, place, **options)
+    export_file(result, kind, path, **options)

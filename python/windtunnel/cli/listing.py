@@ -75,24 +75,24 @@ def _choose(listing: Listing, kind: str | None, name: str | None) -> Listing:
     wanted = kind.lower().replace("_", "-")
     group = kinds.get(wanted) or kinds.get(wanted + "s")
     if group is None:
-        if name is None and (found := _find(listing, kind)):
-            return found
+        if name is None and (matches := _find(listing, kind)):
+            return matches
         names = [n for entries in listing.values() for e in entries for n in _names(e)]
         hint = did_you_mean(kind, [*kinds, *names])
         raise InputError(f"there is no kind or algorithm `{kind}`; kinds are {', '.join(kinds)}{hint}")
     if name is None:
         return {group: listing[group]}
-    found = _find({group: listing[group]}, name)
-    if not found:
+    matches = _find({group: listing[group]}, name)
+    if not matches:
         names = [n for entry in listing[group] for n in _names(entry)]
         hint = did_you_mean(name, names)
         raise InputError(f"none of the {_label(group)} is named `{name}`; there are {', '.join(names)}{hint}")
-    return found
+    return matches
 
 
 def _find(listing: Listing, name: str) -> Listing:
-    found = {kind: [e for e in entries if name.lower() in _names(e)] for kind, entries in listing.items()}
-    return {kind: entries for kind, entries in found.items() if entries}
+    matches = {kind: [e for e in entries if name.lower() in _names(e)] for kind, entries in listing.items()}
+    return {kind: entries for kind, entries in matches.items() if entries}
 
 
 def _names(entry: Entry) -> list[str]:

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Where:
-    """The place that a user asked for."""
+    """The backend that a user asked for."""
 
     jobs: int | None
     processes: bool
     dask: bool
     scheduler: str | None
 
-    def place(self) -> Place:
-        """The place. Raises InputError for options that exclude each other."""
+    def backend(self) -> Place:
+        """The backend. Raises InputError for options that exclude each other."""
         if (self.processes + self.dask + (self.scheduler is not None)) > 1:
             raise InputError("--processes, --dask and --scheduler exclude each other")
         if self.scheduler is not None and self.jobs is not None:

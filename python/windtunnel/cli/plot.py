@@ -110,7 +110,7 @@ def plot(
     extension = format_ if format_ else (out.suffix[1:].lower() if out and out.suffix else "png")
     if extension not in _FORMATS:
         raise InputError(f"{out}: `.{extension}` is not a format for figures: {', '.join(_FORMATS)}")
-    places = _places(result_dirs, out, "svg" if extension == "rfc-svg" else extension)
+    files = _places(result_dirs, out, "svg" if extension == "rfc-svg" else extension)
     span = (_seconds("--from", from_), _seconds("--to", to))
     average_s, named = _seconds("--average", average), dict(map(_choice, choices))
     from windtunnel.figures import PANELS, flent_style, four_panel, write_figure
@@ -118,7 +118,7 @@ def plot(
     chosen = panels if panels or states else PANELS
     # Figures of several folders appear together, so that a folder that cannot be drawn leaves none behind.
     with ExitStack() as stages:
-        for folder, place in zip(result_dirs, places, strict=True):
+        for folder, file in zip(result_dirs, files, strict=True):
             result = load(folder)
             figure = (
                 flent_style(result, title=title, span=span)
@@ -134,9 +134,9 @@ def plot(
                     scale=scale,
                 )
             )
-            write_figure(figure, stages.enter_context(staged_file(place, force=force)), extension)
-    for place in places:
-        say(place)
+            write_figure(figure, stages.enter_context(staged_file(file, force=force)), extension)
+    for file in files:
+        say(file)
 
 
 def _places(folders: Sequence[Path], out: Path | None, extension: str) -> list[Path]:
@@ -147,10 +147,10 @@ def _places(folders: Sequence[Path], out: Path | None, extension: str) -> list[P
         return [out]
     taken: dict[Path, Path] = {}
     for folder in folders:
-        place = Path(f"{folder.resolve().name}.{extension}")
-        if place in taken:
-            raise InputError(f"{taken[place]} and {folder} would both be drawn to {place}; draw one of them with --out")
-        taken[place] = folder
+        file = Path(f"{folder.resolve().name}.{extension}")
+        if file in taken:
+            raise InputError(f"{taken[file]} and {folder} would both be drawn to {file}; draw one of them with --out")
+        taken[file] = folder
     return list(taken)
 
 

@@ -51,12 +51,12 @@ def reproduce(
     from windtunnel.papers import reproduce as run_suite
 
     load_plugins(plugin)
-    place = out or Path("results", name)
+    target = out or Path("results", name)
     code = run_suite(
         name,
         only=only,
         quick=quick,
-        out=place,
+        out=target,
         force=force,
         jobs=jobs,
         console=output(),

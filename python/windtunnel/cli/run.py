@@ -70,15 +70,15 @@ def run(
 
     load_plugins(plugin)
     jobs = [
-        Job(file, Scenario.from_file(file, overrides=settings, allow_read=allow_read), place)
-        for file, place in zip(files, places(files, out, stored=out is not None or not json), strict=True)
+        Job(file, Scenario.from_file(file, overrides=settings, allow_read=allow_read), folder)
+        for file, folder in zip(files, places(files, out, stored=out is not None or not json), strict=True)
     ]
     check_junit(junit)
     for job in jobs:
         job.scenario.check_claims()
         job.title = job.scenario.resolve().get("title") or name_of(job.file)
-        if job.place is not None:
-            check_place(job.place, force=force)
+        if job.folder is not None:
+            check_place(job.folder, force=force)
     if out is not None or not json:
         load_libraries(figures=figures)
     # One alone is refused by the run itself.
@@ -89,11 +89,11 @@ def run(
         show_notes_before(job.scenario, warnings_only=True)
     claims = []
     for number, job in enumerate(jobs):
-        with _told_what_is_written([str(job.place) for job in jobs[:number] if job.place]):
+        with _told_what_is_written([str(job.folder) for job in jobs[:number] if job.folder]):
             with _progress(job.title) as progress:
                 result = _simulate(job.scenario, job.file, progress, memory)
-            if job.place is not None:
-                save(result, job.place, force=force, figures=figures)
+            if job.folder is not None:
+                save(result, job.folder, force=force, figures=figures)
         claims.append((name_of(job.file), decided_run(result)))
         if json:
             write_json(result.to_json())
@@ -103,7 +103,7 @@ def run(
 
             if number > 0:
                 say("")
-            show_summary(result, job.place, output())
+            show_summary(result, job.folder, output())
     if not report(claims, junit, undecided):
         ctx.exit(1)
 
@@ -114,7 +114,7 @@ class Job:
 
     file: Path
     scenario: Scenario
-    place: Path | None
+    folder: Path | None
     title: str = ""
 
 
@@ -131,10 +131,12 @@ def places(files: Sequence[Path], out: Path | None, *, stored: bool) -> list[Pat
         return [out]
     taken: dict[Path, Path] = {}
     for file in files:
-        place = (out or Path("results")) / name_of(file)
-        if place in taken:
-            raise InputError(f"{taken[place]} and {file} would both be written to {place}; run one of them with --out")
-        taken[place] = file
+        folder = (out or Path("results")) / name_of(file)
+        if folder in taken:
+            raise InputError(
+                f"{taken[folder]} and {file} would both be written to {folder}; run one of them with --out"
+            )
+        taken[folder] = file
     return list(taken)
 
 

@@ -49,11 +49,11 @@ def hunt(ctx: click.Context, /, **options: Any) -> None:
 
     A hunt that was interrupted continues when the same command is given again.
     """
-    from windtunnel.search import found
+    from windtunnel.search import hunted
     from windtunnel.search.file import read_hunt
     from windtunnel.search.hunt import hunting
 
-    _search(ctx, read_hunt, hunting, found, **options)
+    _search(ctx, read_hunt, hunting, hunted, **options)
 
 
 @click.command
@@ -97,8 +97,8 @@ def _search(
     begun = begin(made)
     target = out or Path("results", "stdin" if file == STDIN else file.stem)
     check_place(target, force=force)
-    place = where.place()
-    for line in forecast(made, place.workers):
+    backend = where.backend()
+    for line in forecast(made, backend.workers):
         message(line)
     if dry_run:
         return
@@ -108,7 +108,7 @@ def _search(
 
     try:
         result, count = carry_out(
-            made, begun, target, write, backend=place, restart=restart, use_cache=not no_cache, show=shown
+            made, begun, target, write, backend=backend, restart=restart, use_cache=not no_cache, show=shown
         )
     except KeyboardInterrupt:
         stopped(ctx, target)

@@ -43,7 +43,7 @@ def write_text(text: str) -> None:
     written as escapes.
     """
     if sys.stdout.isatty():
-        text = _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        text = _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 

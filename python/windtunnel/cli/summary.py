@@ -18,7 +18,7 @@ from windtunnel.report.text import number, setting
 from windtunnel.result import RunResult
 
 
-def show_summary(result: RunResult, place: Path | None, console: Console) -> None:
+def show_summary(result: RunResult, folder: Path | None, console: Console) -> None:
     """Print flows, transfers, queues, speed and the result folder."""
     if result.title:
         console.print(result.title, style="bold", soft_wrap=True)
@@ -45,8 +45,8 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
         + f", digest {result.digest}",
         soft_wrap=True,
     )
-    if place is not None:
-        console.print(f"{place}/report.html", soft_wrap=True)
+    if folder is not None:
+        console.print(f"{folder}/report.html", soft_wrap=True)
 
 
 def _show(part: Record, run: Run, console: Console) -> None:
@@ -62,8 +62,8 @@ def _table(columns: Sequence[Column], records: Sequence[Record], run: Run | None
     for column, _ in others:
         # The range of a group is below its median where the line is too short for both.
         table.add_column(column.brief, justify="right", no_wrap=run is None)
-    rows = [(str(record["name"]), [place]) for place, record in enumerate(records)]
-    for label, places in rows if run is None else places_of_groups(records, run):
-        cells = ([values[place] for place in places] for _, values in others)
+    rows = [(str(record["name"]), [index]) for index, record in enumerate(records)]
+    for label, indices in rows if run is None else places_of_groups(records, run):
+        cells = ([values[index] for index in indices] for _, values in others)
         table.add_row(label, *(number(cell[0]) if run is None else together(cell) for cell in cells))
     return table

@@ -94,17 +94,17 @@ def sweep(
     check_place(target, force=force)
     check_junit(junit)
     check_cells(plan)
-    place = where.place()
+    backend = where.backend()
     expected = forecast(plan)
-    for line in expected.lines(place.workers):
+    for line in expected.lines(backend.workers):
         message(line)
     if dry_run:
         _try_first(plan)
         return
     try:
         conductor, findings = carry_out(
-            plan, target, backend=place, force=force, restart=restart, use_cache=not no_cache, show=shown, pages=pages,
-            page=_page_command(ctx, file),
+            plan, target, backend=backend, force=force, restart=restart, use_cache=not no_cache, show=shown,
+            pages=pages, page=_page_command(ctx, file),
         )  # fmt: skip
     except KeyboardInterrupt:
         stopped(ctx, target)
@@ -133,13 +133,13 @@ def _page_command(ctx: click.Context, file: Path) -> str:
     """The command that the report names for the page of a run: this one's file and settings."""
     from windtunnel.campaign.page.runs import command
 
-    given = [(option, value) for name, option in _OF_RUNS.items() for value in ctx.params[name]]
-    return command(str(file), [str(word) for pair in given for word in pair])
+    pairs = [(option, value) for name, option in _OF_RUNS.items() for value in ctx.params[name]]
+    return command(str(file), [str(word) for pair in pairs for word in pair])
 
 
-def _only(given: tuple[str, ...]) -> dict[str, list[str]]:
+def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:
     wanted: dict[str, list[str]] = {}
-    for text in given:
+    for text in texts:
         axis, equals, value = text.partition("=")
         if not equals:
             raise InputError(f"--only {text}: write AXIS=VALUE, such as bottleneck.rate='10 Mbit/s'")
@@ -159,7 +159,7 @@ def _try_first(plan: Plan) -> None:
 _LONG = 12
 
 
-def _report(campaign: Campaign, conductor: Conductor, findings: Findings, most: int, place: Path) -> None:
+def _report(campaign: Campaign, conductor: Conductor, findings: Findings, most: int, target: Path) -> None:
     """The first rows and the notes on the whole."""
     from rich.table import Table
 
@@ -190,7 +190,7 @@ def _report(campaign: Campaign, conductor: Conductor, findings: Findings, most: 
         console.print(table)
     if len(findings.rows) > most:
         hidden = len(findings.rows) - most
-        say(f"{hidden} of {len(findings.rows)} rows are not shown: {place / 'cells.csv'} has all, --rows 0 prints all")
+        say(f"{hidden} of {len(findings.rows)} rows are not shown: {target / 'cells.csv'} has all, --rows 0 prints all")
     for line in _methods(findings):
         say(line)
     for note in findings.notes:
@@ -207,12 +207,12 @@ def _heading(axis: str) -> Text:
 
 def _methods(findings: Findings) -> Iterator[str]:
     """What means and intervals are, where not all are plain ones."""
-    found: dict[str, dict[str, None]] = {}
+    by_method: dict[str, dict[str, None]] = {}
     for row in findings.rows:
         if row.values["method"]:
-            found.setdefault(row.values["method"], {})[row.values["metric"]] = None
-    if len(found) > 1 or any(row.values["kind"] != "plain" for row in findings.rows):
-        yield from (f"{', '.join(metrics)}: {method}" for method, metrics in found.items())
+            by_method.setdefault(row.values["method"], {})[row.values["metric"]] = None
+    if len(by_method) > 1 or any(row.values["kind"] != "plain" for row in findings.rows):
+        yield from (f"{', '.join(metrics)}: {method}" for method, metrics in by_method.items())
 
 
 def _number(value: float | None) -> str:

@@ -44,13 +44,13 @@ def write(
 
 def _metrics(sides: Sequence[CampaignSide]) -> dict[str, str]:
     """The metrics that all have."""
-    found = dict(sides[0].data.document["metrics"])
+    metrics = dict(sides[0].data.document["metrics"])
     for side in sides[1:]:
         common = metrics_of(sides[0], side)
-        found = {name: text for name, text in found.items() if name in common}
-    if not found:
+        metrics = {name: text for name, text in metrics.items() if name in common}
+    if not metrics:
         raise InputError("--page: there is no metric that all campaigns have")
-    return found
+    return metrics
 
 
 def _facts(joined: Joined, sides: Sequence[CampaignSide], pairs: int, chosen: Mapping[str, Any]) -> Iterator[str]:

@@ -61,14 +61,14 @@ class Difference:
 def of_runs(baseline: RunSide, candidate: RunSide) -> list[Difference]:
     """The differences of two runs, by flows and queues of the same names."""
     a, b = _numbers(baseline.result), _numbers(candidate.result)
-    found = [Difference("", what, a[what], b[what], b[what] - a[what]) for what in a if what in b]
-    if not found:
+    differences = [Difference("", what, a[what], b[what], b[what] - a[what]) for what in a if what in b]
+    if not differences:
         raise InputError(f"{candidate.name}: has no flow and no queue of the same name as {baseline.name}")
-    return found
+    return differences
 
 
 def _numbers(result: RunResult) -> dict[str, float]:
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for records, paths in ((result.flows, _OF_FLOW), (result.queues, _OF_QUEUE)):
         for record in records:
             for path in paths:
@@ -76,10 +76,10 @@ def _numbers(result: RunResult) -> dict[str, float]:
                 for key in path:
                     value = value.get(key) if isinstance(value, Mapping) else None
                 if isinstance(value, int | float) and not isinstance(value, bool):
-                    found[f"{record['name']}: {'.'.join(path)}"] = float(value)
+                    numbers[f"{record['name']}: {'.'.join(path)}"] = float(value)
             if isinstance(drops := record.get("drops"), Mapping):
-                found[f"{record['name']}: drops"] = float(sum(drops.values()))
-    return found
+                numbers[f"{record['name']}: drops"] = float(sum(drops.values()))
+    return numbers
 
 
 def pairs_of(
@@ -89,11 +89,11 @@ def pairs_of(
     there is none.
     """
     metrics = list(metrics_of(baseline, candidate))
-    known = dict(_rows(baseline, metrics))
+    of_baseline = dict(_rows(baseline, metrics))
     cells: dict[frozenset[tuple[str, Any]], list[tuple[dict[str, Any], dict[str, Any]]]] = {}
     for key, row in _rows(candidate, metrics):
-        if key in known:
-            cells.setdefault(key[0], []).append((known[key], row))
+        if key in of_baseline:
+            cells.setdefault(key[0], []).append((of_baseline[key], row))
     if not cells:
         raise InputError(f"{candidate.name}: has no run with the same axes, seed and offset as one of {baseline.name}")
     axes, values = _axes(candidate), _cells(candidate)
@@ -167,20 +167,20 @@ def of_campaigns(baseline: CampaignSide, candidate: CampaignSide) -> list[Differ
     chosen, metrics = candidate.data.document["statistics"], metrics_of(baseline, candidate)
     if not metrics:
         raise InputError(f"{candidate.name}: has no metric of {baseline.name}")
-    crossed, found, scales = is_crossed(candidate), [], scales_of(candidate, metrics)
+    crossed, differences, scales = is_crossed(candidate), [], scales_of(candidate, metrics)
     for cell, pairs in pairs_of(baseline, candidate):
         for name in metrics:
-            known = [(a, b) for a, b in pairs if a[name] is not None and b[name] is not None]
-            if not known:
+            complete = [(a, b) for a, b in pairs if a[name] is not None and b[name] is not None]
+            if not complete:
                 continue
-            rows = [b for _, b in known]
+            rows = [b for _, b in complete]
             scale = scales[name]
-            before = units(rows, [a[name] for a, _ in known], crossed=crossed, scale=scale)
-            after = units(rows, [b[name] for _, b in known], crossed=crossed, scale=scale)
+            before = units(rows, [a[name] for a, _ in complete], crossed=crossed, scale=scale)
+            after = units(rows, [b[name] for _, b in complete], crossed=crossed, scale=scale)
             s = statistics.comparison(after, before, chosen["confidence"], chosen["interval"], scale)
             means = (statistics.mean(before, scale), statistics.mean(after, scale))
-            found.append(
+            differences.append(
                 Difference(cell, name, *means, s.difference or 0.0, s.interval, s.p, s.count, rows[0]["cell"], s.effect,
                            s.dominance)
             )  # fmt: skip
-    return found
+    return differences

@@ -45,7 +45,7 @@ def first_difference(baseline: RunSide, candidate: RunSide) -> First | str:
     span, alike = _FIRST_S, 0.0
     while True:
         try:
-            found = _first(_beginning(baseline, span), _beginning(candidate, span))
+            difference = _first(_beginning(baseline, span), _beginning(candidate, span))
         except (_core.ScenarioError, _core.MemoryLimitError, MemoryError) as error:
             # A beginning may be no valid scenario: a flow would start after its end.
             if span < duration and isinstance(error, _core.ScenarioError):
@@ -53,8 +53,8 @@ def first_difference(baseline: RunSide, candidate: RunSide) -> First | str:
                 continue
             why = str(error).replace("\n  ", "; ")
             return f"none in the first {alike:g} s; no more could be recorded: {why}" if alike else f"not found: {why}"
-        if found is not None:
-            return found
+        if difference is not None:
+            return difference
         if span >= duration:
             return "every packet leaves every queue alike"
         alike, span = span, span * _LONGER
@@ -74,18 +74,18 @@ def _first(a: RunResult, b: RunResult) -> First | None:
     differs = np.zeros(common, dtype=bool)
     for name in _COLUMNS:
         differs |= np.asarray(one[name][:common]) != np.asarray(two[name][:common])
-    place = int(np.argmax(differs)) if differs.any() else common
-    if place == one.rows == two.rows:
+    index = int(np.argmax(differs)) if differs.any() else common
+    if index == one.rows == two.rows:
         return None
-    times = [int(table["t_ns"][place]) for table in (one, two) if place < table.rows]
-    return First(min(times) / 1e9, _words(a, place), _words(b, place))
+    times = [int(table["t_ns"][index]) for table in (one, two) if index < table.rows]
+    return First(min(times) / 1e9, _words(a, index), _words(b, index))
 
 
-def _words(result: RunResult, place: int) -> str:
+def _words(result: RunResult, index: int) -> str:
     table = result.tables[_TABLE]
-    if place >= table.rows:
+    if index >= table.rows:
         return "no packet leaves any more"
-    row: dict[str, Any] = {name: int(table[name][place]) for name in _COLUMNS}
+    row: dict[str, Any] = {name: int(table[name][index]) for name in _COLUMNS}
     flow, queue = result.flows[row["flow"]]["name"], result.queues[row["queue"]]["name"]
     mark = _MARKS[row["mark"]] if row["mark"] < len(_MARKS) else ""
     return f"{row['t_ns'] / 1e9:.9f} s: seq {row['seq']} of flow {flow} ({row['size']} B) leaves {queue}{mark}"

@@ -33,38 +33,38 @@ def parse(text: str, metrics: dict[str, str]) -> Condition:
 
 def of_runs(texts: Sequence[str], baseline: RunSide, candidate: RunSide) -> list[Decided]:
     """Gates judged by two runs. Raises InputError for what the runs do not have."""
-    found = []
+    gates = []
     for text in texts:
         gate = parse(text, {})
         try:
             value = gate.quantity.value(candidate.result, baseline.result)
         except MetricError as error:
             raise InputError(f"--fail-if {text!r}: {error}") from None
-        found.append(_decided(gate, candidate.name, [of_values(_claim(gate, candidate.name), [value], 0.95, "t")]))
-    return found
+        gates.append(_decided(gate, candidate.name, [of_values(_claim(gate, candidate.name), [value], 0.95, "t")]))
+    return gates
 
 
 def of_campaigns(texts: Sequence[str], baseline: CampaignSide, candidate: CampaignSide) -> list[Decided]:
     """Gates judged in each cell. Raises InputError for what is no metric of both campaigns."""
     metrics, chosen = metrics_of(baseline, candidate), candidate.data.document["statistics"]
     roots = {Expression.parse(metric).root: name for name, metric in metrics.items()}
-    found = []
+    gates = []
     for text in texts:
         gate, decisions = parse(text, metrics), []
         for cell, pairs in pairs_of(baseline, candidate):
             try:
-                values = [gate.quantity.value(_known(roots, b), _known(roots, a)) for a, b in pairs]
+                values = [gate.quantity.value(_values(roots, b), _values(roots, a)) for a, b in pairs]
             except MetricError as error:
                 raise InputError(f"--fail-if {text!r}: {error}; there are {', '.join(metrics)}") from None
             scale = Scale.of(gate.quantity.kind)
             independent = units([b for _, b in pairs], values, crossed=is_crossed(candidate), scale=scale)
             d = of_values(_claim(gate, ""), independent, chosen["confidence"], chosen["interval"], scale=scale)
             decisions.append(replace(d, cell=(("cell", cell or "all"),)))
-        found.append(_decided(gate, candidate.name, decisions))
-    return found
+        gates.append(_decided(gate, candidate.name, decisions))
+    return gates
 
 
-def _known(roots: dict[Node, str], row: dict[str, Any]) -> dict[Node, float]:
+def _values(roots: dict[Node, str], row: dict[str, Any]) -> dict[Node, float]:
     return {root: math.nan if row[name] is None else float(row[name]) for root, name in roots.items()}
 
 

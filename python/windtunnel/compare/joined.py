@@ -46,16 +46,16 @@ class _Side:
 
     def values(self, cells: Places) -> dict[str, list[_Identity]]:
         """What cells have on each axis."""
-        places = self.grid.by_axis(self.grid.places(cells))
+        by_axis = self.grid.by_axis(self.grid.places(cells))
         return {
-            axis.name: [_identity(axis, int(place)) for place in mine]
-            for axis, mine in zip(self.grid.axes, places, strict=True)
+            axis.name: [_identity(axis, int(index)) for index in mine]
+            for axis, mine in zip(self.grid.axes, by_axis, strict=True)
         }
 
 
-def _identity(axis: AxisValues, place: int) -> _Identity:
-    number = axis.numbers[place]
-    return axis.labels[place] if number is None else number
+def _identity(axis: AxisValues, index: int) -> _Identity:
+    number = axis.numbers[index]
+    return axis.labels[index] if number is None else number
 
 
 class Joined:
@@ -65,8 +65,8 @@ class Joined:
         self.metrics = metrics
         self._sides = [_Side.of(side) for side in sides]
         self._names = [side.name for side in sides]
-        known = {axis.name for axis in self._sides[0].grid.axes}
-        self.axis = OTHERWISE if CAMPAIGN in known else CAMPAIGN
+        axes = {axis.name for axis in self._sides[0].grid.axes}
+        self.axis = OTHERWISE if CAMPAIGN in axes else CAMPAIGN
         self._dimensions = [self._values_of(names) for names in self._partition()]
         self._sizes = (len(sides), *(len(values) for values in self._dimensions))
 
@@ -76,7 +76,7 @@ class Joined:
         last = self._sides[-1].data.data.document
         axes = [self._axis(self.axis, "grid", -1, [(name, None) for name in self._names])]
         for block, (names, values) in enumerate(zip(self._partition(), self._dimensions, strict=True)):
-            labels = [[self._label(name, value[place]) for value in values] for place, name in enumerate(names)]
+            labels = [[self._label(name, value[index]) for value in values] for index, name in enumerate(names)]
             axes += [self._axis(name, "zip", block, each) for name, each in zip(names, labels, strict=True)]
         return {
             "scenarios": {"": {}},
@@ -96,32 +96,32 @@ class Joined:
 
     def _partition(self) -> list[tuple[str, ...]]:
         """The axes that vary together; each alone where the campaigns do not agree on that."""
-        found = [[tuple(axis.name for axis in d.axes) for d in side.grid.dimensions] for side in self._sides]
-        if all(set(each) == set(found[0]) for each in found):
-            return found[0]
-        return [(name,) for names in found[0] for name in names]
+        partitions = [[tuple(axis.name for axis in d.axes) for d in side.grid.dimensions] for side in self._sides]
+        if all(set(each) == set(partitions[0]) for each in partitions):
+            return partitions[0]
+        return [(name,) for names in partitions[0] for name in names]
 
     def _values_of(self, names: Sequence[str]) -> dict[tuple[_Identity, ...], int]:
-        """The places of the values of a dimension: in the order of numbers where all are numbers, else as they come."""
-        found: dict[tuple[_Identity, ...], None] = {}
+        """The indices of a dimension's values: in the order of numbers where all are numbers, else as they come."""
+        distinct: dict[tuple[_Identity, ...], None] = {}
         for side in self._sides:
             by_name = {axis.name: axis for axis in side.grid.axes}
             sizes = {len(by_name[name].labels) for name in names}
-            for place in range(max(sizes)):
-                found[tuple(_identity(by_name[name], place) for name in names)] = None
-        values: list[tuple[_Identity, ...]] = list(found)
+            for index in range(max(sizes)):
+                distinct[tuple(_identity(by_name[name], index) for name in names)] = None
+        values: list[tuple[_Identity, ...]] = list(distinct)
         if all(isinstance(part, float) for value in values for part in value):
             # The axes of a zip are one order: that of the first.
             values.sort(key=lambda value: value[0])
-        return {value: place for place, value in enumerate(values)}
+        return {value: index for index, value in enumerate(values)}
 
     def _label(self, name: str, value: _Identity) -> tuple[str, float | None]:
         """A value as the first campaign that has it calls it."""
         for side in self._sides:
             axis = next(axis for axis in side.grid.axes if axis.name == name)
-            for place, label in enumerate(axis.labels):
-                if _identity(axis, place) == value:
-                    return label, axis.numbers[place]
+            for index, label in enumerate(axis.labels):
+                if _identity(axis, index) == value:
+                    return label, axis.numbers[index]
         raise AssertionError(name)
 
     def _places(self, side: _Side, cells: Places) -> Places:
@@ -164,32 +164,32 @@ class Joined:
             "runs": 0, "failed": 0, "distinct": 0, "count": 0, "baseline": f"{self.axis} = {self._names[0]}",
         }  # fmt: skip
         for number, side in enumerate(self._sides):
-            known = self._statistics(side)
+            own = self._statistics(side)
             compared = self._compared(side, differences[number - 1]) if number else {}
             for cell in every:
                 for metric in self.metrics:
-                    found = known.get((cell, metric), {}) | compared.get((cell, metric), {})
-                    yield nothing | found | {"cell": number * stride + cell, "metric": metric}
+                    row = own.get((cell, metric), {}) | compared.get((cell, metric), {})
+                    yield nothing | row | {"cell": number * stride + cell, "metric": metric}
 
     def _statistics(self, side: _Side) -> dict[tuple[int, str], dict[str, Any]]:
         """What a campaign says about its own cells; the same for each of its baselines."""
         table = side.data.data.cells
-        known = set(table.column_names)  # an older data set has fewer
-        columns = [name for name in list(CELL_COLUMNS)[: list(CELL_COLUMNS).index("baseline")] if name in known]
+        names = set(table.column_names)  # an older data set has fewer
+        columns = [name for name in list(CELL_COLUMNS)[: list(CELL_COLUMNS).index("baseline")] if name in names]
         cells = self._places(side, np.asarray(table.column("cell").combine_chunks()))
         rows = table.select(columns).to_pylist()
         return {(int(cell), row["metric"]): row for cell, row in zip(cells, rows, strict=True)}
 
     def _compared(self, side: _Side, differences: Sequence[Difference]) -> dict[tuple[int, str], dict[str, Any]]:
         cells = self._places(side, np.array([each.number for each in differences], dtype=np.int64))
-        found = {}
+        compared = {}
         for cell, each in zip(cells, differences, strict=True):
             low, high = each.interval or (None, None)
-            found[int(cell), each.what] = {
+            compared[int(cell), each.what] = {
                 "pairs": each.pairs, "difference": each.difference, "difference_low": low, "difference_high": high,
                 "p": each.p, "effect": each.effect, "dominance": each.dominance,
             }  # fmt: skip
-        return found
+        return compared
 
     def runs(self) -> pa.Table:
         """The metrics of all runs in cells that all campaigns have: of other cells a distribution would say nothing."""

@@ -59,11 +59,11 @@ def _moved(table: Table, flows: int, queues: int) -> Table:
     keep = np.ones(table.rows, dtype=bool)
     if "flow" in table and "queue" not in table:
         keep = np.asarray(table["flow"]).astype(np.int64) >= 0
-    found = {name: np.asarray(column)[keep] for name, column in table.items()}
+    columns = {name: np.asarray(column)[keep] for name, column in table.items()}
     for name, offset in (("flow", flows), ("queue", queues)):
-        if name in found:
-            found[name] = (found[name].astype(np.int64) + offset).astype(found[name].dtype)
-    return Table(found)
+        if name in columns:
+            columns[name] = (columns[name].astype(np.int64) + offset).astype(columns[name].dtype)
+    return Table(columns)
 
 
 def _joined(tables: Sequence[Table]) -> Table:

@@ -68,4 +68,4 @@ def _names(paths: Sequence[Path]) -> list[str]:
     short = [path.resolve().name if path.is_dir() else path.stem for path in paths]
     counts = Counter(short)
     names = [name if counts[name] == 1 else str(path) for name, path in zip(short, paths, strict=True)]
-    return [name if names.count(name) == 1 else f"{name} ({place + 1})" for place, name in enumerate(names)]
+    return [name if names.count(name) == 1 else f"{name} ({index + 1})" for index, name in enumerate(names)]

@@ -13,8 +13,8 @@ from windtunnel.campaign.sweep import default_place
 from windtunnel.engine import cache
 from windtunnel.engine.work import Place
 from windtunnel.evaluate.runs import Run
-from windtunnel.experiment.known import Runs
 from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.reuse import Runs
 from windtunnel.experiment.runs import Outcome, Record
 from windtunnel.experiment.runs import Run as Task
 from windtunnel.experiment.scales import Scale

@@ -8,7 +8,7 @@ commands.
 | ``axes.py``, ``ranges.py`` | an axis and its values: settings of the scenario |
 | ``measures/`` | the language of what is measured of a run |
 | ``runs.py`` | a run to what is kept of it; what it need not record |
-| ``known.py`` | runs that are not done again: a command's journal, and the cache of all commands |
+| ``reuse.py`` | runs that are not done again: a command's journal, and the cache of all commands |
 | ``scales.py``, ``statistics.py`` | the kinds of quantities; values to means, intervals, comparisons and effects |
 | ``expectation.py``, ``words.toml`` | what is expected of a number: limits, or a word that has some |
 | ``verdict.py`` | the verdict on it, and the words in which people read verdicts |

@@ -64,7 +64,7 @@ class Outcome:
     data: bytes
     error: str = ""
     foreign: bool = False
-    known: bool = False
+    reused: bool = False
     """Whether it is of an earlier run."""
 
 

@@ -57,8 +57,8 @@ def export(result: RunResult, kind: str, folder: Path, *, force: bool = False) -
     """
     write, extension = FORMATS[kind]
 
-    def ours(place: Path) -> bool:
-        return all(f.is_file() and f.suffix == extension for f in place.iterdir())
+    def ours(path: Path) -> bool:
+        return all(f.is_file() and f.suffix == extension for f in path.iterdir())
 
     with staged(folder, force=force, ours=ours) as stage:
         write(result, stage)

@@ -68,10 +68,10 @@ def connections(result: RunResult) -> list[Connection]:
     scenario: Mapping[str, Any] = result.meta.get("scenario") or {}
     mtu = _mtu(scenario.get("mtu"))
     groups = groups_of_flows(scenario, len(result.flows))
-    found = []
+    entries = []
     for index, (flow, group) in enumerate(zip(result.flows, groups, strict=True)):
         tcp = {**_table(scenario.get("tcp")), **_table(group.get("tcp"))}
-        found.append(
+        entries.append(
             Connection(
                 index=index,
                 name=str(flow["name"]),
@@ -86,7 +86,7 @@ def connections(result: RunResult) -> list[Connection]:
                 udp=flow.get("datagrams") is not None,
             )
         )
-    return found
+    return entries
 
 
 def groups_of_flows(scenario: Mapping[str, Any], count: int) -> list[Mapping[str, Any]]:

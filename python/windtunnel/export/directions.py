@@ -37,5 +37,5 @@ def _links(group: Mapping[str, Any], key: str) -> Sequence[str]:
 
 def _narrowest(path: Sequence[str], rates: Mapping[str, object]) -> float:
     """The least rate on a path; a trace, and a link without a rate, count as faster than any."""
-    known = [bits_per_s(rate) for name in path if isinstance(rate := rates.get(name), str)]
-    return min(known, default=math.inf)
+    speeds = [bits_per_s(rate) for name in path if isinstance(rate := rates.get(name), str)]
+    return min(speeds, default=math.inf)

@@ -128,9 +128,9 @@ def _resampled(flow: Samples) -> Samples:
 
 
 def _bin_means(values: Array, bins: Any) -> Array:
-    known = np.isfinite(values)
-    sums = np.bincount(bins, np.where(known, values, 0.0))
-    counts = np.bincount(bins, known)
+    finite = np.isfinite(values)
+    sums = np.bincount(bins, np.where(finite, values, 0.0))
+    counts = np.bincount(bins, finite)
     with np.errstate(invalid="ignore", divide="ignore"):
         means: Array = (sums / counts)[np.unique(bins)]
     return means
@@ -169,33 +169,33 @@ def _socket_columns(flow: Samples) -> dict[str, Array]:
 
 def _socket_samples(flow: Samples) -> list[dict[str, float]]:
     columns = {key: values.tolist() for key, values in _socket_columns(flow).items()}
-    found = []
+    records = []
     for row, t in enumerate(flow.time.tolist()):
         sample = {key: values[row] for key, values in columns.items() if np.isfinite(values[row])}
         if "tcp_rtt" in sample:
-            found.append({"t": _absolute(t), **sample})
-    return found
+            records.append({"t": _absolute(t), **sample})
+    return records
 
 
 def _computed(group: str, flows: Array) -> dict[str, Array]:
     """What Flent computes from all uploads or downloads with a value, step by step: sum, mean, Jain's index."""
-    known = np.isfinite(flows).sum(axis=0)
-    total = np.where(known > 0, np.nansum(flows, axis=0), np.nan)
+    counts = np.isfinite(flows).sum(axis=0)
+    total = np.where(counts > 0, np.nansum(flows, axis=0), np.nan)
     squares = np.nansum(flows**2, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return {
             f"{group} sum": total,
-            f"{group} avg": total / known,
-            f"{group} fairness": np.where(squares > 0, total**2 / (known * squares), np.nan),
+            f"{group} avg": total / counts,
+            f"{group} fairness": np.where(squares > 0, total**2 / (counts * squares), np.nan),
         }
 
 
 def _round_trips(flows: Sequence[Samples]) -> Samples:
     """The mean over all flows with a round trip, interval by interval."""
     rows = np.array([flow["rtt_mean_ms"] for flow in flows])
-    known = np.isfinite(rows).sum(axis=0)
+    counts = np.isfinite(rows).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.nansum(rows, axis=0) / known
+        mean = np.nansum(rows, axis=0) / counts
     return Samples(flows[0].connection, flows[0].time, {"rtt_mean_ms": mean})
 
 
@@ -266,15 +266,15 @@ def _life(flow: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _series_meta(index: int, series: str, values: Array, means: Mapping[str, float | None]) -> dict[str, Any]:
-    known = values[np.isfinite(values)]
+    finite = values[np.isfinite(values)]
     units = {"tcp_cwnd": "segments", "tcp_rtt": "ms", "tcp_rtt_var": "ms", "fairness": "Idx"}
     ends = [unit for end, unit in units.items() if series.endswith(end)]
-    mean = means.get(series, float(known.mean()) if len(known) else None)
+    mean = means.get(series, float(finite.mean()) if len(finite) else None)
     return {
         "UNITS": ends[0] if ends else "ms" if series.startswith("Ping") else "Mbits/s",
         "MEAN_VALUE": mean,
-        "MIN_VALUE": float(known.min()) if len(known) else None,
-        "MAX_VALUE": float(known.max()) if len(known) else None,
+        "MIN_VALUE": float(finite.min()) if len(finite) else None,
+        "MAX_VALUE": float(finite.max()) if len(finite) else None,
         "RUNNER": "windtunnel",
         "COMMAND": "",
         "IDX": index,

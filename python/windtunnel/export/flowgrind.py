@@ -73,7 +73,7 @@ def _kernel(flow: Samples, row: int) -> list[str]:
     """The metrics of the sender's kernel, from ``cwnd`` on."""
     c = flow.connection
     # Every sender with a timer has these; loss-free ones have none of them.
-    known = flow.get("rto_ms") is not None
+    has_timer = flow.get("rto_ms") is not None
 
     def of(name: str, digits: int = 0) -> str:
         column = flow.get(name)
@@ -84,7 +84,7 @@ def _kernel(flow: Samples, row: int) -> list[str]:
         return "nan" if column is None else f"{math.ceil(column[row] / c.mss)}"
 
     ssthresh = flow.get("ssthresh_bytes")
-    infinite = known and (ssthresh is None or not np.isfinite(ssthresh[row]))
+    infinite = has_timer and (ssthresh is None or not np.isfinite(ssthresh[row]))
     state = flow.get("state")
     return [
         f"{flow['cwnd_bytes'][row] / c.mss:.0f}",
@@ -93,7 +93,7 @@ def _kernel(flow: Samples, row: int) -> list[str]:
         *(segments(name) for name in ("sacked_bytes", "lost_bytes", "retrans_out_bytes")),
         of("consecutive_rtos"),
         # Since 4.15 Linux no longer counts the segments below the highest SACKed one.
-        "0" if known else "nan",
+        "0" if has_timer else "nan",
         of("reordering"),
         of("backoff"),
         *(of(name, 1) for name in ("srtt_ms", "rttvar_ms", "rto_ms")),

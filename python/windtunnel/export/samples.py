@@ -61,20 +61,20 @@ def samples(result: RunResult) -> list[Samples]:
         raise InputError("the result has no time series of flows to export")
     flow = table["flow"]
     columns = {name: np.asarray(values, np.float64) for name, values in table.items() if name != "flow"}
-    found = []
+    series = []
     for connection in connections(result):
         mine = flow == connection.index
         of = {name: values[mine] for name, values in columns.items()}
-        found.append(Samples(connection, of["time_s"], of))
-    return found
+        series.append(Samples(connection, of["time_s"], of))
+    return series
 
 
 def sockets(result: RunResult) -> list[Samples]:
     """The samples of the flows that are TCP connections. Raises InputError if there is none."""
-    found = [flow for flow in samples(result) if flow.connection.is_socket]
-    if not found:
+    flows = [flow for flow in samples(result) if flow.connection.is_socket]
+    if not flows:
         raise InputError("the result has no TCP connection to export")
-    return found
+    return flows
 
 
 def moments(flows: list[Samples]) -> Iterator[tuple[float, int, Samples]]:

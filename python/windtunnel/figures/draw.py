@@ -212,7 +212,7 @@ def _crosses(
 
 def _flagged(axes: Axes, flag: Flag, series: Sequence[Series], window: Window) -> bool:
     """Crosses on the flagged samples, in the flow's colour unless the flag has its own; tells whether there are any."""
-    found = False
+    shown = False
     for s in series:
         if s.flag is None or not s.marked:
             continue
@@ -223,26 +223,26 @@ def _flagged(axes: Axes, flag: Flag, series: Sequence[Series], window: Window) -
         colour = drawn(s.look).colour if flag.colour is None else COLOURS[flag.colour]
         few = int(mine.sum()) < _SINGLE_DOTS
         _crosses(axes, some, window, series, colour=colour, label=flag.label, zorder=3 if few else 1.9)
-        found = True
-    return found
+        shown = True
+    return shown
 
 
 def _ticks(axes: Axes, panel: Panel, window: Window) -> bool:
     """A row of ticks for each flow, under the top of the panel. Returns whether there are any."""
-    found = False
+    shown = False
     for s in panel.ticks:
         inside = (s.x >= window.start) & (s.x <= window.end) & (s.retransmits > 0)
         t = s.x[inside]
         t = t[thin_line(t, np.zeros(len(t)), POINTS // len(panel.ticks))]
         if not len(t):
             continue
-        found = True
+        shown = True
         axes.plot(
             t, np.full(len(t), 1 - _TICK_ROW * (s.row + 0.5)), linestyle="none", marker="|", markersize=5,
             markeredgewidth=0.8, color=drawn(s.look).colour, label=f"_retransmissions of {s.key}",
             transform=axes.get_xaxis_transform(),
         )  # fmt: skip
-    return found
+    return shown
 
 
 def _draw_points(axes: Axes, panel: Panel, series: Sequence[Series], window: Window) -> list[str]:
@@ -313,11 +313,11 @@ def _extent(series: Sequence[Series], window: Window) -> tuple[float, float, flo
 
 def _inside(series: Sequence[Series], window: Window) -> list[Array]:
     """The values in the window, ranges included."""
-    found = []
+    columns = []
     for s in series:
         mine = (s.x >= window.start) & (s.x <= window.end)
-        found += [c[mine & np.isfinite(c)] for c in (s.y, s.low, s.high) if c is not None]
-    return [values for values in found if len(values)]
+        columns += [c[mine & np.isfinite(c)] for c in (s.y, s.low, s.high) if c is not None]
+    return [values for values in columns if len(values)]
 
 
 def highest(series: Sequence[Series], window: Window) -> float:

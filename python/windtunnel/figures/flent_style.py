@@ -72,7 +72,7 @@ def _steps(time: Array, values: Array) -> tuple[Array, Array]:
     if width == 1 or count == 0:
         return time, values
     parts = values[: count * width].reshape(count, width, values.shape[1])
-    known = np.isfinite(parts)
+    finite = np.isfinite(parts)
     with np.errstate(invalid="ignore"):
-        means = np.where(known, parts, 0.0).sum(axis=1) / known.sum(axis=1)
+        means = np.where(finite, parts, 0.0).sum(axis=1) / finite.sum(axis=1)
     return time[width - 1 : count * width : width], means

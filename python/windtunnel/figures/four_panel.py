@@ -64,8 +64,8 @@ def four_panel(
     """
     unknown = [p for p in (*panels, *(zoom or {})) if p not in ALL_PANELS]
     if unknown or not (panels or states):
-        known = ", ".join(ALL_PANELS)
-        raise InputError(f"there is no panel {unknown[0]!r}: one of {known}" if unknown else "no panel")
+        names = ", ".join(ALL_PANELS)
+        raise InputError(f"there is no panel {unknown[0]!r}: one of {names}" if unknown else "no panel")
     run = Run(result)
     chosen = {p: panel_of(run, _IDS.get(p, p)) for p in ALL_PANELS if p in panels}
     for name, choice in (choices or {}).items():

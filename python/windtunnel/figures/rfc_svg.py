@@ -136,9 +136,9 @@ class _Renderer(RendererBase):
             outlines = TextToPath()
             vertices, codes = outlines.get_text_path(prop, s, ismath=True)
             scale = prop.get_size_in_points() / outlines.FONT_SCALE
-            place = Affine2D().scale(scale).rotate_deg(angle).translate(x, self.height - y)
+            transform = Affine2D().scale(scale).rotate_deg(angle).translate(x, self.height - y)
             formula = Outline(np.asarray(vertices), np.asarray(codes))
-            self._add(self._data(formula.iter_segments(place, simplify=False)), "black", None)
+            self._add(self._data(formula.iter_segments(transform, simplify=False)), "black", None)
             return
         anchor = "start"
         if mtext is not None and not angle:
@@ -203,13 +203,13 @@ def _stroke(gc: GraphicsContextBase) -> list[tuple[str, str]] | None:
     # The lines of many flows are translucent: they are lines nevertheless.
     if not width or _paleness(gc.get_rgb()[:3], None) > _PALE:
         return None
-    found = [("stroke", "black"), ("stroke-width", _short(max(width, _THINNEST)))]
+    attributes = [("stroke", "black"), ("stroke-width", _short(max(width, _THINNEST)))]
     offset, dashes = gc.get_dashes()
     if dashes is not None:
-        found.append(("stroke-dasharray", " ".join(map(_short, np.asarray(dashes, dtype=np.float64).ravel()))))
+        attributes.append(("stroke-dasharray", " ".join(map(_short, np.asarray(dashes, dtype=np.float64).ravel()))))
         if offset:
-            found.append(("stroke-dashoffset", _short(offset)))
-    return found
+            attributes.append(("stroke-dashoffset", _short(offset)))
+    return attributes
 
 
 def _holds(box: Bbox, x: float, y: float) -> bool:

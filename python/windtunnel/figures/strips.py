@@ -67,9 +67,9 @@ def _shown(panel: Panel, window: Window) -> list[Series]:
 
 def _ranges(s: Series, window: Window) -> tuple[Array, Array]:
     """The least and greatest value of a line in each part of the window's width; infinite where it has none."""
-    place = (s.x - window.start) / (window.end - window.start) * _CELLS
-    inside = np.isfinite(s.y) & (place >= 0) & (place < _CELLS)
-    cell, y = place[inside].astype(int), s.y[inside]
+    position = (s.x - window.start) / (window.end - window.start) * _CELLS
+    inside = np.isfinite(s.y) & (position >= 0) & (position < _CELLS)
+    cell, y = position[inside].astype(int), s.y[inside]
     low, high = np.full(_CELLS, np.inf), np.full(_CELLS, -np.inf)
     np.minimum.at(low, cell, y)
     np.maximum.at(high, cell, y)

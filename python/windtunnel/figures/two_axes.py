@@ -157,12 +157,12 @@ def _lines(axes: Axes, curves: Curves) -> None:
 
 def _handles(panels: Sequence[Panel]) -> list[Line2D]:
     """An entry for each label, in the order in which the panels show them."""
-    found: dict[str, Line2D] = {}
+    handles: dict[str, Line2D] = {}
     for panel in panels:
         for curve in (*panel.left, *panel.right, *panel.lower):
             label = legible(curve.label)
-            found.setdefault(label, Line2D([], [], color=curve.colour, ls=curve.dash, lw=1.4, label=label))
-    return list(found.values())
+            handles.setdefault(label, Line2D([], [], color=curve.colour, ls=curve.dash, lw=1.4, label=label))
+    return list(handles.values())
 
 
 def _top(curves: Iterable[Curve]) -> float:

@@ -262,12 +262,12 @@ class Subject:
     def queues(self) -> tuple[Queue, ...]:
         """All queues, in the order of the tables."""
         if "bottleneck" in self.scenario:
-            found: list[tuple[str, Any, tuple[Flow, ...], tuple[Flow, ...]]]
-            found = [("bottleneck", self.scenario["bottleneck"], self.flows, ())]
+            entries: list[tuple[str, Any, tuple[Flow, ...], tuple[Flow, ...]]]
+            entries = [("bottleneck", self.scenario["bottleneck"], self.flows, ())]
             if "reverse" in self.scenario:
-                found.append(("reverse", self.scenario["reverse"], (), self.flows))
+                entries.append(("reverse", self.scenario["reverse"], (), self.flows))
         else:
-            found = [
+            entries = [
                 (
                     str(link["name"]),
                     link,
@@ -280,7 +280,7 @@ class Subject:
         mtu = seconds(self.scenario.get("mtu") or "1500 B")
         return tuple(
             Queue(index, name, link, flows, acks, mtu, records.get(name, {}))
-            for index, (name, link, flows, acks) in enumerate(found)
+            for index, (name, link, flows, acks) in enumerate(entries)
         )
 
     @cached_property
@@ -336,8 +336,8 @@ class Subject:
 
 def impairments(link: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """A link's impairments with their parameters."""
-    given = link.get("impair") or ()
-    return [given] if isinstance(given, Mapping) else [each for each in given if isinstance(each, Mapping)]
+    value = link.get("impair") or ()
+    return [value] if isinstance(value, Mapping) else [each for each in value if isinstance(each, Mapping)]
 
 
 def selects(only: Mapping[str, Any] | None, flow: Flow) -> bool:

@@ -66,8 +66,8 @@ def choose(panel: Panel, name: str) -> Panel:
             quantity = panel.quantity if choice.unit == panel.unit else choice.name
             shown = replace(panel, series=choice.series, unit=choice.unit, log=choice.log, x=choice.x)
             return replace(shown, quantity=quantity, choices=(choice,))
-    known = ", ".join(repr(choice.name) for choice in panel.choices)
-    offered = f"it offers {known}" if known else "it offers no choice"
+    names = ", ".join(repr(choice.name) for choice in panel.choices)
+    offered = f"it offers {names}" if names else "it offers no choice"
     raise InputError(f"panel {panel.id!r} has no {name!r}: {offered}")
 
 

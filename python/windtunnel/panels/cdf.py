@@ -32,10 +32,10 @@ def panel(run: Run) -> Panel | None:
 
 def curve(values: Array, weights: Array | None = None) -> tuple[Array, Array]:
     """The values in ascending order, and the share in percent that is at most each; ``weights`` are like counts."""
-    known = np.isfinite(values)
-    order = np.argsort(values[known], kind="stable")
-    x = values[known][order]
-    counts = np.ones(len(x)) if weights is None else weights[known][order]
+    finite = np.isfinite(values)
+    order = np.argsort(values[finite], kind="stable")
+    x = values[finite][order]
+    counts = np.ones(len(x)) if weights is None else weights[finite][order]
     share = 100 * np.cumsum(counts) / max(float(counts.sum()), 1e-300)
     if len(x) > _STEPS:
         keep = np.unique(np.round(np.linspace(0, len(x) - 1, _STEPS)).astype(np.int64))
@@ -49,9 +49,9 @@ def _series(key: str, label: str, look: Look, values: Array, flow: int | None, w
     return Series(key, label, look, x, y, flow=flow, step="hold")
 
 
-def _of_groups(run: Run, found: list[Samples]) -> tuple[Series, ...]:
+def _of_groups(run: Run, samples: list[Samples]) -> tuple[Series, ...]:
     """A curve for each flow, or for all flows of a group together."""
-    by_flow = {s.index: s.y for s in found}
+    by_flow = {s.index: s.y for s in samples}
     out = []
     for group in run.groups:
         mine = [by_flow[member] for member in group.members if member in by_flow]
@@ -76,9 +76,9 @@ def _sojourn(run: Run) -> Choice | None:
 
 
 def _rate(run: Run) -> Choice | None:
-    found = throughput.of_flows(run)
-    unit, factor = suited(RATES, greatest(s.y for s in found))
-    means = [_means(s) for s in found if s.index >= 0]
+    rates = throughput.of_flows(run)
+    unit, factor = suited(RATES, greatest(s.y for s in rates))
+    means = [_means(s) for s in rates if s.index >= 0]
     series = _of_groups(run, [Samples(s.index, s.t, s.y / factor) for s in means])
     return Choice("throughput", "%", series, x=Abscissa("Throughput", unit, time=False)) if series else None
 
@@ -94,5 +94,5 @@ def _completion(run: Run) -> Choice | None:
     if not table:
         return None
     flow, time = np.asarray(table["flow"], dtype=np.int64), np.asarray(table["time_ms"], dtype=np.float64)
-    found = [Samples(int(one), time[flow == one], time[flow == one]) for one in np.unique(flow)]
-    return Choice("completion time", "%", _of_groups(run, found), x=Abscissa("Completion time", "ms", time=False))
+    samples = [Samples(int(one), time[flow == one], time[flow == one]) for one in np.unique(flow)]
+    return Choice("completion time", "%", _of_groups(run, samples), x=Abscissa("Completion time", "ms", time=False))

@@ -39,15 +39,15 @@ def samples(tables: Tables, *, extremes: bool = True) -> list[Samples]:
         return []
     # For an interval: limited for most of its ACKs.
     limited = np.nan_to_num(np.asarray(table["cwnd_limited"], dtype=np.float64)) > 0.5
-    found = split(table, "flow", "cwnd_bytes", flag=limited, low="cwnd_min_bytes", high="cwnd_max_bytes")
+    windows = split(table, "flow", "cwnd_bytes", flag=limited, low="cwnd_min_bytes", high="cwnd_max_bytes")
     # Datagrams have no window, and a flow that stands for many connections has several.
-    return [s for s in found if np.any(s.y > 0)]
+    return [s for s in windows if np.any(s.y > 0)]
 
 
 def thresholds(tables: Tables) -> list[Samples]:
     """Slow-start threshold in bytes of each flow whose sender has a finite one; NaN while it is infinite."""
-    found = split(rows(tables, "flows"), "flow", "ssthresh_bytes")
-    return [s for s in found if np.isfinite(s.y).any()]
+    levels = split(rows(tables, "flows"), "flow", "ssthresh_bytes")
+    return [s for s in levels if np.isfinite(s.y).any()]
 
 
 def _until_the_end(run: Run, s: Samples) -> Samples:
@@ -60,10 +60,12 @@ def _until_the_end(run: Run, s: Samples) -> Samples:
     return s.only(slice(0, int(np.searchsorted(s.t, end)) + 1))
 
 
-def _beside(windows: Iterable[Samples], found: Iterable[Samples]) -> list[Samples]:
+def _beside(windows: Iterable[Samples], levels: Iterable[Samples]) -> list[Samples]:
     """Thresholds where the flow's window is drawn too: a sender that has stopped, or pauses, still has one."""
     window_of = {window.index: window.t for window in windows}
-    return [replace(s, y=np.where(_drawn(window_of[s.index], s.t), s.y, np.nan)) for s in found if s.index in window_of]
+    return [
+        replace(s, y=np.where(_drawn(window_of[s.index], s.t), s.y, np.nan)) for s in levels if s.index in window_of
+    ]
 
 
 def _drawn(window: Array, t: Array) -> Mask:
@@ -81,23 +83,23 @@ def panel(run: Run) -> Panel:
     grouped = run.grouped and bool(run.intervals)
     if grouped and rows(run.tables, "cwnd_points"):
         return _of_groups(run)
-    found = samples(run.tables)
-    if not found:
+    windows = samples(run.tables)
+    if not windows:
         none = _NO_WINDOW if run.intervals and not rows(run.tables, "cwnd_points") else "No ACK was received."
         return _panel("kB", empty=none)
     if grouped:
         return _of_groups(run)
     if not rows(run.tables, "cwnd_points"):
-        found = [_until_the_end(run, s) for s in found]
-    unit, factor = suited(SIZES, greatest(s.y for s in found))
-    series = tuple(_marked(s) for s in flow_series(run, found, factor, "hold"))
+        windows = [_until_the_end(run, s) for s in windows]
+    unit, factor = suited(SIZES, greatest(s.y for s in windows))
+    series = tuple(_marked(s) for s in flow_series(run, windows, factor, "hold"))
     always = [s.label for s in series if not s.marked]
     return _panel(
         unit,
         series,
         quantity=QUANTITY,
         flag=Flag("cwnd-limited", "cross") if any(s.marked and np.any(s.flag) for s in series) else None,
-        thresholds=flow_series(run, _beside(found, thresholds(run.tables)), factor, "hold"),
+        thresholds=flow_series(run, _beside(windows, thresholds(run.tables)), factor, "hold"),
         threshold="ssthresh",
         ticks=ticks(run),
         note=f"cwnd-limited nearly always, and therefore not marked: {_some(always)}." if always else "",
@@ -149,10 +151,10 @@ def _together(s: Samples) -> Samples:
 def ticks(run: Run) -> tuple[Ticks, ...]:
     """A row of ticks for each look."""
     rows_of: dict[Look, int] = {}
-    found: Iterable[Samples] = retransmissions(run)
+    counts: Iterable[Samples] = retransmissions(run)
     labels = {group.members[0]: group.label for group in run.groups}
     out = []
-    for s in found:
+    for s in counts:
         look = run.look(s.index)
         row = rows_of.setdefault(look, len(rows_of)) % _TICK_ROWS
         rtos = np.zeros(len(s.t)) if s.low is None else s.low

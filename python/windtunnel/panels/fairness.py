@@ -34,7 +34,7 @@ def panel(run: Run) -> Panel | None:
     step = USUAL_S if run.duration_s >= 5 * USUAL_S else 0.0
     at, means = average_columns(time, np.nan_to_num(values[:, flows]), step)
     rates = _alive(run, flows, at, means)
-    column = {flow: place for place, flow in enumerate(flows)}
+    column = {flow: position for position, flow in enumerate(flows)}
     series = [Series("all", "all flows", TOTAL, at, _jain(rates), step="mean")]
     for index, group in enumerate(run.groups):
         mine = [column[flow] for flow in group.members if flow in column]

@@ -54,10 +54,10 @@ def groups_of(
         return [Group(name, (i,)) for i, name in enumerate(names)]
     if terms is not None and len(names) <= MANY:
         return _together(names, list(zip(map(stem, names), terms, strict=True)), [stem(name) for name in names])
-    found = by_stem(names)
-    if len(found) > MANY and len(controllers) == len(names):
-        found = _together(names, controllers, controllers)
-    return found
+    groups = by_stem(names)
+    if len(groups) > MANY and len(controllers) == len(names):
+        groups = _together(names, controllers, controllers)
+    return groups
 
 
 def stem(name: str) -> str:

@@ -25,11 +25,11 @@ def samples(tables: Tables, kind: int, *, extremes: bool = True) -> list[Samples
     """Frequency in Hz of a kind of mark (0 SCE, 1 CE, 2 drop) at each queue; means since the sample before."""
     counter = KINDS[kind][1]
     # A queue without recorded single marks of this kind has counted them nevertheless.
-    found = {s.index: s for s in _counted(rows(tables, "queues"), counter)}
+    by_queue = {s.index: s for s in _counted(rows(tables, "queues"), counter)}
     if points := rows(tables, "mark_points", extremes=extremes):
         single = split(points, "queue", "hz", who="flow", keep=points["kind"] == kind)
-        found |= {s.index: s for s in single}
-    return [found[queue] for queue in sorted(found)]
+        by_queue |= {s.index: s for s in single}
+    return [by_queue[queue] for queue in sorted(by_queue)]
 
 
 def _counted(table: Table, counter: str) -> list[Samples]:

@@ -35,8 +35,8 @@ def usual_average(duration_s: float, spacing_s: float) -> float:
 
 def durations(x: Array, y: Array) -> Array:
     """The time that each sample stands for; 0 for the NaN that precedes the first one."""
-    known = not len(y) or np.isfinite(y[0])
-    return np.diff(x, prepend=0.0 if known else x[0])
+    from_zero = not len(y) or np.isfinite(y[0])
+    return np.diff(x, prepend=0.0 if from_zero else x[0])
 
 
 def average(series: Series, step: float) -> Series:
@@ -56,10 +56,10 @@ def average(series: Series, step: float) -> Series:
     late = start > 0
 
     def means(values: Array) -> Array:
-        known = values if np.isfinite(values).all() else np.nan_to_num(values)
-        sums = np.concatenate([[0.0], np.cumsum(known * lasted)])
-        found = np.diff(np.interp(edges, knots, sums)) / np.diff(edges)
-        return np.concatenate([[np.nan], found]) if late else np.asarray(found)
+        filled = values if np.isfinite(values).all() else np.nan_to_num(values)
+        sums = np.concatenate([[0.0], np.cumsum(filled * lasted)])
+        averages = np.diff(np.interp(edges, knots, sums)) / np.diff(edges)
+        return np.concatenate([[np.nan], averages]) if late else np.asarray(averages)
 
     low, high = (None if bound is None else means(bound) for bound in (series.low, series.high))
     x = edges if late else edges[1:]
@@ -103,12 +103,12 @@ def thin_means(series: Series, limit: int) -> Series:
     starts = _segments(series, max(1, limit // 5))
     lasts = np.append(starts[1:], n) - 1
     lasted = durations(series.x, series.y)
-    known = np.isfinite(series.y)
-    time = np.add.reduceat(np.where(known, lasted, 0.0), starts)
+    finite = np.isfinite(series.y)
+    time = np.add.reduceat(np.where(finite, lasted, 0.0), starts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        y = np.add.reduceat(np.where(known, series.y, 0.0) * lasted, starts) / time
+        y = np.add.reduceat(np.where(finite, series.y, 0.0) * lasted, starts) / time
     # Single samples are exact, and so are those of a moment, which stand for no time.
-    y = np.where((lasts == starts) | ((time <= 0) & known[lasts]), series.y[lasts], y)
+    y = np.where((lasts == starts) | ((time <= 0) & finite[lasts]), series.y[lasts], y)
     return dataclasses.replace(
         series,
         x=series.x[lasts],

@@ -67,11 +67,11 @@ def group_choices(
             continue
         look, first = flow_look(index), group.members[0]
         middle, low, high = median_and_band(mine) if group.several else (mine[:, 0], None, None)
-        known = np.isfinite(middle)
+        finite = np.isfinite(middle)
         median = Series(f"group{index}", group.label, look, time, middle, flow=first, step=step, low=low, high=high)
         medians.append(median)
         if run.is_shared(group.members):
-            sums.append(replace(median, y=np.where(known, np.nansum(mine, axis=1), np.nan), low=None, high=None))
+            sums.append(replace(median, y=np.where(finite, np.nansum(mine, axis=1), np.nan), low=None, high=None))
         for flow in named(group, means[list(group.members)]):
             label = run.flow(flow)
             chosen.append(

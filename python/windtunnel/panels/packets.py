@@ -25,13 +25,13 @@ def delays(run: Run) -> list[Samples]:
     arrived = np.flatnonzero(forward & (np.asarray(table["tap"]) == _RECEIVER))
     ids, times = np.asarray(table["id"]), np.asarray(table["t_ns"], dtype=np.int64)
     # A copy that a medium made has no row at the sender: its time is that of the packet it was made of.
-    known = np.argsort(ids[sent], kind="stable")
-    origin, started = ids[sent][known], times[sent][known]
+    order = np.argsort(ids[sent], kind="stable")
+    origin, started = ids[sent][order], times[sent][order]
     of = np.where(np.asarray(table["copy_of"])[arrived] > 0, np.asarray(table["copy_of"])[arrived], ids[arrived])
-    place = np.minimum(np.searchsorted(origin, of), max(len(origin) - 1, 0))
-    found = origin[place] == of if len(origin) else np.zeros(len(of), dtype=np.bool_)
-    arrived, place = arrived[found], place[found]
-    delay = (times[arrived] - started[place]) / 1e6
+    index = np.minimum(np.searchsorted(origin, of), max(len(origin) - 1, 0))
+    matched = origin[index] == of if len(origin) else np.zeros(len(of), dtype=np.bool_)
+    arrived, index = arrived[matched], index[matched]
+    delay = (times[arrived] - started[index]) / 1e6
     flow = np.asarray(table["flow"], dtype=np.int64)[arrived]
     return [Samples(int(one), times[arrived][flow == one] / 1e9, delay[flow == one]) for one in np.unique(flow)]
 

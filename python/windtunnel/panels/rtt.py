@@ -44,10 +44,10 @@ def _of_groups(run: Run) -> tuple[Choice, ...]:
 
 
 def _of_each(run: Run) -> tuple[Choice, ...]:
-    found = samples(run)
-    if not found:
+    round_trips = samples(run)
+    if not round_trips:
         return ()
-    every = (found, [_queueing(run, s) for s in found], samples(run, "srtt_ms"))
+    every = (round_trips, [_queueing(run, s) for s in round_trips], samples(run, "srtt_ms"))
     steps: tuple[Step, ...] = ("mean", "mean", "hold")
     return tuple(
         Choice(name, "ms", flow_series(run, part, 1.0, step))

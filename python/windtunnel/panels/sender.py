@@ -29,15 +29,15 @@ def in_flight(run: Run) -> Panel | None:
             return None
         choices = group_choices(run, time, values, partial(suited, SIZES), "hold", summed=True)
         return _in_flight(choices[0].unit, choices[0].series, choices=choices)
-    found = [
+    samples = [
         Samples(s.index, s.t, unknown_before(s.t, s.y, start_of(run.record(s.index))))
         for s in split(run.intervals, "flow", "in_flight_bytes")
         if np.any(s.y > 0)
     ]
-    if not found:
+    if not samples:
         return None
-    unit, factor = suited(SIZES, greatest(s.y for s in found))
-    return _in_flight(unit, flow_series(run, found, factor, "hold"), quantity="In flight")
+    unit, factor = suited(SIZES, greatest(s.y for s in samples))
+    return _in_flight(unit, flow_series(run, samples, factor, "hold"), quantity="In flight")
 
 
 def rates(run: Run) -> Panel | None:
@@ -47,9 +47,9 @@ def rates(run: Run) -> Panel | None:
         if run.grouped:
             offered = group_choices(run, *run.matrix(column), partial(suited, RATES), "hold")
             choices += [Choice(f"{name}, {one.name}", one.unit, one.series) for one in offered]
-        elif found := [s for s in split(run.intervals, "flow", column) if np.isfinite(s.y).any()]:
-            unit, factor = suited(RATES, greatest(s.y for s in found))
-            choices.append(Choice(name, unit, flow_series(run, found, factor, "hold")))
+        elif samples := [s for s in split(run.intervals, "flow", column) if np.isfinite(s.y).any()]:
+            unit, factor = suited(RATES, greatest(s.y for s in samples))
+            choices.append(Choice(name, unit, flow_series(run, samples, factor, "hold")))
     if not choices:
         return None
     return Panel(

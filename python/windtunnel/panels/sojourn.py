@@ -42,32 +42,32 @@ def of_classes(run: Run) -> dict[int, list[tuple[str, Samples]]]:
     if not table:
         return {}
     queue = np.asarray(table["queue"], dtype=np.int64)
-    found = {}
+    by_queue = {}
     for index in np.unique(queue):
         mine = split(
             table, "class", "sojourn_mean_ms", low="sojourn_min_ms", high="sojourn_max_ms", keep=queue == index
         )
-        found[int(index)] = [(run.class_of(int(index), s.index), s) for s in mine]
-    return found
+        by_queue[int(index)] = [(run.class_of(int(index), s.index), s) for s in mine]
+    return by_queue
 
 
 def by_class(run: Run) -> list[tuple[str, str, Samples]]:
     """Keys, labels and the means of intervals of each queue or, where a queue has classes, of these in its place."""
     classes = of_classes(run)
-    found = []
+    entries = []
     for s in samples({"queues": run.tables.get("queues", {})}):
         parts = classes.get(s.index, [])
-        found += [(f"queue{s.index}class{part.index}", label, part) for label, part in parts]
+        entries += [(f"queue{s.index}class{part.index}", label, part) for label, part in parts]
         if not parts:
-            found.append((f"queue{s.index}", run.queue(s.index), s))
-    return found
+            entries.append((f"queue{s.index}", run.queue(s.index), s))
+    return entries
 
 
 def panel(run: Run) -> Panel:
     """The panel. Where a queue has classes, one cloud of dots would show none of them: lines, then, for all."""
     several = bool(rows(run.tables, "classes"))
     single = not several and bool(rows(run.tables, "sojourn_points"))
-    found = (
+    entries = (
         by_class(run)
         if several
         else [(f"queue{s.index}", run.queue(s.index), s) for s in samples(run.tables)]
@@ -77,7 +77,7 @@ def panel(run: Run) -> Panel:
             key, label, queue_look(order if several else s.index), s.t, s.y, flag=s.flag, low=s.low, high=s.high,
             step="" if single else "mean", gap=None if single else longest_step(s.t),
         )
-        for order, (key, label, s) in enumerate(found)
+        for order, (key, label, s) in enumerate(entries)
     )  # fmt: skip
     flag = _LEFT_EMPTY if single else _EMPTIED
     flagged = not several or any(s.flag is not None for s in series)

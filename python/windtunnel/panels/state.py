@@ -16,8 +16,8 @@ TITLES = {"cc": "Controller State", "aqm": "Queue State", "qdisc": "Queue Discip
 
 def samples(tables: Tables, table: str, number: str) -> list[Samples]:
     """A number of each flow or queue that has it; it holds until the next sample."""
-    found = split(rows(tables, table), STATE_TABLES[table], number)
-    return [s for s in found if np.isfinite(s.y).any()]
+    series = split(rows(tables, table), STATE_TABLES[table], number)
+    return [s for s in series if np.isfinite(s.y).any()]
 
 
 def panels(run: Run) -> list[Panel]:
@@ -57,11 +57,11 @@ def _series(run: Run, tables: Tables, table: str, number: str) -> tuple[Series, 
 
 def _rows(run: Run, table: str) -> Table:
     """The rows of a table; where flows are grouped, those of a few flows of each group."""
-    found = rows(run.tables, table)
-    if not found or STATE_TABLES[table] != "flow" or not run.grouped:
-        return found
+    columns = rows(run.tables, table)
+    if not columns or STATE_TABLES[table] != "flow" or not run.grouped:
+        return columns
     _, windows = run.matrix("cwnd_bytes")
     means = np.nan_to_num(windows).mean(axis=0) if len(windows) else np.zeros(len(run.flows))
     few = [flow for group in run.groups for flow in named(group, means[list(group.members)])]
-    keep = np.isin(found["flow"], few)
-    return {name: np.asarray(column)[keep] for name, column in found.items()}
+    keep = np.isin(columns["flow"], few)
+    return {name: np.asarray(column)[keep] for name, column in columns.items()}

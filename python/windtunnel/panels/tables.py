@@ -88,11 +88,11 @@ def split(
     ).only(order)  # fmt: skip
     mine = keys[order]
     edges = [0, *(np.flatnonzero(np.diff(mine)) + 1), len(mine)]
-    found = []
+    parts = []
     for first, last in pairwise(edges):
         part = ordered.only(slice(first, last))
-        found.append(Samples(int(mine[first]), part.t, part.y, part.flag, part.who, part.low, part.high))
-    return found
+        parts.append(Samples(int(mine[first]), part.t, part.y, part.flag, part.who, part.low, part.high))
+    return parts
 
 
 def last_time(tables: Tables) -> float:

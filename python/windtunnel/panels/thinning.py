@@ -147,14 +147,14 @@ def cell_means(t: Array, y: Array, cells: int) -> tuple[Array, Array, Array, Arr
     Each value of ``y`` is the mean since the one before it, or NaN where it is unknown; NaN where a part has none.
     """
     edges = np.linspace(t[0], t[-1], cells + 1)
-    known = np.isfinite(y[1:])
-    lasted = np.diff(t) * known
+    finite = np.isfinite(y[1:])
+    lasted = np.diff(t) * finite
 
     def summed(values: Array) -> Array:
         return np.diff(np.interp(edges, t, np.concatenate([[0.0], np.cumsum(values)])))
 
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = summed(np.where(known, y[1:], 0.0) * lasted) / summed(lasted)
+        mean = summed(np.where(finite, y[1:], 0.0) * lasted) / summed(lasted)
     # A value that ends beyond a part but reaches into it belongs to the part too.
     first = np.searchsorted(t, edges[:-1], side="right")
     last = np.minimum(np.searchsorted(t, edges[1:], side="left"), len(t) - 1)

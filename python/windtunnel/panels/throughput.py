@@ -24,13 +24,13 @@ _SILENT = 8
 def samples(tables: Tables, *, extremes: bool = True) -> list[Samples]:
     """Throughput in Mbit/s of all flows (-1, where there are several) and of each; means since the sample before."""
     if points := rows(tables, "throughput_points", extremes=extremes):
-        found = split(points, "flow", "mbps")
+        series = split(points, "flow", "mbps")
     else:
-        found = split(rows(tables, "flows"), "flow", "throughput_mbps")
-        if len(found) > 1:
-            found.insert(0, _sum(found))
-    several = sum(s.index >= 0 for s in found) > 1
-    return [s for s in found if s.index >= 0 or several]
+        series = split(rows(tables, "flows"), "flow", "throughput_mbps")
+        if len(series) > 1:
+            series.insert(0, _sum(series))
+    several = sum(s.index >= 0 for s in series) > 1
+    return [s for s in series if s.index >= 0 or several]
 
 
 def of_flows(run: Run) -> list[Samples]:
@@ -46,14 +46,14 @@ def panel(run: Run) -> Panel:
         return Panel("throughput", TITLE, "Mbit/s", empty=_EMPTY)
     if run.grouped and run.intervals:
         return _of_groups(run)
-    found = of_flows(run)
-    unit, factor = suited(RATES, greatest(s.y for s in found))
-    spacing = max((float(np.median(np.diff(s.t))) for s in found if len(s.t) > 2), default=0.0)
+    flows = of_flows(run)
+    unit, factor = suited(RATES, greatest(s.y for s in flows))
+    spacing = max((float(np.median(np.diff(s.t))) for s in flows if len(s.t) > 2), default=0.0)
     return Panel(
         "throughput",
         TITLE,
         unit,
-        flow_series(run, found, factor, "mean"),
+        flow_series(run, flows, factor, "mean"),
         quantity=QUANTITY,
         averages=AVERAGES,
         average=usual_average(run.duration_s, spacing),
@@ -132,10 +132,10 @@ class _Ends:
         return np.asarray(self._run.intervals["flow"])[self._rows]
 
 
-def _sum(found: list[Samples]) -> Samples:
+def _sum(series: list[Samples]) -> Samples:
     """The sum of interval series that share their times."""
-    t = np.unique(np.concatenate([s.t for s in found]))
+    t = np.unique(np.concatenate([s.t for s in series]))
     total = np.zeros(len(t))
-    for s in found:
+    for s in series:
         total[np.searchsorted(t, s.t)] += np.nan_to_num(s.y)
     return Samples(-1, t, total)

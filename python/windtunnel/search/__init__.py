@@ -12,7 +12,7 @@
 | ``shrink.py``, ``written.py`` | a find to the smallest scenario; scenarios as plain data and as files |
 | ``measure.py``, ``tune.py`` | settings on paths; the front, the chosen one, its proof on held-out paths |
 | ``carry_out.py`` | a search from its start to its folder |
-| ``found.py``, ``tuned.py``, ``tables.py``, ``pictures.py`` | the folders of both, and their reports |
+| ``hunted.py``, ``tuned.py``, ``tables.py``, ``pictures.py`` | the folders of both, and their reports |
 
 Optuna is an extra (`hunt`) and is imported where a search starts.
 """

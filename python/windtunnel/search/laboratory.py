@@ -16,8 +16,8 @@ from typing import TypeAlias, TypeVar
 from windtunnel.engine.cache import Store
 from windtunnel.engine.progress import Count
 from windtunnel.engine.work import Place
-from windtunnel.experiment.known import Runs
 from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.reuse import Runs
 from windtunnel.experiment.runs import Outcome, Record, Run
 from windtunnel.scenario import Scenario
 from windtunnel.start_offsets import starts
@@ -96,7 +96,7 @@ class Laboratory:
         next_batch(None)
         with closing(self._runs.done(take, backend)) as done:
             for run, outcome in done:
-                self.count.reused += outcome.known
+                self.count.reused += outcome.reused
                 self._settle(run.index, outcome)
                 moved()
         return results[0]

@@ -56,11 +56,11 @@ def script(result: RunResult) -> Iterator[str]:
         yield from _bottleneck(link, device, size(scenario.get("mtu", "1500 B")))
     yield ""
     yield comment("Only for a test bed: delays and losses of the path, which a router on a real path already has.")
-    for variable, place, elements, side in (
+    for variable, position, elements, side in (
         ("RECEIVERS", "towards the receivers, behind every bottleneck", _elements(links), "peer"),
         ("SENDERS", "back towards the senders", (), "local"),
     ):
-        yield comment(f"{variable}: the interface {place}; half of the round-trip time.")
+        yield comment(f"{variable}: the interface {position}; half of the round-trip time.")
         yield f'if [ -n "${{{variable}:-}}" ]; then'
         yield from (f"    {line}" for line in _delays(result, variable, elements, side))
         yield "fi"

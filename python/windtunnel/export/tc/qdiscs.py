@@ -34,10 +34,10 @@ class Qdisc:
     #: Parameters that must hold these values for tc's discipline to do the same; else the script says so.
     only: Mapping[str, object] = field(default_factory=dict)
 
-    def words(self, queue: Queue, place: Place) -> Words:
+    def words(self, queue: Queue, link: Place) -> Words:
         """The discipline with its parameters."""
         words = [self.name]
-        limit = limit_in(self.limit, str(queue.get("limit", "unlimited")), place)
+        limit = limit_in(self.limit, str(queue.get("limit", "unlimited")), link)
         if limit is not None:
             words += ["limit", limit]
         for key, option in self.options.items():
@@ -54,16 +54,16 @@ class Qdisc:
         ]
 
 
-def limit_in(unit: str, text: str, place: Place) -> str | None:
+def limit_in(unit: str, text: str, link: Place) -> str | None:
     """A limit in tc's unit (``packets`` or ``bytes``): full frames stand for others."""
     if text == "unlimited" or not unit:
         return None
     value, _, own = text.partition(" ")
     if own.startswith("packet"):
-        packets, length = float(value), float(value) * place.frame
+        packets, length = float(value), float(value) * link.frame
     else:
-        length = place.rate * seconds(text) / 8.0 if own in ("ns", "us", "ms", "s") else size(text)
-        packets = length / place.frame
+        length = link.rate * seconds(text) / 8.0 if own in ("ns", "us", "ms", "s") else size(text)
+        packets = length / link.frame
     return str(max(1, int(packets))) if unit == "packets" else tc_size(length)
 
 
@@ -283,29 +283,29 @@ QDISCS: Mapping[str, Qdisc] = {
 }
 
 
-def fifo(queue: Queue, place: Place) -> Words:
+def fifo(queue: Queue, link: Place) -> Words:
     """Tail drop: pfifo, bfifo or pfifo_head_drop, by what the limit counts."""
     text = str(queue.get("limit", "unlimited"))
     if queue.get("headdrop"):
-        limit = limit_in("packets", text, place)
+        limit = limit_in("packets", text, link)
         return ["pfifo_head_drop", *(["limit", limit] if limit else [])]
     if "packet" in text:
-        return ["pfifo", "limit", str(limit_in("packets", text, place))]
-    limit = limit_in("bytes", text, place)
+        return ["pfifo", "limit", str(limit_in("packets", text, link))]
+    limit = limit_in("bytes", text, link)
     return ["bfifo", *(["limit", limit] if limit else ["limit", "1gb"])]
 
 
-def qdisc(queue: Queue, place: Place) -> tuple[Words, Sequence[str]]:
+def qdisc(queue: Queue, link: Place) -> tuple[Words, Sequence[str]]:
     """Return tc's words for a queue, and notes on what they leave out."""
     kind = str(queue["kind"])
     if kind == "fifo":
-        return fifo(queue, place), []
+        return fifo(queue, link), []
     if kind not in QDISCS:
-        return fifo({"limit": queue.get("limit", "unlimited")}, place), [
+        return fifo({"limit": queue.get("limit", "unlimited")}, link), [
             f"{kind}: tc has no such discipline; tail drop of the same size replaces it"
         ]
-    found = QDISCS[kind]
-    return found.words(queue, place), found.notes(queue)
+    discipline = QDISCS[kind]
+    return discipline.words(queue, link), discipline.notes(queue)
 
 
 __all__ = ["QDISCS", "Place", "Qdisc", "qdisc"]

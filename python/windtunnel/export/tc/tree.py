@@ -20,10 +20,10 @@ _ECN: Mapping[str, int] = {"not-ect": 0, "ect1": 1, "ect0": 2, "ce": 3}
 class Tree:
     """The commands for a queue and all that is inside of it, on one interface."""
 
-    def __init__(self, device: str, place: Place) -> None:
+    def __init__(self, device: str, link: Place) -> None:
         """``device`` is the variable of the interface."""
         self._device = device
-        self._place = place
+        self._link = link
         self._handles = count(0x10)
 
     def commands(self, queue: Mapping[str, Any], parent: str) -> Iterator[str]:
@@ -37,13 +37,13 @@ class Tree:
             yield comment(f"{queue['kind']}: tc has no such queue discipline (a policer is an action of a filter)")
             yield from self.commands(queue["child"], parent)
             return
-        words, notes = qdisc(queue, self._place)
+        words, notes = qdisc(queue, self._link)
         yield from map(comment, notes)
         yield self._add(parent, handle, words)
 
     def _tbf(self, queue: Mapping[str, Any], parent: str, handle: str) -> Iterator[str]:
-        rate = bits_per_s(queue["rate"]) if "rate" in queue else self._place.rate
-        inner = Place(rate, self._place.frame)
+        rate = bits_per_s(queue["rate"]) if "rate" in queue else self._link.rate
+        inner = Place(rate, self._link.frame)
         limit = limit_in("bytes", str(queue["child"].get("limit", "unlimited")), inner) or tc_size(1000 * inner.frame)
         words = ["tbf", "rate", tc_rate(rate), "burst", tc_size(size(queue["burst"])), "limit", limit]
         if "peakrate" in queue:
@@ -93,8 +93,8 @@ class Tree:
     def _add(self, parent: str, handle: str, words: Words) -> str:
         return tc("qdisc replace", self._device, ["parent", parent, "handle", f"{handle}:", *words])
 
-    def _at(self, place: Place) -> Tree:
+    def _at(self, link: Place) -> Tree:
         """The same tree behind another rate."""
-        inner = Tree(self._device, place)
+        inner = Tree(self._device, link)
         inner._handles = self._handles
         return inner

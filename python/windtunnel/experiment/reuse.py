@@ -1,4 +1,4 @@
-"""Runs that are known: what a run gave is kept under a key of all that decides it, and is not run again.
+"""Reuse of runs: what a run gave is kept under a key of all that decides it, and is not run again.
 
 It is kept in two places. A journal belongs to one command: a command that was interrupted goes on from it. The shared
 cache belongs to all commands. A cache that is full or broken costs only time, and is left alone from then on.
@@ -31,8 +31,8 @@ class Runs:
         self._tables = frozenset[str]().union(*(metric.tables for metric in read))
         self._journal, self._shared, self._memory = journal, shared, memory
 
-    def make(self, scenario: Callable[[], Scenario], cell: int, place: int) -> Run | Outcome:
-        """The run of a scenario, the ``place``-th of its cell; or its outcome, where the core refuses it."""
+    def make(self, scenario: Callable[[], Scenario], cell: int, index: int) -> Run | Outcome:
+        """The run of a scenario, the ``index``-th of its cell; or its outcome, where the core refuses it."""
         try:
             made = scenario()
             text, file, overrides, allow_read, built = made.arguments
@@ -41,19 +41,19 @@ class Runs:
         except (ScenarioError, OSError) as error:
             return failure(error)
         reduced = recording(self._tables, str(json.loads(resolved)["duration"]))
-        return Run(cell, place, text, file, overrides, allow_read, built, reduced, self._by_table, self._memory, key)
+        return Run(cell, index, text, file, overrides, allow_read, built, reduced, self._by_table, self._memory, key)
 
     def known(self, run: Run) -> Outcome | None:
         """What a run gave before: to this command, when it was interrupted, or to any other one."""
         data = None if self._journal is None else self._journal.get(run.key)
         if data is not None and self._is_enough(data):
-            return Outcome(data, known=True)
+            return Outcome(data, reused=True)
         data = self._from_shared(run.key)
         if data is None or not self._is_enough(data):
             return None
         if self._journal is not None:
             self._journal.put(run.key, data)
-        return Outcome(data, known=True)
+        return Outcome(data, reused=True)
 
     def keep(self, run: Run, outcome: Outcome) -> None:
         """Keep an outcome for this command; and for others, unless it may be another one next time."""
@@ -63,9 +63,9 @@ class Runs:
         if not outcome.error and not outcome.foreign:
             self._share(run.key, outcome.data)
 
-    def done(self, take: Callable[[], Run | None], place: Place) -> Generator[tuple[Run, Outcome], None, None]:
+    def done(self, take: Callable[[], Run | None], backend: Place) -> Generator[tuple[Run, Outcome], None, None]:
         """Each run that ``take`` gives, with its outcome, known or new; in the order in which they end."""
-        return outcomes(Simulate(), take, place, self)
+        return outcomes(Simulate(), take, backend, self)
 
     def _is_enough(self, data: bytes) -> bool:
         """Whether a known run has what the metrics need, and is not of code that may have changed."""
