@@ -43,7 +43,7 @@ def reproduce(
     """
     from windtunnel.papers.reproduction import run_suite
 
-    suite = _suites()[_known(name, NAMES, "suite")](quick and not only)
+    suite = _suites()[_match(name, NAMES, "suite")](quick and not only)
     ids, part = select(suite, only), quick or bool(only)
     return run_suite(
         suite,
@@ -87,12 +87,12 @@ def select(suite: Suite, only: Sequence[str]) -> list[str]:
         return ids
     chosen: set[str] = set()
     for name in only:
-        known = _known(name, [*ids, *suite.aliases], f"ID of the suite {suite.name}")
-        chosen.update(suite.aliases.get(known, [known]))
+        match = _match(name, [*ids, *suite.aliases], f"ID of the suite {suite.name}")
+        chosen.update(suite.aliases.get(match, [match]))
     return [id for id in ids if id in chosen]
 
 
-def _known(name: str, names: Sequence[str], kind: str) -> str:
+def _match(name: str, names: Sequence[str], kind: str) -> str:
     by_lower = {n.lower(): n for n in names}
     if name.lower() in by_lower:
         return by_lower[name.lower()]

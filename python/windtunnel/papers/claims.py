@@ -66,21 +66,21 @@ def _later(id: str, claim: Mapping[str, Any]) -> Group:
 def _claim(
     id: str, claim: Mapping[str, Any], quantities: Mapping[str, dict[str, Any]], setups: dict[str, Setup]
 ) -> Group:
-    given = {key: value for key, value in claim["expected"].items() if key != "why"}
-    expected = Expected.of(given)
+    expectation = {key: value for key, value in claim["expected"].items() if key != "why"}
+    expected = Expected.of(expectation)
     why = "; ".join(filter(None, [claim["expected"].get("why", ""), expected.why]))
-    places: dict[str, tuple[str, int]] = {}
+    addresses: dict[str, tuple[str, int]] = {}
     constants: dict[str, float] = {}
     for name, q in quantities.items():
         if "model" in q:
             constants[name] = float(getattr(models, q["model"])(*q["arguments"]))
         else:
             measurement = Measurement(q["panel"], str(q["flow"]), q["method"], AXIS)
-            places[name] = (q["run"], setups[q["run"]].index(measurement))
+            addresses[name] = (q["run"], setups[q["run"]].index(measurement))
 
     # Arithmetic on several numbers is a measurement of its own.
-    place = places.get(claim["value"])
-    measured = setups[place[0]].identity(place[1]) if place is not None else ""
+    address = addresses.get(claim["value"])
+    measured = setups[address[0]].identity(address[1]) if address is not None else ""
 
     note = f"{claim['measure']}. {why}"
     what, unit, limits = claim["text"], claim["unit"], expected.limits
@@ -88,7 +88,7 @@ def _claim(
     scale = Scale.of(claim.get("kind") or quantity.kind)
 
     def rows(results: Results) -> list[Row]:
-        values = _evaluate(quantity, constants, {n: results.values(*p) for n, p in places.items()})
+        values = _evaluate(quantity, constants, {n: results.values(*p) for n, p in addresses.items()})
         # Where phases decide, one run says little: the interval of the mean over all of them is judged.
         if claim.get("over") == "interval":
             return [
@@ -119,7 +119,7 @@ def _claim(
             )
         ]  # fmt: skip
 
-    runs = sorted({run for run, _ in places.values()})
+    runs = sorted({run for run, _ in addresses.values()})
     return Group(id, f"Claim {id}", claim["text"], runs, rows, statement=True)
 
 

@@ -45,15 +45,15 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
     from windtunnel.figures.style import INK, RED, SOFT, flow_look
 
     colours: dict[Kind, str] = {"agrees": flow_look(2).colour, "differs": RED, "info": SOFT}
-    for place, row in enumerate(rows):
+    for y, row in enumerate(rows):
         expected, measured = row.expected, row.measured
         assert isinstance(expected, float)
         assert measured is not None
         colour, precision = colours[row.word.kind], (row.tolerance or 0.0) / expected
-        axes.plot([1 - precision, 1 + precision], [place, place], color=SOFT, lw=6, alpha=0.35, solid_capstyle="butt")
+        axes.plot([1 - precision, 1 + precision], [y, y], color=SOFT, lw=6, alpha=0.35, solid_capstyle="butt")
         if row.interval is not None:
-            axes.plot([end / expected for end in row.interval], [place, place], color=colour, lw=1.2)
-        axes.plot([measured / expected], [place], "o", color=colour, ms=3.6)
+            axes.plot([end / expected for end in row.interval], [y, y], color=colour, lw=1.2)
+        axes.plot([measured / expected], [y], "o", color=colour, ms=3.6)
     axes.axvline(1.0, color=INK, lw=0.8)
     low, high = axes.get_xlim()
     axes.set_xlim(max(low, 1 / _FARTHEST), min(high, _FARTHEST))

@@ -90,12 +90,12 @@ def _points(
     spec: PanelSpec, label: str, values: Mapping[str, Sequence[float]], scales: Mapping[str, Scale]
 ) -> list[Point]:
     out = []
-    for place, x in enumerate(spec.x):
+    for position, x in enumerate(spec.x):
         check = Template(spec.series[label]).substitute(x=x)
         summary = summary_of_all(values.get(check, ()), scales.get(check, PLAIN))
         if summary.interval is None or summary.mean is None:
             continue
-        at = float(place) if isinstance(x, str) else float(x)
+        at = float(position) if isinstance(x, str) else float(x)
         if label in spec.measured_x:
             at = float(np.mean(values[Template(spec.measured_x[label]).substitute(x=x)]))
         out.append(Point(at, summary.mean, *summary.interval))
@@ -147,7 +147,7 @@ def _panel(axes: Axes, spec: PanelSpec, lines: Mapping[str, Sequence[Point]]) ->
         axes.set_xscale("log")
     axes.set_ylim(*(spec.ylim or (0.0, None)))
     if not spec.measured_x:
-        ticks = [float(place) if isinstance(x, str) else float(x) for place, x in enumerate(spec.x)]
+        ticks = [float(position) if isinstance(x, str) else float(x) for position, x in enumerate(spec.x)]
         axes.set_xticks(ticks, [str(x) for x in spec.x])
         axes.minorticks_off()
     if named and not spec.measured_x:

@@ -88,12 +88,12 @@ class Check:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A claim with its place in the document, and its checks; ``title`` says what is tried."""
+    """A claim with its source in the document, and its checks; ``title`` says what is tried."""
 
     id: str
     title: str
     claim: str
-    place: str
+    source: str
     checks: tuple[Check, ...]
     figure: Mapping[str, Any] | None = None
 

@@ -162,17 +162,17 @@ class Mentions:
 
     def in_text(self, text: str) -> list[str]:
         """The ids of the groups that the text names, in its order; those that were not run are not there."""
-        found = [*self._numbered(text), *(id for match in _CLAIM.findall(text) for id in self._known(match))]
-        return list(dict.fromkeys(found))
+        ids = [*self._numbered(text), *(id for match in _CLAIM.findall(text) for id in self._named(match))]
+        return list(dict.fromkeys(ids))
 
     def _numbered(self, text: str) -> Iterator[str]:
         for kind, listed in _NUMBERED.findall(text):
             prefix = _KINDS[kind.lower()]
             for part in re.split(r",\s+and\s+|,\s*|\s+and\s+", listed):
                 first, _, last = re.sub(r"\s+to\s+", "-", part).partition("-")
-                yield from self._range(prefix + first, prefix + last) if last else self._known(prefix + first)
+                yield from self._range(prefix + first, prefix + last) if last else self._named(prefix + first)
 
-    def _known(self, name: str) -> list[str]:
+    def _named(self, name: str) -> list[str]:
         """The group of that name, or those for which it stands (``fig3`` is 3a and 3b)."""
         if name in self.titles:
             return [name]
@@ -180,7 +180,7 @@ class Mentions:
 
     def _range(self, first: str, last: str) -> list[str]:
         """From the first group of one name to the last of the other, in the suite's order."""
-        start, end = self._known(first), self._known(last)
+        start, end = self._named(first), self._named(last)
         if not start or not end:
             return [*start, *end]
         return self._order[self._order.index(start[0]) : self._order.index(end[-1]) + 1]
@@ -199,15 +199,15 @@ def filled(text: str, rows: Iterable[Row], *, whole: bool) -> str:
     ``whole``: all of the suite was run. Raises ValueError then for a row that does not exist; in a part of the suite, a
     row of the rest is ``ELSEWHERE``.
     """
-    known = {row.id: row for row in rows}
+    by_id = {row.id: row for row in rows}
 
     def number(match: re.Match[str]) -> str:
-        found = [row for id, row in known.items() if fnmatchcase(id, match["row"])]
-        if not found and whole:
+        chosen = [row for id, row in by_id.items() if fnmatchcase(id, match["row"])]
+        if not chosen and whole:
             raise ValueError(f"the notes refer to the row {match['row']}, which does not exist")
-        if found and match["of"] == "verdict":
-            return " or ".join(dict.fromkeys(_verdict(row) for row in found))
-        values = [v for row in found for v in _values(row, interval=match["of"] == "interval")]
+        if chosen and match["of"] == "verdict":
+            return " or ".join(dict.fromkeys(_verdict(row) for row in chosen))
+        values = [v for row in chosen for v in _values(row, interval=match["of"] == "interval")]
         if not values:
             return ELSEWHERE
         low, high = (_shown(v, match["format"] or ".3g") for v in (min(values), max(values)))

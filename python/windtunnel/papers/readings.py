@@ -79,7 +79,7 @@ def readings(features: Sequence[Published]) -> tuple[Reading, ...]:
     times = {
         (f.panel, f.flow, name, arguments): f for f, name, arguments in listed if name in {*_TIMES.values(), *_MOMENTS}
     }
-    found: list[Reading] = []
+    points: list[Reading] = []
     used: set[tuple[str, str, str, tuple[float | str, ...]]] = set()
     for feature, name, arguments in listed:
         key = (feature.panel, feature.flow, _TIMES.get(name, ""), arguments)
@@ -87,9 +87,9 @@ def readings(features: Sequence[Published]) -> tuple[Reading, ...]:
             used.add(key)
         reading = _reading(feature, name, arguments, times.get(key))
         if reading is not None:
-            found.append(reading)
+            points.append(reading)
     moments = (f for key, f in times.items() if key not in used and key[2] in _MOMENTS)
-    return (*found, *(Reading(f.panel, f.value, None, x_error=f.error) for f in moments))
+    return (*points, *(Reading(f.panel, f.value, None, x_error=f.error) for f in moments))
 
 
 def _canonical(method: str) -> tuple[str, tuple[float | str, ...]]:
@@ -119,7 +119,7 @@ def _reading(feature: Published, name: str, arguments: Sequence[float | str], ti
 
 def by_panel(listed: Sequence[Reading]) -> Mapping[str, list[Reading]]:
     """The readings of each panel."""
-    found: dict[str, list[Reading]] = {}
+    panels: dict[str, list[Reading]] = {}
     for reading in listed:
-        found.setdefault(reading.panel, []).append(reading)
-    return found
+        panels.setdefault(reading.panel, []).append(reading)
+    return panels

@@ -113,12 +113,12 @@ class Suite:
 
 def parts(groups: Iterable[Group]) -> dict[str, list[str]]:
     """The groups whose IDs differ by a last letter, or a suffix, by what they share: ``fig3`` for 3a and 3b."""
-    found: dict[str, list[str]] = {}
+    by_stem: dict[str, list[str]] = {}
     for group in groups:
         stem = group.id.partition("-")[0].rstrip("abcdef")
         if stem != group.id:
-            found.setdefault(stem, []).append(group.id)
-    return found
+            by_stem.setdefault(stem, []).append(group.id)
+    return by_stem
 
 
 def figures_and_claims(groups: Sequence[Group]) -> dict[str, list[str]]:
@@ -136,14 +136,14 @@ FORMULA = "a formula and its printed arguments"
 
 def rows_of(groups: Sequence[Group], results: Results) -> dict[str, list[Row]]:
     """The rows of each group by its id; those that cannot fail are for information."""
-    found: dict[str, list[Row]] = {}
+    by_id: dict[str, list[Row]] = {}
     seen: dict[tuple[str, str], list[Row]] = {}
     for group in groups:
         rows = group.rows(results)
         if not group.setups:
             rows = [given(row, FORMULA) for row in rows]
-        found[group.id] = [_weighed(_repeating(row, seen)) for row in rows]
-    return found
+        by_id[group.id] = [_weighed(_repeating(row, seen)) for row in rows]
+    return by_id
 
 
 def _weighed(row: Row) -> Row:

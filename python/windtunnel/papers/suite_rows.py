@@ -73,11 +73,11 @@ def _strip(row: Row) -> Strip | None:
         return None
     middle, unit, allowed = scale
 
-    def place(value: float) -> float:
+    def position(value: float) -> float:
         return _HALF * max(-1.0, min(1.0, (value - middle) / unit))
 
-    interval = (place(row.interval[0]), place(row.interval[1])) if row.interval is not None else None
-    return Strip(place(measured), interval, (place(allowed[0]), place(allowed[1])))
+    interval = (position(row.interval[0]), position(row.interval[1])) if row.interval is not None else None
+    return Strip(position(measured), interval, (position(allowed[0]), position(allowed[1])))
 
 
 def _scale(row: Row) -> tuple[float, float, tuple[float, float]] | None:

@@ -139,7 +139,7 @@ def fixed_points(every: int, rtt_s: float) -> dict[int, float]:
     """The windows that a cycle gives back, with the mean window of each."""
     real = real_fixed_point(every, rtt_s)[0]
     cycles = {w: cycle(w, every, rtt_s) for w in range(int(0.7 * real), int(1.5 * real))}
-    return {w: found.mean for w, found in cycles.items() if found.window == w}
+    return {w: each.mean for w, each in cycles.items() if each.window == w}
 
 
 @cache

@@ -131,35 +131,35 @@ def settled(result: RunResult, rtt_s: float) -> Values:
 
 def lines(law: Law, values: Mapping[str, Values]) -> list[Line]:
     """Both loss processes compared with the model."""
-    found = []
+    out = []
     for process, expected in (("periodic", law.periodic), ("Bernoulli", law.bernoulli)):
         if expected is None:
             continue
         measured = values[process]
         note = f"{measured['rtos']} timeouts" if measured["rtos"] else ""
         what = f"{law.name}, p = {law.p:g}, {process} loss"
-        found.append(Line(what, expected, measured["window"], TOLERANCE * expected, "segments", note))
-    return found
+        out.append(Line(what, expected, measured["window"], TOLERANCE * expected, "segments", note))
+    return out
 
 
 def lines_of_starts(law: Law, values: Mapping[str, Values]) -> list[Line]:
     """Each start's last window against those that come back, and all starts against the kernel's."""
     back, (one, _) = fixed_points(law.every, law.rtt_s), real_fixed_point(law.every, law.rtt_s)
-    found = []
+    out = []
     for name, measured in values.items():
         what, w_max = f"{law.name}, p = {law.p:g}, periodic loss, {name}", float(measured["w_max"])
         nearest = min(back, key=lambda w: abs(w - w_max))
         note = f"{len(back)} windows from {min(back)} to {max(back)} come back, without rounding {one:.1f} alone"
-        found.append(Line(f"{what}: window at the loss", float(nearest), w_max, 0.0, "segments", note))
+        out.append(Line(f"{what}: window at the loss", float(nearest), w_max, 0.0, "segments", note))
         mean = back[nearest]
-        found.append(Line(f"{what}: mean window", mean, measured["window"], TOLERANCE_OF_CYCLE * mean, "segments"))
+        out.append(Line(f"{what}: mean window", mean, measured["window"], TOLERANCE_OF_CYCLE * mean, "segments"))
     linux = np.array([float(row["mean_window"]) for row in table(RECORDED) if int(row["every"]) == law.every])
     ours = np.array([float(measured["window"]) for measured in values.values()])
     if linux.size:
-        found.append(
+        out.append(
             ranges(f"{law.name}, p = {law.p:g}, periodic loss, mean window of the starts", linux, ours, "segments")
         )
-    return found
+    return out
 
 
 def starts(law: Law) -> Comparison:

@@ -102,8 +102,8 @@ def run_sections(
     values: list[dict[str, Values]] = [{} for _ in selected]
     ran = 0.0
     take = longest_first(runs, lambda item: item[1].packets)
-    with closing(outcomes(Reduce(), take, Processes(jobs or os.cpu_count() or 1))) as found:
-        for (i, run), reduced in found:
+    with closing(outcomes(Reduce(), take, Processes(jobs or os.cpu_count() or 1))) as stream:
+        for (i, run), reduced in stream:
             values[i][run.name] = reduced
             ran += run.packets
             done(ran / total)

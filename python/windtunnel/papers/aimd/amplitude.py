@@ -72,8 +72,8 @@ def amplitude_group(setups: dict[str, Setup], *, quick: bool) -> Group:
 
     def png(results: Results) -> bytes | None:
         seen = {key: results.values(setup.name, setup.index(DEVIATION)) for key, setup in used.items()}
-        found = {key: ratios(*key, seen) for key in used}
-        return _draw(found) if any(found.values()) else None
+        amplitudes = {key: ratios(*key, seen) for key in used}
+        return _draw(amplitudes) if any(amplitudes.values()) else None
 
     caption = "Amplitude of the RTT's variation with n flows, over that of one flow"
     return Group("J27", "Claim J27", caption, [c.name for c in used.values()], rows, png, statement=True)
@@ -134,22 +134,22 @@ def _less_row(n: int, seen: Mapping[tuple[str, int], Sequence[float]]) -> Row:
     return Row(f"J27/less-{n}", "J27", what, "< 1", measured, None, "", verdict, "footnote 6", spread(values))
 
 
-def _draw(found: Mapping[tuple[str, int], Sequence[float]]) -> bytes:
+def _draw(amplitudes: Mapping[tuple[str, int], Sequence[float]]) -> bytes:
     from matplotlib.figure import Figure
 
     with mpl.rc_context(RC):
         figure = Figure(figsize=(8, 4.2), layout="constrained")
         axes = figure.add_subplot()
-        counts = sorted({n for _, n in found})
+        counts = sorted({n for _, n in amplitudes})
         for index, queue in enumerate(QUEUES):
             look, dash = flow_look(index), ("-", "--")[index]
             line = np.geomspace(counts[0], counts[-1], 41)
             law = "$1/\\sqrt{n}$" if POWER[queue] else "as one flow"
             axes.plot(line, line ** POWER[queue], color=look.colour, ls=dash, lw=1.2, label=law)
-            shown = [n for n in counts if found[queue, n]]
+            shown = [n for n in counts if amplitudes[queue, n]]
             for n in shown:
-                axes.vlines(n, min(found[queue, n]), max(found[queue, n]), color=look.colour, lw=1.0)
-            means = [sum(found[queue, n]) / len(found[queue, n]) for n in shown]
+                axes.vlines(n, min(amplitudes[queue, n]), max(amplitudes[queue, n]), color=look.colour, lw=1.0)
+            means = [sum(amplitudes[queue, n]) / len(amplitudes[queue, n]) for n in shown]
             label = f"{NAMES[queue]}: mean and range of runs"
             axes.plot(shown, means, look.marker, color=look.colour, ms=5.5, label=label)
         axes.set_xscale("log", base=2)

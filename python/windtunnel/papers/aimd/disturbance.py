@@ -76,8 +76,8 @@ class Pair:
 
     def friendly(self, results: Results, setup: Setup) -> float:
         """Share of the time in which CUBIC is Reno-friendly: the mean over the runs in which this can be decided."""
-        known = [v for v in results.values(setup.name, setup.index(steady("friendly", CUBIC))) if math.isfinite(v)]
-        return float(np.mean(known)) if known else math.nan
+        shares = [v for v in results.values(setup.name, setup.index(steady("friendly", CUBIC))) if math.isfinite(v)]
+        return float(np.mean(shares)) if shares else math.nan
 
     def _both(self, results: Results, flow: str) -> list[tuple[float, float]]:
         pair = (means(results, setup, self.rate, flow) for setup in (self.plain, self.disturbed))

@@ -211,8 +211,8 @@ def _mode_rows(grid: Grid, prefix: str, by: str, modes: list[Mode], seen: list[M
         first = given(row, f"rate, RTT and buffer by the {by}")
     else:
         first = Row(id, grid.id, what, None, friendly, None, "paths", "info")
-    known = [(m, s) for m, s in zip(modes, seen, strict=True) if s is not None]
-    agree = float(sum(a == b for a, b in known)) if known else None
-    note = f"of {len(known)} paths that were run" if known else ""
+    pairs = [(m, s) for m, s in zip(modes, seen, strict=True) if s is not None]
+    agree = float(sum(a == b for a, b in pairs)) if pairs else None
+    note = f"of {len(pairs)} paths that were run" if pairs else ""
     what = f"paths on which the run shows the mode of the {by}"
     return [first, Row(f"{grid.id}/{prefix}modes", grid.id, what, None, agree, None, "paths", "info", note)]

@@ -298,14 +298,14 @@ def predicted_ratio(b: float, p: float) -> float:
     return whole_packet_window(friendly(b), p) / whole_packet_window(RENO, p)
 
 
-def _bound(found: Difference | None, *, above: float = -math.inf, below: float = math.inf) -> Row:
+def _bound(difference: Difference | None, *, above: float = -math.inf, below: float = math.inf) -> Row:
     """A factor between two rates, judged by its bound; the ID and the text are the group's."""
     published = f"> {above:.3g}" if above > -math.inf else f"< {below:.3g}"
-    if found is None:
+    if difference is None:
         return Row("", "claims", "", published, None, None, "", "differs", "nothing was run")
-    verdict: Verdict = "agrees" if above < found.factor < below else "differs"
-    note = f"b = {found.point.b:g}, {found.point.where}, {100 * found.loss:.1f} % lost"
-    return Row("", "claims", "", published, found.factor, None, "", verdict, note, spread(found.runs))
+    verdict: Verdict = "agrees" if above < difference.factor < below else "differs"
+    note = f"b = {difference.point.b:g}, {difference.point.where}, {100 * difference.loss:.1f} % lost"
+    return Row("", "claims", "", published, difference.factor, None, "", verdict, note, spread(difference.runs))
 
 
 def _group(id: str, text: str, points: Sequence[Point], row: Callable[[Results], Row]) -> Group:

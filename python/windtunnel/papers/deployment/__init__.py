@@ -23,13 +23,13 @@ def experiments(
     setups: dict[str, Setup], *, quick: bool, topics: Sequence[str] = TOPICS, only: Collection[str] | None = None
 ) -> list[Experiment]:
     """The experiments of some topics, of these ``only`` the named ones; their arms are added to ``setups``."""
-    found: list[Experiment] = []
+    out: list[Experiment] = []
     for topic in topics:
         data = DEPLOYMENT.toml(f"experiments/{topic}.toml")
         if only is not None:
             data["experiment"] = [e for e in data["experiment"] if e["id"] in only]
-        found += read(data, DEPLOYMENT.template, setups, quick=quick)
-    return found
+        out += read(data, DEPLOYMENT.template, setups, quick=quick)
+    return out
 
 
 def suite(*, quick: bool) -> Suite:
@@ -37,10 +37,10 @@ def suite(*, quick: bool) -> Suite:
     setups: dict[str, Setup] = {}
     by_topic = {topic: experiments(setups, quick=quick, topics=[topic]) for topic in TOPICS}
     aliases = {topic: [experiment.id for experiment in mine] for topic, mine in by_topic.items()}
-    found = [experiment for mine in by_topic.values() for experiment in mine]
-    lists = [checklist_group(data, found, quick=quick) for data in DEPLOYMENT.toml("checklists.toml")["list"]]
+    listed = [experiment for mine in by_topic.values() for experiment in mine]
+    lists = [checklist_group(data, listed, quick=quick) for data in DEPLOYMENT.toml("checklists.toml")["list"]]
     aliases["checklists"] = [group.id for group in lists]
-    groups = [*lists, *map(_group, found)]
+    groups = [*lists, *map(_group, listed)]
     for group in groups:
         if group.id == sparse.EXPERIMENT:
             sparse.add_figure(group, setups)
@@ -49,7 +49,7 @@ def suite(*, quick: bool) -> Suite:
 
 
 def _group(experiment: Experiment) -> Group:
-    title, caption = f"{experiment.id}: {experiment.title}", f"{experiment.claim} ({experiment.place})"
+    title, caption = f"{experiment.id}: {experiment.title}", f"{experiment.claim} ({experiment.source})"
     group = Group(experiment.id, title, caption, experiment.setups, experiment.rows, statement=True)
     if experiment.figure is not None:
         group.png = figure_of(experiment, experiment.figure)

@@ -29,28 +29,28 @@ class Line:
 
         A requirement is for information.
         """
-        found = {check.id: word(check.verdict(results), check.of(results)) for check in self.checks}
-        kept = sum(each.verdict == "agrees" for each in found.values())
-        others = [f"{each.text}: {', '.join(ids)}" for each, ids in _by_word(found).items() if each.verdict != "agrees"]
+        words = {check.id: word(check.verdict(results), check.of(results)) for check in self.checks}
+        kept = sum(each.verdict == "agrees" for each in words.values())
+        others = [f"{each.text}: {', '.join(ids)}" for each, ids in _by_word(words).items() if each.verdict != "agrees"]
         tried = ", ".join(sorted({check.id.partition("/")[0] for check in self.checks}))
         notes = [self.note, f"see {tried}" if tried else "", *others]
         return Row(
             f"{group}/{self.id}",
             group,
             self.text,
-            f"all {len(found)}" if found else None,
-            float(kept) if found else None,
+            f"all {len(words)}" if words else None,
+            float(kept) if words else None,
             None,
             "checks",
-            "info" if self.requirement or not found else together(each.verdict for each in found.values()),
+            "info" if self.requirement or not words else together(each.verdict for each in words.values()),
             "; ".join(filter(None, notes)),
             of="statement",
         )
 
 
-def _by_word(found: Mapping[str, Word]) -> dict[Word, list[str]]:
+def _by_word(words: Mapping[str, Word]) -> dict[Word, list[str]]:
     out: dict[Word, list[str]] = {}
-    for id, each in found.items():
+    for id, each in words.items():
         out.setdefault(each, []).append(id)
     return out
 

@@ -37,8 +37,8 @@ def sparse_series(run: RunResult) -> Excerpt:
     table = run.tables["flows"]
     time, delays = by_flow(table["time_s"], table["flow"], table["rtt_max_ms"])
     delay = delays[:, SPARSE] - PATH_MS
-    known = np.isfinite(delay)
-    return {"time_s": time[known], "delay_ms": delay[known]}
+    finite = np.isfinite(delay)
+    return {"time_s": time[finite], "delay_ms": delay[finite]}
 
 
 def add_figure(group: Group, setups: Mapping[str, Setup]) -> None:

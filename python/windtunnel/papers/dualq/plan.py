@@ -64,8 +64,8 @@ QUEUES = (
 
 def runs() -> Sequence[dict[str, Any]]:
     """The slides' runs."""
-    found: list[dict[str, Any]] = DUALQ.toml("runs.toml")["run"]
-    return found
+    entries: list[dict[str, Any]] = DUALQ.toml("runs.toml")["run"]
+    return entries
 
 
 def setup_name(queue: Queue, meaning: Meaning, run: str) -> str:

@@ -36,20 +36,20 @@ def mean_percent(queue: str, curve: str) -> Measurement:
 
 def series(run: RunResult) -> Excerpt:
     """The flows' time series, and in percent each probability that the run has."""
-    found = dict(flow_series(run))
-    table, time = run.tables["aqm"], found["time_s"]
+    excerpt = dict(flow_series(run))
+    table, time = run.tables["aqm"], excerpt["time_s"]
     for columns in CURVES.values():
         for curve, column in columns.items():
             if column in table:
                 state = _at(time, table["time_s"], table[column])
-                found[curve] = _part(time, state, run.tables["bands"]) if curve == "native" else 100.0 * state
-    return found
+                excerpt[curve] = _part(time, state, run.tables["bands"]) if curve == "native" else 100.0 * state
+    return excerpt
 
 
-def _at(time: Array, known: npt.ArrayLike, values: npt.ArrayLike) -> Array:
+def _at(time: Array, moments: npt.ArrayLike, values: npt.ArrayLike) -> Array:
     """The state holds until the next one is recorded."""
     some = np.isfinite(np.asarray(values, dtype=np.float64))
-    at, state = (np.asarray(each, dtype=np.float64)[some] for each in (known, values))
+    at, state = (np.asarray(each, dtype=np.float64)[some] for each in (moments, values))
     if not len(at):
         return np.full(len(time), np.nan)
     last = np.searchsorted(at, time, side="right") - 1

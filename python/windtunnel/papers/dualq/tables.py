@@ -99,8 +99,8 @@ def _group(setups: dict[str, Setup], queue: Queue, meaning: Meaning, *, quick: b
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.dualq.figure import draw
 
-        found = [(run, results.excerpt(setup.name)) for run, setup in zip(listed, used, strict=True)]
-        drawn = [(kind(run), excerpt) for run, excerpt in found if excerpt is not None]
+        excerpts = [(run, results.excerpt(setup.name)) for run, setup in zip(listed, used, strict=True)]
+        drawn = [(kind(run), excerpt) for run, excerpt in excerpts if excerpt is not None]
         return draw(queue, meaning, drawn) if drawn else None
 
     caption = f"The slides' four runs: 50 Mbit/s, {meaning.text}; the second flow joins at 10 s"

@@ -49,15 +49,15 @@ def extents(ids: npt.ArrayLike) -> npt.NDArray[np.int64]:
 @method
 def reordered_share(view: View, start: float, stop: float) -> float:
     """Share of the data packets that arrive after a later one, in percent."""
-    found = extents(_packets(view, RECEIVER, DATA, start, stop)["id"])
-    return 100.0 * float(np.mean(found > 0)) if len(found) else math.nan
+    extent = extents(_packets(view, RECEIVER, DATA, start, stop)["id"])
+    return 100.0 * float(np.mean(extent > 0)) if len(extent) else math.nan
 
 
 @method
 def reordering_extent(view: View, quantile: float, start: float, stop: float) -> float:
     """Quantile of the extent of the packets that are reordered; 0 if none is."""
-    found = extents(_packets(view, RECEIVER, DATA, start, stop)["id"])
-    late = found[found > 0]
+    extent = extents(_packets(view, RECEIVER, DATA, start, stop)["id"])
+    late = extent[extent > 0]
     return float(np.quantile(late, quantile)) if len(late) else 0.0
 
 

@@ -39,21 +39,21 @@ def _news(view: View) -> tuple[float, float]:
     dropped = time[drops > 0]
     (flow,) = flow_numbers(view.flow)
     at, state = matrix(view, "state")
-    found = at[state[:, flow] >= RECOVERY]
-    return (float(dropped.min()) if len(dropped) else math.nan), (float(found[0]) if len(found) else math.nan)
+    recovering = at[state[:, flow] >= RECOVERY]
+    return (float(dropped.min()) if len(dropped) else math.nan), (float(recovering[0]) if len(recovering) else math.nan)
 
 
 @method
 def news_ms(view: View) -> float:
     """Milliseconds from the first drop to the first loss that the sender finds, to the recording's interval."""
-    drop, found = _news(view)
-    return 1e3 * (found - drop)
+    drop, news = _news(view)
+    return 1e3 * (news - drop)
 
 
 @method
 def sent_before_news(view: View) -> float:
     """Packets that the sender sends in that time."""
-    drop, found = _news(view)
+    drop, news = _news(view)
     (flow,) = flow_numbers(view.flow)
     time, sent = matrix(view, "sent")
-    return float(np.nansum(sent[(time > drop) & (time <= found), flow]))
+    return float(np.nansum(sent[(time > drop) & (time <= news), flow]))

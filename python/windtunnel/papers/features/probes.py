@@ -31,12 +31,12 @@ def find_probes(time: Array, rate: Array, rtt_s: float) -> Array:
         return np.empty(0)
     means = np.convolve(rate, np.ones(width) / width, mode="valid")
     contrast = (means[:-width] - means[width:]) / float(np.median(rate))
-    found: list[float] = []
+    starts: list[float] = []
     for index in np.flatnonzero(contrast > CONTRAST):
         around = contrast[max(0, index - 2 * width) : index + 2 * width + 1]
-        if contrast[index] == around.max() and (not found or time[index] - step - found[-1] > 2 * rtt_s):
-            found.append(float(time[index]) - step)
-    return np.array(found)
+        if contrast[index] == around.max() and (not starts or time[index] - step - starts[-1] > 2 * rtt_s):
+            starts.append(float(time[index]) - step)
+    return np.array(starts)
 
 
 def sending_rate(tables: Tables, flow: int) -> tuple[Array, Array]:
@@ -86,20 +86,20 @@ def _compared(view: View, rtt_s: float, start: float, stop: float) -> tuple[Arra
 @method
 def probes_found(view: View, rtt_s: float, start: float, stop: float) -> float:
     """The part of BBR's probes that the detector finds in the sending rate, in percent."""
-    truth, found = _compared(view, rtt_s, start, stop)
+    truth, detected = _compared(view, rtt_s, start, stop)
     if not len(truth):
         return math.nan
-    near = [len(found) > 0 and np.abs(found - t).min() <= NEAR_ROUNDS * rtt_s for t in truth]
+    near = [len(detected) > 0 and np.abs(detected - t).min() <= NEAR_ROUNDS * rtt_s for t in truth]
     return 100.0 * float(np.mean(near))
 
 
 @method
 def probes_false(view: View, rtt_s: float, start: float, stop: float) -> float:
     """The part of what the detector finds that is no probe, in percent."""
-    truth, found = _compared(view, rtt_s, start, stop)
-    if not len(found):
+    truth, detected = _compared(view, rtt_s, start, stop)
+    if not len(detected):
         return math.nan
-    far = [len(truth) == 0 or np.abs(truth - f).min() > NEAR_ROUNDS * rtt_s for f in found if f <= stop - 3 * rtt_s]
+    far = [len(truth) == 0 or np.abs(truth - t).min() > NEAR_ROUNDS * rtt_s for t in detected if t <= stop - 3 * rtt_s]
     return 100.0 * float(np.mean(far)) if far else math.nan
 
 

@@ -38,8 +38,8 @@ def converged_in(view: View, start: float, stop: float, fairness: float, hold: f
     ``fairness`` for ``hold`` seconds; the whole window if that never happens.
     """
     time, rates = _by_second(view, start, stop)
-    found = convergence_time(time, rates, fairness, hold)
-    return found - start if math.isfinite(found) else stop - start
+    moment = convergence_time(time, rates, fairness, hold)
+    return moment - start if math.isfinite(moment) else stop - start
 
 
 def _means(view: View, start: float, stop: float) -> Array:

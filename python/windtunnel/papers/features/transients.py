@@ -60,8 +60,8 @@ def settled_after(view: View, start: float, stop: float, mbps: float, near: floa
 def moving_average(time: Array, values: Array, seconds: float) -> Array:
     """Moving average over ``seconds``, as Wireshark's throughput graph has it; NaN where all is NaN."""
     count = max(1, round(seconds / (time[1] - time[0]))) if len(time) > 1 else 1
-    known = np.isfinite(values)
-    sums = np.convolve(np.where(known, values, 0.0), np.ones(count))[: len(values)]
-    counts = np.convolve(known.astype(float), np.ones(count))[: len(values)]
+    finite = np.isfinite(values)
+    sums = np.convolve(np.where(finite, values, 0.0), np.ones(count))[: len(values)]
+    counts = np.convolve(finite.astype(float), np.ones(count))[: len(values)]
     with np.errstate(invalid="ignore"):
-        return np.where(known, sums / counts, np.nan)
+        return np.where(finite, sums / counts, np.nan)

@@ -67,24 +67,24 @@ class RunData:
     def _select(self, panel: str, flow: str) -> Series:
         # The methods were made for the first event of each span, which is how the published figures look.
         if panel == "throughput":
-            found = throughput.samples(self.tables, extremes=False)
+            samples = throughput.samples(self.tables, extremes=False)
             # "all": every symbol in the panel, including those of the total: they set the range of its axis.
             wanted = {-1} if flow == "total" else set(flow_numbers(flow)) if flow != "all" else None
         elif panel == "cwnd":
-            found = cwnd.samples(self.tables, extremes=False)
+            samples = cwnd.samples(self.tables, extremes=False)
             wanted = None if flow == "all" else set(flow_numbers(flow))
         elif panel == "sojourn":
-            found = [_half(s, flow) for s in sojourn.samples(self.tables, extremes=False)]
+            samples = [_half(s, flow) for s in sojourn.samples(self.tables, extremes=False)]
             wanted = None
         elif panel == "mark":
             kinds = MARK_KINDS.values() if flow == "all" else [MARK_KINDS[flow]]
-            found = [s for kind in kinds for s in marks.samples(self.tables, kind)]
+            samples = [s for kind in kinds for s in marks.samples(self.tables, kind)]
             wanted = None
         else:
             raise KeyError(f"no panel {panel!r}")
         # At one moment, the total comes after the flow that it belongs to.
-        found.sort(key=lambda s: s.index < 0)
-        return Series.merge([Series(s.t, s.y) for s in found if wanted is None or s.index in wanted])
+        samples.sort(key=lambda s: s.index < 0)
+        return Series.merge([Series(s.t, s.y) for s in samples if wanted is None or s.index in wanted])
 
 
 def _half(s: Samples, flow: str) -> Samples:

@@ -44,13 +44,13 @@ def suite(*, quick: bool) -> Suite:
         ]
     groups = [*figures, *tables, *claims_groups(setups, quick=quick)]
     if not quick:
-        found = read(MDS.toml("experiments/low-rtt.toml"), MDS.template, setups, quick=False)
-        groups += [mixes_group(setups), *map(_experiment_group, found)]
+        low_rtt = read(MDS.toml("experiments/low-rtt.toml"), MDS.template, setups, quick=False)
+        groups += [mixes_group(setups), *map(_experiment_group, low_rtt)]
     return Suite("mds", "Multiplicative Decrease Scaling", setups, groups, MDS.text("notes.md"), _aliases(groups))
 
 
 def _experiment_group(experiment: Experiment) -> Group:
-    title, caption = f"{experiment.id}: {experiment.title}", f"{experiment.claim} ({experiment.place})"
+    title, caption = f"{experiment.id}: {experiment.title}", f"{experiment.claim} ({experiment.source})"
     draw = figure_of(experiment, experiment.figure) if experiment.figure is not None else lambda _: None
     return Group(experiment.id, title, caption, experiment.setups, experiment.rows, draw)
 

@@ -47,14 +47,14 @@ def claims_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
 def _tried_groups(tried: Sequence[Mapping[str, Any]], setups: dict[str, Setup]) -> list[Group]:
     """The claims that experiments of the suite of deployment try."""
     wanted = {pattern.partition("/")[0] for claim in tried for pattern in claim["checks"]}
-    found = deployment.experiments(setups, quick=False, only=wanted)
-    return [_tried(claim, found) for claim in tried]
+    experiments = deployment.experiments(setups, quick=False, only=wanted)
+    return [_tried(claim, experiments) for claim in tried]
 
 
-def _tried(claim: Mapping[str, Any], found: Sequence[Experiment]) -> Group:
+def _tried(claim: Mapping[str, Any], experiments: Sequence[Experiment]) -> Group:
     """The claim's own row, then those of its experiments."""
-    wanted = {experiment.id: _chosen(experiment, claim["checks"]) for experiment in found}
-    mine = [experiment for experiment in found if wanted[experiment.id]]
+    wanted = {experiment.id: _chosen(experiment, claim["checks"]) for experiment in experiments}
+    mine = [experiment for experiment in experiments if wanted[experiment.id]]
     checks = tuple(check for experiment in mine for check in wanted[experiment.id])
     together = Line(claim["id"], claim["text"], checks, claim.get("note", ""))
 

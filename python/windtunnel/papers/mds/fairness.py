@@ -125,8 +125,8 @@ def _group(setups: dict[str, Setup], number: int, *, quick: bool) -> Group:
         for line, setup, suffix, note in runs:
             for flow in (0, 1):
                 printed = line.printed[flow]
-                place = setup.index(mean_mbps(flow))
-                values, measurement = results.values(setup.name, place), setup.identity(place)
+                index = setup.index(mean_mbps(flow))
+                values, measurement = results.values(setup.name, index), setup.identity(index)
                 what = f"{line.what}: {line.controllers[flow]}"
                 id = f"{line.id}/{line.controllers[flow]}{suffix}"
                 precision = printed_precision(printed)

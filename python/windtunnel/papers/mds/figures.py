@@ -139,18 +139,18 @@ def _run_group(
     setup = setups[name]
     zoom = tuple((panel, axis) for (f, panel), axis in axes.items() if f == figure) if figure in SAME_RUN else ()
     setup.pictures.append(Picture(id, f"Figure {figure}: {caption}", zoom, readings(features), raw=True))
-    places = {
+    indices = {
         f.id: setup.index(Measurement(f.panel, f.flow, f.method, axes[f.figure, f.panel])) for f in features if f.method
     }
 
     def rows(results: Results) -> list[Row]:
         out = []
         for f in features:
-            if f.id not in places:
+            if f.id not in indices:
                 out.append(Row(f.id, id, f.what, f.value, None, f.error, f.unit, "info", CHOSEN_AXIS))
                 continue
-            values, note = results.values(name, places[f.id]), f"{f.how}: {f.method}"
-            row = compare(f.id, id, f.what, f.value, f.error, values, f.unit, note, setup.identity(places[f.id]))
+            values, note = results.values(name, indices[f.id]), f"{f.how}: {f.method}"
+            row = compare(f.id, id, f.what, f.value, f.error, values, f.unit, note, setup.identity(indices[f.id]))
             by = GIVEN.get(call_of(f.method)[0])
             out.append(given(row, by) if by else row)
         # An axis may end at a reading that has a row of its own, and then repeats it.
@@ -162,10 +162,10 @@ def _run_group(
 def ratedrop_group(setups: dict[str, Setup]) -> Group:
     """The group of table 7; ``setups`` must contain the runs of figures 14 and 15."""
     lines = MDS.table("tables/table7.csv")
-    places = []
+    addresses = []
     for line in lines:
         setup = setups[f"fig{line['figure']}a"]
-        places.append((setup.name, setup.index(Measurement(line["panel"], line["flow"], line["method"]))))
+        addresses.append((setup.name, setup.index(Measurement(line["panel"], line["flow"], line["method"]))))
 
     def rows(results: Results) -> list[Row]:
         return [
@@ -175,12 +175,12 @@ def ratedrop_group(setups: dict[str, Setup]) -> Group:
                 f"{RATEDROP[line['figure']]}: {line['observation']}",
                 float(line["published"]),
                 float(line["tolerance"]),
-                results.values(*place),
+                results.values(*address),
                 line["unit"],
                 line["definition"],
-                setups[place[0]].identity(place[1]),
+                setups[address[0]].identity(address[1]),
             )
-            for line, place in zip(lines, places, strict=True)
+            for line, address in zip(lines, addresses, strict=True)
         ]
 
     return Group("table7", "Table 7", MDS.toml("captions.toml")["table"]["7"], ["fig14a", "fig15a"], rows)
@@ -191,7 +191,7 @@ def effects_group(setups: dict[str, Setup]) -> Group:
     features = {f.id: f for f in read_features()}
     axes = axes_of(list(features.values()))
     lines = MDS.table("effects.csv")
-    places = []
+    pairs = []
     for line in lines:
         feature = features[line["row"]]
         base = setups[run_of(feature.figure)]
@@ -201,11 +201,11 @@ def effects_group(setups: dict[str, Setup]) -> Group:
                 name, MDS.template(base.template.name), tuple(line["settings"].split(";")), perturbed=EFFECT_RUNS
             )
         measurement = Measurement(feature.panel, feature.flow, feature.method, axes[feature.figure, feature.panel])
-        places.append(((base.name, base.index(measurement)), (name, setups[name].index(measurement))))
+        pairs.append(((base.name, base.index(measurement)), (name, setups[name].index(measurement))))
 
     def rows(results: Results) -> list[Row]:
         out = []
-        for line, (with_it, without) in zip(lines, places, strict=True):
+        for line, (with_it, without) in zip(lines, pairs, strict=True):
             feature = features[line["row"]]
             values, own = results.values(*without), results.values(*with_it)
             note = f"as the document ran it: {own[0]:.6g}" if own else ""
@@ -217,6 +217,6 @@ def effects_group(setups: dict[str, Setup]) -> Group:
             )
         return out
 
-    names = sorted({name for place in places for name, _ in place})
+    names = sorted({name for pair in pairs for name, _ in pair})
     caption = "Simplifications and settings of the document, changed one at a time"
     return Group("effects", "Effects", caption, names, rows)

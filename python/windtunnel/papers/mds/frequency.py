@@ -50,8 +50,8 @@ def frequency_group(setups: dict[str, Setup]) -> Group:
             for flows, column in ((1, "one_flow_hz"), (2, "two_flows_hz")):
                 name, printed = setup_name(line["rate_mbps"], line["rtt_ms"], flows), float(line[column])
                 text = f"{what}: {flows} flow{'s'[: flows - 1]}"
-                place = setups[name].index(RATE)
-                values, measurement = results.values(name, place), setups[name].identity(place)
+                index = setups[name].index(RATE)
+                values, measurement = results.values(name, index), setups[name].identity(index)
                 precision = printed_precision(line[column])
                 row = compare(
                     f"{base}/{flows}", "table8", text, printed, precision, values, "Hz", measurement=measurement

@@ -40,7 +40,7 @@ def _settings(scenario: str, tau: int) -> tuple[str, ...]:
 def tau_group(setups: dict[str, Setup]) -> Group:
     """The group of table 1."""
     lines = MDS.table("tables/table1.csv")
-    places: list[list[tuple[str, int]]] = []
+    addresses: list[list[tuple[str, int]]] = []
     for line in lines:
         row = []
         for tau in TAUS:
@@ -50,14 +50,14 @@ def tau_group(setups: dict[str, Setup]) -> Group:
                     name, MDS.template(line["scenario"]), _settings(line["scenario"], tau), perturbed=2
                 )
             row.append((name, setups[name].index(Measurement(line["panel"], line["flow"], line["method"], AXIS))))
-        places.append(row)
+        addresses.append(row)
 
     def rows(results: Results) -> list[Row]:
         out = []
-        for line, row in zip(lines, places, strict=True):
+        for line, row in zip(lines, addresses, strict=True):
             base = f"table1/{line['characteristic'].replace(' ', '-').replace(',', '')}"
-            found = [results.values(*place) for place in row]
-            measured = [v[0] if v else float("nan") for v in found]
+            by_tau = [results.values(*address) for address in row]
+            measured = [v[0] if v else float("nan") for v in by_tau]
             numbers = ", ".join(f"{v:.4g}" for v in measured)
             trend = rank_correlation(measured)
             agreed = trend * float(line["published"]) >= CRITICAL - 1e-9
@@ -75,7 +75,7 @@ def tau_group(setups: dict[str, Setup]) -> Group:
                     note,
                 )
             )
-            for tau, values in zip(TAUS, found, strict=True):
+            for tau, values in zip(TAUS, by_tau, strict=True):
                 what = f"{line['characteristic']}, tau {tau}"
                 value = values[0] if values else None
                 out.append(
@@ -83,5 +83,5 @@ def tau_group(setups: dict[str, Setup]) -> Group:
                 )
         return out
 
-    names = sorted({name for row in places for name, _ in row})
+    names = sorted({name for row in addresses for name, _ in row})
     return Group("table1", "Table 1", MDS.toml("captions.toml")["table"]["1"], names, rows)

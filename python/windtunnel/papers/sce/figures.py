@@ -141,8 +141,8 @@ def _mark(axes: Axes) -> None:
     from matplotlib.patheffects import withStroke
 
     halo = [withStroke(linewidth=2.5, foreground="white")]
-    for name, place in mails_places().items():
-        column, row = BEGINS_MS.index(place.begin), EXTENTS_MS.index(place.extent)
+    for name, ramp in mails_places().items():
+        column, row = BEGINS_MS.index(ramp.begin), EXTENTS_MS.index(ramp.extent)
         corner = (column - 0.47, row - 0.47)
         axes.add_patch(Rectangle(corner, 0.94, 0.94, fill=False, ec=INK, lw=1.6, path_effects=halo))
         axes.text(

@@ -75,11 +75,11 @@ def graph_groups(setups: dict[str, Setup], sender: Sender, *, quick: bool) -> li
     def rows(results: Results) -> list[Row]:
         if first:
             return []
-        found = []
+        out = []
         for graph, setup in zip(graphs, used, strict=True):
             for row in number_rows(setup.name, graph["flows"], setup, results, FEW):
-                found.append(replace(row, group=f"graphs{sender.suffix}", what=f"{title(graph)}: {row.what}"))
-        return found
+                out.append(replace(row, group=f"graphs{sender.suffix}", what=f"{title(graph)}: {row.what}"))
+        return out
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.sce.figures import draw_graphs

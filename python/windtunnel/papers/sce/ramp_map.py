@@ -27,7 +27,7 @@ from windtunnel.papers.suite import Group, Results, Value
 #: Where ramps begin, and how far they extend, in ms.
 BEGINS_MS = (0.0, 1.25, 2.5, 3.75, 5.0, 7.5, 10.0, 15.0)
 EXTENTS_MS = (1.25, 2.5, 5.0, 7.5, 10.0, 15.0, 20.0)
-#: Runs of a place besides the first.
+#: Runs of a ramp in addition to the first.
 TWINS = 2
 
 #: The sender laws: id, name, and the controller as a scenario names it.
@@ -82,7 +82,7 @@ def mails_places() -> dict[str, Place]:
 
 def map_groups(setups: dict[str, Setup]) -> list[Group]:
     """A figure of all laws, and each law's numbers."""
-    used = {law: {place: _add_setup(setups, law, cc, place) for place in PLACES} for law, _, cc in LAWS}
+    used = {law: {ramp: _add_setup(setups, law, cc, ramp) for ramp in PLACES} for law, _, cc in LAWS}
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.sce.figures import Map, draw_maps
@@ -103,9 +103,9 @@ def map_groups(setups: dict[str, Setup]) -> list[Group]:
     return [Group("map", "The map of ramps", caption, names, rows, png)]
 
 
-def _add_setup(setups: dict[str, Setup], law: str, cc: str, place: Place) -> Setup:
-    name = f"map/{law}/{place.begin:g}+{place.extent:g}"
-    setup = add_setup(setups, name, place.queue, ("reno", cc), twins=TWINS)
+def _add_setup(setups: dict[str, Setup], law: str, cc: str, ramp: Place) -> Setup:
+    name = f"map/{law}/{ramp.begin:g}+{ramp.extent:g}"
+    setup = add_setup(setups, name, ramp.queue, ("reno", cc), twins=TWINS)
     setup.settings += ('record.points="0 s"', 'record.state="off"')
     for value in VALUES:
         value.prepare(setup)
@@ -114,17 +114,17 @@ def _add_setup(setups: dict[str, Setup], law: str, cc: str, place: Place) -> Set
 
 def _values(results: Results, used: dict[Place, Setup], value: Value) -> Array:
     """Means by extent (rows) and beginning (columns); NaN where nothing was run."""
-    found = [summary_of_all(value.values(results, used[place])).mean for place in PLACES]
-    return np.array([math.nan if v is None else v for v in found]).reshape(len(EXTENTS_MS), len(BEGINS_MS))
+    means = [summary_of_all(value.values(results, used[ramp])).mean for ramp in PLACES]
+    return np.array([math.nan if v is None else v for v in means]).reshape(len(EXTENTS_MS), len(BEGINS_MS))
 
 
 def _rows(results: Results, law: str, name: str, used: dict[Place, Setup]) -> list[Row]:
     """The mail's four ramps, and how large the fair part of the map is."""
     rows = []
-    for ramp_name, place in mails_places().items():
+    for ramp_name, ramp in mails_places().items():
         for value in VALUES:
             what = f"{name}, {ramp_name}: {value.what.format(first='Reno', second=name)}"
-            seen = value.values(results, used[place])
+            seen = value.values(results, used[ramp])
             rows.append(
                 trial_row(
                     f"map/{law}/{ramp_name}/{value.id}", "map", what, None, None, seen, value.unit, scale=value.scale
@@ -132,15 +132,15 @@ def _rows(results: Results, law: str, name: str, used: dict[Place, Setup]) -> li
             )
     shares = _values(results, used, SHARE)
     delays = _values(results, used, DELAY_P95)
-    known = np.isfinite(shares)
-    fair = known & (shares >= FAIR.low) & (shares <= FAIR.high)
-    part = float(fair.sum() / known.sum()) if known.any() else None
+    finite = np.isfinite(shares)
+    fair = finite & (shares >= FAIR.low) & (shares <= FAIR.high)
+    part = float(fair.sum() / finite.sum()) if finite.any() else None
     what = f"{name}: part of the map's ramps with which Reno has {FAIR_TEXT} of the throughput"
     rows.append(Row(f"map/{law}/fair", "map", what, None, part, None, "", "info"))
     if fair.any():
         best = int(np.argmin(np.where(fair, delays, np.inf)))
-        place = PLACES[best]
-        note = f"from {place.begin:g} to {place.end:g} ms, Reno's share {shares.flat[best]:.2f}"
+        ramp = PLACES[best]
+        note = f"from {ramp.begin:g} to {ramp.end:g} ms, Reno's share {shares.flat[best]:.2f}"
         what = f"{name}: lowest P95 of the queueing delay among these"
         rows.append(Row(f"map/{law}/best", "map", what, None, float(delays.flat[best]), None, "ms", "info", note))
     return rows

@@ -39,15 +39,15 @@ def thresholds_group(setups: dict[str, Setup], sender: Sender, *, quick: bool) -
     used = {n: _add_setup(setups, n, sender, quick=quick) for n in (QUICK_COUNTS if quick else COUNTS)}
 
     def rows(results: Results) -> list[Row]:
-        found = []
+        out = []
         for n, setup in used.items():
             for row in number_rows(f"{id}/N{n}", FLOWS, setup, results, VALUES):
-                found.append(replace(row, group=id, what=f"N = {n}: {row.what}"))
-        return found
+                out.append(replace(row, group=id, what=f"N = {n}: {row.what}"))
+        return out
 
     def png(results: Results) -> bytes | None:
-        found = {v.id: {n: v.values(results, setup) for n, setup in used.items()} for v in VALUES}
-        return _draw(found) if all(found[SHARE.id].values()) else None
+        values = {v.id: {n: v.values(results, setup) for n, setup in used.items()} for v in VALUES}
+        return _draw(values) if all(values[SHARE.id].values()) else None
 
     caption = (
         "Reno-SCE against Reno in one queue: the ramp rises to 1/N at the AQM's target, to 1 at twice the target. "
@@ -67,7 +67,7 @@ def _add_setup(setups: dict[str, Setup], n: int, sender: Sender, *, quick: bool)
     return setup
 
 
-def _draw(found: Mapping[str, Mapping[int, Sequence[float]]]) -> bytes:
+def _draw(values: Mapping[str, Mapping[int, Sequence[float]]]) -> bytes:
     from matplotlib.figure import Figure
 
     with mpl.rc_context(RC):
@@ -78,13 +78,13 @@ def _draw(found: Mapping[str, Mapping[int, Sequence[float]]]) -> bytes:
             f"fair: {FAIR_TEXT}", (0, FAIR.high), (4, -3), xycoords=("axes fraction", "data"),
             textcoords="offset points", va="top", color=SOFT, fontsize=8,
         )  # fmt: skip
-        counts = list(found[SHARE.id])
+        counts = list(values[SHARE.id])
         for axes, name, colour, marker, label in (
             (shares, SHARE.id, flow_look(0).colour, "o", "Reno's share of both throughputs"),
             (shares, USED.id, INK, "s", "throughput of both over the link's rate"),
             (delays, DELAY_P95.id, PURPLE, "D", "queueing delay, P95"),
         ):
-            summaries = [summary_of_all(found[name][n]) for n in counts]
+            summaries = [summary_of_all(values[name][n]) for n in counts]
             axes.plot(counts, [s.mean for s in summaries], marker, ls="-", color=colour, ms=4.5, label=label)
             for n, summary in zip(counts, summaries, strict=True):
                 if summary.interval is not None:
@@ -101,7 +101,7 @@ def _draw(found: Mapping[str, Mapping[int, Sequence[float]]]) -> bytes:
             axes.minorticks_off()
         shares.set_ylim(0.0, 1.12)
         shares.set_title("Fairness and use")
-        intervals = [summary_of_all(runs).interval for runs in found[DELAY_P95.id].values()]
+        intervals = [summary_of_all(runs).interval for runs in values[DELAY_P95.id].values()]
         highest = max(interval[1] for interval in intervals if interval)
         delays.set_ylim(0.0, 1.15 * highest)
         delays.set_title("Delay (ms)")

@@ -94,8 +94,8 @@ def _checks(path: Path) -> tuple[Bound, ...]:
     bw = Value("bw", "its bandwidth estimate over what the link carries of data, 10 to 60 s", "",
                [measured("0", 'controller_mean("max_bw_bit_per_s", 10, 60)')],
                lambda bps: bps / (path.rate_mbps * 1e6 * 1448 / 1500))  # fmt: skip
-    found = Value("found", "its probes that the detector finds in the sending rate", "%",
-                  [measured("0", f"probes_found({rtt}, 2, 60)")])  # fmt: skip
+    detected = Value("found", "its probes that the detector finds in the sending rate", "%",
+                     [measured("0", f"probes_found({rtt}, 2, 60)")])  # fmt: skip
     false = Value("false", "what the detector finds and is no probe", "%",
                   [measured("0", f"probes_false({rtt}, 2, 60)")])  # fmt: skip
     count = Value("probe-rtts", "ProbeRTT phases from 5 to 60 s", "", [measured("0", "probe_rtt_count(5, 60)")])
@@ -113,7 +113,7 @@ def _checks(path: Path) -> tuple[Bound, ...]:
         Bound(count, Limits(4, 6), "4 to 6", "one in ten seconds"),
         Bound(length, Limits(200, 200 + 2e3 * rtt), f"200 to {200 + 2e3 * rtt:.0f}",
               "0.2 s from when four packets are in flight, and a round trip"),
-        Bound(found, Limits(90), "> 90", "the expert question: where are the BtlBw probes?"),
+        Bound(detected, Limits(90), "> 90", "the expert question: where are the BtlBw probes?"),
         Bound(false, Limits(high=10), "< 10", "the end of a ProbeRTT looks like one"),
     )  # fmt: skip
 
@@ -155,8 +155,8 @@ def _losses(setups: dict[str, Setup], *, quick: bool) -> Group:
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.bbr_figure import draw_losses
 
-        found = {p: excerpt for p, setup in used.items() if (excerpt := results.excerpt(setup.name)) is not None}
-        return draw_losses(found) if found else None
+        excerpts = {p: e for p, setup in used.items() if (e := results.excerpt(setup.name)) is not None}
+        return draw_losses(excerpts) if excerpts else None
 
     caption = "40 Mbit/s, 100 ms with 1, 5, 10 and 20 % of random loss; the numbers are at P46"
     return Group("bbr-loss", "BBR with random loss", caption, [c.name for c in used.values()], lambda _: [], png)

@@ -123,14 +123,14 @@ def _operating(axes: Axes, path: Path, excerpt: Excerpt) -> None:
     axes.legend(loc="upper left", markerscale=1.5, ncols=2)
 
 
-def draw_losses(found: Mapping[int, Excerpt]) -> bytes:
+def draw_losses(excerpts: Mapping[int, Excerpt]) -> bytes:
     """A curve of throughput for each loss."""
     from matplotlib.figure import Figure
 
     with mpl.rc_context(RC):
         figure = Figure(figsize=(9, 4.2), layout="constrained")
         axes = figure.subplots()
-        for index, (percent, excerpt) in enumerate(found.items()):
+        for index, (percent, excerpt) in enumerate(excerpts.items()):
             time = np.asarray(excerpt["time_s"])
             look = flow_look(index)
             rate = moving_average(time, np.asarray(excerpt["mbps/0"]), 1.0)

@@ -27,12 +27,12 @@ def claims_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
 
 def experiments(setups: dict[str, Setup], *, quick: bool) -> list[Experiment]:
     """The claims; their arms are added to ``setups``."""
-    found: list[Experiment] = []
+    out: list[Experiment] = []
     for theme in THEMES:
         data = TALK.toml(f"claims/{theme}.toml")
         usable = [_without_missing(e) for e in data["experiment"] if _possible(e)]
-        found += read({**data, "experiment": usable}, TALK.template, setups, quick=quick)
-    return found
+        out += read({**data, "experiment": usable}, TALK.template, setups, quick=quick)
+    return out
 
 
 def _without_missing(experiment: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _possible(experiment: Mapping[str, Any]) -> bool:
 
 
 def _group(experiment: Experiment) -> Group:
-    caption = f"{experiment.claim} ({experiment.place})"
+    caption = f"{experiment.claim} ({experiment.source})"
     group = Group(
         experiment.id,
         f"{experiment.id}: {experiment.title}",

@@ -48,8 +48,8 @@ class Printed:
 
 def printed() -> list[Printed]:
     """The slides' counts of the controllers that this build has."""
-    known = {c.name for c in available()}
-    rows = [r for r in TALK.table("collateral.csv") if r["controller"] in known]
+    names = {c.name for c in available()}
+    rows = [r for r in TALK.table("collateral.csv") if r["controller"] in names]
     return [
         Printed(
             r["controller"],
@@ -109,8 +109,8 @@ def _calibration(setups: dict[str, Setup]) -> Group:
     used = {(p.controller, buffer): _add(setups, p.controller, buffer) for p in slides for buffer in BUFFERS}
 
     def counts(results: Results) -> dict[tuple[str, int], float]:
-        found = {key: OVERFLOWS.mean(results, setup) for key, setup in used.items()}
-        return {key: value for key, value in found.items() if value is not None}
+        means = {key: OVERFLOWS.mean(results, setup) for key, setup in used.items()}
+        return {key: value for key, value in means.items() if value is not None}
 
     def rows(results: Results) -> list[Row]:
         seen, out = counts(results), []
@@ -119,8 +119,8 @@ def _calibration(setups: dict[str, Setup]) -> Group:
             listed = ", ".join(f"{title(p.controller)} {seen[p.controller, buffer]:g}" for p in slides) if seen else ""
             what = f"{buffer} packets: distance from the printed counts"
             out.append(Row(f"buffer/{buffer}", "buffer", what, None, error, None, "", "info", listed))
-        known = {b: e for b, e in errors.items() if e is not None}
-        best = min(known, key=lambda b: known[b]) if known else None
+        distances = {b: e for b, e in errors.items() if e is not None}
+        best = min(distances, key=lambda b: distances[b]) if distances else None
         note = f"BUFFER_PACKETS of the suite; {BUFFER_PACKETS / BDP_PACKETS:.2f} of what the path holds"
         what = "the buffer of the grid that fits the printed counts best, compared with the suite's"
         chosen = [float(best)] if best is not None else []

@@ -26,12 +26,12 @@ def draw_counts(counts: Sequence[tuple[str, float, float | None]]) -> bytes:
     with mpl.rc_context({**RC, "axes.grid.axis": "x"}):
         figure = Figure(figsize=(8, 1.2 + 0.28 * len(counts)), layout="constrained")
         axes = figure.subplots()
-        place = np.arange(len(counts))
-        axes.barh(place, [m for _, m, _ in counts], color=flow_look(0).colour, height=0.62, label="measured")
+        y = np.arange(len(counts))
+        axes.barh(y, [m for _, m, _ in counts], color=flow_look(0).colour, height=0.62, label="measured")
         said = [(i, s) for i, (_, _, s) in enumerate(counts) if s is not None]
         if said:
             axes.plot([s for _, s in said], [i for i, _ in said], "D", color=RED, ms=6, ls="none", label="on the slide")
-        axes.set_yticks(place, [name for name, _, _ in counts])
+        axes.set_yticks(y, [name for name, _, _ in counts])
         axes.invert_yaxis()
         axes.set_xlabel("Buffer overflows in 60 s")
         axes.set_xlim(left=0)

@@ -37,8 +37,8 @@ class Controller:
 @cache
 def catalogue() -> tuple[Controller, ...]:
     """All of them, by year."""
-    found: list[dict[str, Any]] = TALK.toml("controllers.toml")["controller"]
-    return tuple(sorted((Controller(**each) for each in found), key=lambda c: c.year))
+    entries: list[dict[str, Any]] = TALK.toml("controllers.toml")["controller"]
+    return tuple(sorted((Controller(**each) for each in entries), key=lambda c: c.year))
 
 
 @cache

@@ -122,8 +122,8 @@ def _phases(setups: dict[str, Setup], *, quick: bool) -> Group:
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.convergence_figure import draw_phases
 
-        found = {cc: excerpt for cc, setup in used.items() if (excerpt := results.excerpt(setup.name)) is not None}
-        return draw_phases(found) if found else None
+        excerpts = {cc: e for cc, setup in used.items() if (e := results.excerpt(setup.name)) is not None}
+        return draw_phases(excerpts) if excerpts else None
 
     caption = "Two flows of one kind at 20 Mbit/s, 100 ms; the second joins at 20 s: efficiency, fairness, convergence"
     return Group("phases", "Phase graph", caption, [c.name for c in used.values()], rows, png)

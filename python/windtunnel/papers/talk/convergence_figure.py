@@ -75,16 +75,16 @@ def draw_constant(name: str, excerpt: Excerpt) -> bytes:
     return png(figure, DPI)
 
 
-def draw_phases(found: Mapping[str, Excerpt]) -> bytes:
+def draw_phases(excerpts: Mapping[str, Excerpt]) -> bytes:
     """A panel for each controller: the second flow's rate over the first's, from the time it joins."""
     from matplotlib.figure import Figure
 
-    columns = min(3, len(found))
-    rows = -(-len(found) // columns)
+    columns = min(3, len(excerpts))
+    rows = -(-len(excerpts) // columns)
     with mpl.rc_context(RC):
         figure = Figure(figsize=(3.7 * columns, 3.7 * rows + 0.5), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
-        for axes, (cc, excerpt) in zip(grid.flat, found.items(), strict=False):
+        for axes, (cc, excerpt) in zip(grid.flat, excerpts.items(), strict=False):
             time = np.asarray(excerpt["time_s"])
             first, second = (np.nan_to_num(np.asarray(excerpt[f"cwnd/{i}"])) for i in (0, 1))
             some = time >= JOINS_S
@@ -99,7 +99,7 @@ def draw_phases(found: Mapping[str, Excerpt]) -> bytes:
             axes.plot(first[at[1]], second[at[1]], "x", color=RED, ms=8, mew=1.8, zorder=4, label="end")
             axes.set(title=title(cc), xlim=(-5, 1.05 * full), ylim=(-5, 1.05 * full), aspect="equal")
             axes.set(xlabel="First flow's window (packets)", ylabel="Second flow's window (packets)")
-        for axes in list(grid.flat)[len(found) :]:
+        for axes in list(grid.flat)[len(excerpts) :]:
             axes.axis("off")
         handles, labels = grid[0, 0].get_legend_handles_labels()
         figure.colorbar(points, ax=grid, label="Time (s)", shrink=0.8)

@@ -50,8 +50,8 @@ def _tahoe(setups: dict[str, Setup], *, quick: bool) -> Group:
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.efficiency_figure import draw_tahoe
 
-        found = [results.excerpt(used[cc].name) for cc in (TAHOE, RENO)]
-        return draw_tahoe(*found) if all(e is not None for e in found) else None  # type: ignore[arg-type]
+        excerpts = [results.excerpt(used[cc].name) for cc in (TAHOE, RENO)]
+        return draw_tahoe(*excerpts) if all(e is not None for e in excerpts) else None  # type: ignore[arg-type]
 
     caption = "One stream on the talk's path: slow start after every loss, and fast recovery"
     return Group("tahoe", "Tahoe and Reno", caption, [c.name for c in used.values()], rows, png)
@@ -70,17 +70,17 @@ def _knee(setups: dict[str, Setup], *, quick: bool) -> Group:
         _DELAY.prepare(setup)
 
     def points(results: Results) -> list[tuple[int, float, float]]:
-        found = [(w, _GOODPUT.mean(results, c), _DELAY.mean(results, c)) for w, c in used.items()]
-        return [(w, g, d) for w, g, d in found if g is not None and d is not None]
+        means = [(w, _GOODPUT.mean(results, c), _DELAY.mean(results, c)) for w, c in used.items()]
+        return [(w, g, d) for w, g, d in means if g is not None and d is not None]
 
     def rows(results: Results) -> list[Row]:
-        found = points(results)
-        if not found:
+        curve = points(results)
+        if not curve:
             return []
-        best = max(g for _, g, _ in found)
-        knee = min(w for w, g, _ in found if g >= 0.95 * best)
-        cliff = max((w for w, g, _ in found if g >= 0.95 * best), default=knee)
-        beyond = min((g for w, g, _ in found if w > cliff), default=best)
+        best = max(g for _, g, _ in curve)
+        knee = min(w for w, g, _ in curve if g >= 0.95 * best)
+        cliff = max((w for w, g, _ in curve if g >= 0.95 * best), default=knee)
+        beyond = min((g for w, g, _ in curve if w > cliff), default=best)
         note = f"the line holds {LINE_PACKETS:.1f} packets of 552 bytes, its buffer {LINE_BUFFER}"
         return [
             _bounded("knee/knee", "the smallest window of the sweep that fills the line: the knee", "3 to 5",
@@ -94,8 +94,8 @@ def _knee(setups: dict[str, Setup], *, quick: bool) -> Group:
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.efficiency_figure import draw_knee
 
-        found = points(results)
-        return draw_knee(found) if found else None
+        curve = points(results)
+        return draw_knee(curve) if curve else None
 
     caption = "One sender with a fixed window (4.2BSD) on a 56 kbit/s line with 200 ms and 20 packets of buffer"
     return Group("knee", "Knee and cliff", caption, [c.name for c in used.values()], rows, png)

@@ -33,21 +33,21 @@ def draw_charts(charts: Sequence[tuple[str, str, Sequence[tuple[str, Sequence[fl
     names = [name for name, _ in charts[0][2]]
     with mpl.rc_context({**RC, "axes.grid.axis": "x"}):
         figure = Figure(figsize=(12, 1.6 + 0.27 * len(names)), layout="constrained")
-        place = np.arange(len(names))
+        y = np.arange(len(names))
         for index, (axes, (what, unit, bars)) in enumerate(
             zip(figure.subplots(1, 3, sharey=True), charts, strict=True)
         ):
             means = np.array([np.mean(v) if len(v) else np.nan for _, v in bars])
             ends = np.array([(min(v), max(v)) if len(v) else (np.nan, np.nan) for _, v in bars])
-            axes.barh(place, means, color=flow_look(index).colour, height=0.62)
-            axes.hlines(place, ends[:, 0], ends[:, 1], color="black", lw=1.1)
+            axes.barh(y, means, color=flow_look(index).colour, height=0.62)
+            axes.hlines(y, ends[:, 0], ends[:, 1], color="black", lw=1.1)
             if unit in _EQUAL:
                 axes.axvline(_EQUAL[unit], color=SOFT, lw=0.9, ls=(0, (4, 2)))
             words = what.split(", ")
             axes.set_xlabel(f"{what} ({unit})" if unit else what)
             axes.set_title(words[0])
             axes.set_xlim(left=0)
-        figure.axes[0].set_yticks(place, names)
+        figure.axes[0].set_yticks(y, names)
         figure.axes[0].invert_yaxis()
     return png(figure, DPI)
 

@@ -100,8 +100,8 @@ def _group(setups: dict[str, Setup], controller: Controller, *, quick: bool) -> 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.gallery_figure import draw
 
-        found = {kind: excerpt for kind, setup in used.items() if (excerpt := results.excerpt(setup.name)) is not None}
-        return draw(controller, found) if len(found) == len(used) else None
+        excerpts = {kind: e for kind, setup in used.items() if (e := results.excerpt(setup.name)) is not None}
+        return draw(controller, excerpts) if len(excerpts) == len(used) else None
 
     caption = f"40 Mbit/s, 100 ms, {BUFFER_PACKETS} packets: {', '.join(kind.title for kind in KINDS)}"
     return Group(id, controller.title, caption, [c.name for c in used.values()], rows, png, used[ONE].name)

@@ -25,27 +25,27 @@ SPIKE_S = 5.0
 MEAN_S = 1.0
 
 
-def draw(controller: Controller, found: Mapping[Kind, Excerpt]) -> bytes:
+def draw(controller: Controller, excerpts: Mapping[Kind, Excerpt]) -> bytes:
     """The six panels as a PNG."""
     from matplotlib.figure import Figure
 
     with mpl.rc_context(RC):
         figure = Figure(figsize=(11, 9), layout="constrained")
         grid = figure.subplots(3, 2)
-        rates(grid[0, 0], found[ONE], ["throughput"])
+        rates(grid[0, 0], excerpts[ONE], ["throughput"])
         grid[0, 0].set_title("One stream")
-        window(grid[0, 1], found[ONE], after_s=SPIKE_S)
+        window(grid[0, 1], excerpts[ONE], after_s=SPIKE_S)
         grid[0, 1].set_title("Its window")
         grid[0, 1].set_title("Its window")
-        rates(grid[1, 0], found[FRIENDLY], [controller.title, against(controller.name)])
+        rates(grid[1, 0], excerpts[FRIENDLY], [controller.title, against(controller.name)])
         grid[1, 0].set_title("Against Reno")
-        rates(grid[1, 1], found[LOSS], ["throughput"])
+        rates(grid[1, 1], excerpts[LOSS], ["throughput"])
         grid[1, 1].set_title("One stream, 1 % random loss")
         for axes, kind, title in (
             (grid[2, 0], FIVE, "Five streams"),
             (grid[2, 1], DISPLACED, "Five streams, ten seconds apart"),
         ):
-            rates(axes, found[kind], [f"{n}" for n in range(1, 6)])
+            rates(axes, excerpts[kind], [f"{n}" for n in range(1, 6)])
             axes.set_title(title)
         figure.suptitle(f"{controller.title}: 40 Mbit/s, 100 ms", fontsize=11, x=0.01, ha="left")
     return png(figure, DPI)

@@ -107,8 +107,8 @@ _FUNCTIONS = {
 
 def _factors(setups: dict[str, Setup], *, quick: bool) -> Group:
     """What controllers add and keep, where the catalogue has a number, as their runs show it."""
-    known = TALK.toml("responses.toml")
-    checks = ((_KEPT, FIVE, known["kept"], _KEPT_SLACK), (_GROWN, ONE, known["grown"], _GROWN_SLACK))
+    responses = TALK.toml("responses.toml")
+    checks = ((_KEPT, FIVE, responses["kept"], _KEPT_SLACK), (_GROWN, ONE, responses["grown"], _GROWN_SLACK))
     used: list[tuple[Value, Setup, str, tuple[float, float], float]] = []
     for value, kind, expected, slack in checks:
         for controller in available(quick=quick):

@@ -82,8 +82,8 @@ def shapes_group(setups: dict[str, Setup]) -> Group:
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.startup_figure import draw_shapes
 
-        found = {s: excerpt for s, setup in used.items() if (excerpt := results.excerpt(setup.name)) is not None}
-        return draw_shapes(found) if found else None
+        excerpts = {s: e for s, setup in used.items() if (e := results.excerpt(setup.name)) is not None}
+        return draw_shapes(excerpts) if excerpts else None
 
     caption = "It is always exponential? One flow at 40 Mbit/s, 100 ms: what it sends in each round trip"
     return Group("shapes", "Shapes of slow start", caption, [c.name for c in used.values()], rows, png)

@@ -55,8 +55,8 @@ def startup_groups(setups: dict[str, Setup], *, quick: bool) -> list[Group]:
 
 def starts() -> dict[str, str]:
     """The ways to start that this build has."""
-    known = registered() | registered("slow_starts")
-    return {name: setting for name, (needs, setting) in STARTS.items() if needs in known}
+    names = registered() | registered("slow_starts")
+    return {name: setting for name, (needs, setting) in STARTS.items() if needs in names}
 
 
 def _values(fault: Fault) -> tuple[Value, ...]:
@@ -92,8 +92,8 @@ def _faults(setups: dict[str, Setup]) -> Group:
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.talk.startup_figure import draw_faults
 
-        found = {key: excerpt for key, setup in used.items() if (excerpt := results.excerpt(setup.name)) is not None}
-        return draw_faults(found) if len(found) == len(used) else None
+        excerpts = {key: e for key, setup in used.items() if (e := results.excerpt(setup.name)) is not None}
+        return draw_faults(excerpts) if len(excerpts) == len(used) else None
 
     caption = "Five faults of slow start, each on a path that shows it, with other ways to start next to it"
     return Group("startup", "Slow-start faults", caption, [c.name for c in used.values()], rows, png)
@@ -109,26 +109,26 @@ def _position(setups: dict[str, Setup], *, quick: bool) -> Group:
         ),
     }  # fmt: skip
     used: dict[tuple[str, int], Setup] = {}
-    for place, settings in narrow.items():
+    for link, settings in narrow.items():
         for rtt in RTTS_MS[:2] if quick else RTTS_MS:
             # The delay is between the links: on the first one where the last is narrow.
             half = f'"{rtt / 2:g} ms"'
-            delays = (f"link.1.delay={half}",) if place == "first" else (f"link.0.delay={half}", 'link.1.delay="0 ms"')
+            delays = (f"link.1.delay={half}",) if link == "first" else (f"link.0.delay={half}", 'link.1.delay="0 ms"')
             setup = scenario_setup(
-                setups, f"drop-{place}-{rtt}", "hops", *settings, *delays, f'flow.0.rtt="{rtt} ms"', seeds=3
+                setups, f"drop-{link}-{rtt}", "hops", *settings, *delays, f'flow.0.rtt="{rtt} ms"', seeds=3
             )
             for value in (_LATE, _SENT):
                 value.prepare(setup)
-            used[place, rtt] = setup
+            used[link, rtt] = setup
 
     def rows(results: Results) -> list[Row]:
         out = []
-        for (place, rtt), setup in used.items():
+        for (link, rtt), setup in used.items():
             for value in (_LATE, _SENT):
-                what = f"drop at the {place} link, {rtt} ms: {value.what}"
-                out.append(value.row(results, setup, f"drop/{place}-{rtt}", "drop", what))
+                what = f"drop at the {link} link, {rtt} ms: {value.what}"
+                out.append(value.row(results, setup, f"drop/{link}-{rtt}", "drop", what))
         for rtt in sorted({rtt for _, rtt in used}):
-            first, last = (_LATE.values(results, used[place, rtt]) for place in ("first", "last"))
+            first, last = (_LATE.values(results, used[link, rtt]) for link in ("first", "last"))
             more = [f - e for f, e in zip(first, last, strict=True)]
             what = f"{rtt} ms: how much later the news of a drop at the first link is, over half a round trip"
             limits = Limits(0.8, 1.2)

@@ -19,7 +19,7 @@ DPI = 100
 _SPAN_S = {"slow": 8.0, "luck": 20.0}
 
 
-def draw_faults(found: Mapping[tuple[Fault, str], Excerpt]) -> bytes:
+def draw_faults(excerpts: Mapping[tuple[Fault, str], Excerpt]) -> bytes:
     """Throughput on the left, the queue on the right."""
     from matplotlib.figure import Figure
 
@@ -29,7 +29,7 @@ def draw_faults(found: Mapping[tuple[Fault, str], Excerpt]) -> bytes:
         for row, fault in enumerate(FAULTS):
             rate, queue = grid[row]
             for index, name in enumerate(starts()):
-                excerpt, look = found[fault, name], flow_look(index)
+                excerpt, look = excerpts[fault, name], flow_look(index)
                 time = np.asarray(excerpt["time_s"])
                 mbps = moving_average(time, np.asarray(excerpt["mbps/0"]), 0.2)
                 # Lines that coincide stay visible: each is thinner than the one before it.
@@ -47,14 +47,14 @@ def draw_faults(found: Mapping[tuple[Fault, str], Excerpt]) -> bytes:
     return png(figure, DPI)
 
 
-def draw_shapes(found: Mapping[Shape, Excerpt]) -> bytes:
+def draw_shapes(excerpts: Mapping[Shape, Excerpt]) -> bytes:
     """Packets per round trip on a logarithmic axis: what is exponential is straight."""
     from matplotlib.figure import Figure
 
     with mpl.rc_context(RC):
         figure = Figure(figsize=(8, 4.4), layout="constrained")
         axes = figure.subplots()
-        for index, (shape, excerpt) in enumerate(found.items()):
+        for index, (shape, excerpt) in enumerate(excerpts.items()):
             look = flow_look(index)
             sent = np.asarray(excerpt["flights"])
             axes.plot(

@@ -48,8 +48,8 @@ class Receiver:
         start = (segment.seq - self._initial) % MODULUS
         end = start + segment.payload + fin
         if segment.timestamps and not self._take_timestamp(segment.timestamps[0], start, end):
-            known = (start, end) if start < self._next else None
-            return self._answer(segment, ACK, now_ns, self._blocks(known))
+            duplicate = (start, end) if start < self._next else None
+            return self._answer(segment, ACK, now_ns, self._blocks(duplicate))
         if fin:
             self._fin = end - 1
         if segment.flags & CWR:

@@ -159,11 +159,11 @@ class ReceiverSession:
         os.write(self._device, build(segment, kernel.RECEIVER, kernel.SENDER))
 
     def _segments(self) -> list[Segment]:
-        found: list[Segment] = []
+        segments: list[Segment] = []
         while True:
             try:
                 segment = parse(os.read(self._device, PACKET))
             except BlockingIOError:
-                return found
+                return segments
             if segment is not None and segment.source == kernel.PORT:
-                found.append(segment)
+                segments.append(segment)

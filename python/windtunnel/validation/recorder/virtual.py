@@ -168,10 +168,10 @@ def discipline(text: str) -> tuple[str, Row]:
     words = own.replace(",", " ").replace("(", " ").replace(")", " ").split()
 
     def numbers(name: str) -> Iterator[int]:
-        for place in (i + 1 for i, word in enumerate(words) if word == name):
-            while place < len(words) and words[place].isdigit():
-                yield int(words[place])
-                place += 1
+        for index in (i + 1 for i, word in enumerate(words) if word == name):
+            while index < len(words) and words[index].isdigit():
+                yield int(words[index])
+                index += 1
 
     statistics = " | ".join(line.strip() for line in own.splitlines()[1:] if line.strip())
     packets = int(words[words.index("Sent") + 3])
