@@ -231,7 +231,7 @@ def _row() -> Any:
     from windtunnel.papers.suite import Results
     from windtunnel.papers.talk.numbers import numbers_group
 
-    rows = numbers_group().rows(Results({}, []))
+    rows = numbers_group().rows(Results([]))
     return "K99" in ids("sce") and [row.verdict for row in rows if row.id == "numbers/J99"] == ["agrees"]
 
 
