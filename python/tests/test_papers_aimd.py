@@ -36,6 +36,13 @@ def whole() -> Suite:
 # --- Figures of the model --------------------------------------------------------------------------------------------
 
 
+def test_names_of_parts() -> None:
+    """A letter belongs to a number: 7a and 7b are figure 7, but RED is no part of something called r."""
+    aliases = whole().aliases
+    assert aliases["fig7"] == ["fig7a", "fig7b"]
+    assert not {"r", "formul"} & aliases.keys()
+
+
 def test_the_modes_are_those_that_the_text_tells() -> None:
     """No cell of figure 3 is Reno-friendly (section 3.1.3); 40 Mbit/s, 10 ms over PIE is (section 3.2.1)."""
     from windtunnel.papers.aimd.paths import GRIDS, RATES, RTTS

@@ -80,6 +80,7 @@ def test_claims_are_complete() -> None:
 def test_names_of_parts() -> None:
     """Graphs, the map, all claims, those about one graph."""
     assert select(whole(), ["K47"]) == [f"K47{letter}{sender}" for sender in ("", "-half") for letter in "abcd"]
+    assert select(whole(), ["K54"]) == ["K54", "K54-half"], "a claim without letters has a variant, too"
     assert select(whole(), ["graph4", "map"]) == ["graph4", "map"]
     assert len(select(whole(), ["claims"])) == 2 * len(SCE.toml("claims.toml")["claim"])
     assert "map" not in {group.id for group in sce.suite(quick=True).groups}

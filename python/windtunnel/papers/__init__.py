@@ -64,7 +64,7 @@ def ids(name: str) -> list[str]:
     if name not in NAMES:
         return []
     suite = _suites()[name](False)
-    return [*(group.id for group in suite.groups), *suite.aliases]
+    return list(dict.fromkeys([*(group.id for group in suite.groups), *suite.aliases]))
 
 
 def _suites() -> dict[str, Callable[[bool], Suite]]:

@@ -12,6 +12,7 @@ A number agrees *weakly* where the interval of the runs is wider than a fifth of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -112,13 +113,14 @@ class Suite:
 
 
 def parts(groups: Iterable[Group]) -> dict[str, list[str]]:
-    """The groups whose IDs differ by a last letter, or a suffix, by what they share: ``fig3`` for 3a and 3b."""
+    """The groups whose IDs differ by a letter after their number, or a suffix, by what they share: ``fig3`` for 3a and
+    3b, ``K54`` for K54 and K54-half.
+    """
     by_stem: dict[str, list[str]] = {}
     for group in groups:
-        stem = group.id.partition("-")[0].rstrip("abcdef")
-        if stem != group.id:
-            by_stem.setdefault(stem, []).append(group.id)
-    return by_stem
+        stem = re.sub(r"(?<=\d)[a-f]$", "", group.id.partition("-")[0])
+        by_stem.setdefault(stem, []).append(group.id)
+    return {stem: ids for stem, ids in by_stem.items() if ids != [stem]}
 
 
 def figures_and_claims(groups: Sequence[Group]) -> dict[str, list[str]]:
