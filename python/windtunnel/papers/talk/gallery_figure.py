@@ -36,7 +36,6 @@ def draw(controller: Controller, excerpts: Mapping[Kind, Excerpt]) -> bytes:
         grid[0, 0].set_title("One stream")
         window(grid[0, 1], excerpts[ONE], after_s=SPIKE_S)
         grid[0, 1].set_title("Its window")
-        grid[0, 1].set_title("Its window")
         rates(grid[1, 0], excerpts[FRIENDLY], [controller.title, against(controller.name)])
         grid[1, 0].set_title("Against Reno")
         rates(grid[1, 1], excerpts[LOSS], ["throughput"])
