@@ -28,22 +28,22 @@ from windtunnel.engine.loop import outcomes
 from windtunnel.engine.processes import Processes
 from windtunnel.engine.progress import Count, shown
 from windtunnel.engine.threads import Threads
-from windtunnel.engine.work import Place
+from windtunnel.engine.work import Backend
 from windtunnel.errors import RunFailedError
 
-PLACES = [Threads(3), Processes(2, ("engine_work",))]
+BACKENDS = [Threads(3), Processes(2, ("engine_work",))]
 
 
 def taker(tasks: Iterator[int]) -> Callable[[], int | None]:
     return lambda: next(tasks, None)
 
 
-def done(backend: Place, tasks: list[int]) -> dict[int, tuple[int, str]]:
+def done(backend: Backend, tasks: list[int]) -> dict[int, tuple[int, str]]:
     return dict(outcomes(Square(), taker(iter(tasks)), backend))
 
 
-@pytest.mark.parametrize("backend", PLACES, ids=lambda p: type(p).__name__)
-def test_each_task_has_its_outcome(backend: Place) -> None:
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda p: type(p).__name__)
+def test_each_task_has_its_outcome(backend: Backend) -> None:
     tasks = [n for n in range(40) if n != 13]
     assert done(backend, tasks) == {n: (n * n, "") for n in tasks}
     assert done(backend, []) == {}

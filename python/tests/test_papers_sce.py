@@ -62,8 +62,8 @@ def test_the_published_ramps() -> None:
 
 def test_the_mails_ramps_are_places_of_the_map() -> None:
     """Each of them is exactly the ramp that the map runs at its place."""
-    for name, ramp in ramp_map.mails_places().items():
-        assert ramp in ramp_map.PLACES
+    for name, ramp in ramp_map.mails_ramps().items():
+        assert ramp in ramp_map.RAMPS
         data = SCE.toml("graphs.toml")["ramp"][name]
         assert (ramp.begin, ramp.end, ramp.knee) == (data["lo_ms"], data["hi_ms"], data["knee"])
 

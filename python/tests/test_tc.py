@@ -11,7 +11,7 @@ import pytest
 
 from windtunnel import Scenario
 from windtunnel.export.tc import script
-from windtunnel.export.tc.qdiscs import QDISCS, Place, qdisc
+from windtunnel.export.tc.qdiscs import QDISCS, Link, qdisc
 from windtunnel.export.tc.words import tc_rate, tc_time
 
 #: One flow for a moment: the script needs the result's names and paths only.
@@ -74,7 +74,7 @@ def test_impairments_of_selected_packets_are_no_netem() -> None:
 
 def test_limits() -> None:
     """A limit in another unit becomes full frames or bytes: 12 ms at 40 Mbit/s are 60,000 bytes, 39 frames of 1514."""
-    link = Place(40e6, 1514)
+    link = Link(40e6, 1514)
     assert qdisc({"kind": "codel", "limit": "12 ms"}, link)[0][:3] == ["codel", "limit", "39"]
     assert qdisc({"kind": "fifo", "limit": "12 ms"}, link)[0] == ["bfifo", "limit", "60000b"]
     assert qdisc({"kind": "fifo", "limit": "100 packets"}, link)[0] == ["pfifo", "limit", "100"]

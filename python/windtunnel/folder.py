@@ -39,7 +39,7 @@ def is_result(folder: Path) -> bool:
     return is_summary(document_of(folder / _SUMMARY))
 
 
-def check_place(path: Path, *, force: bool) -> None:
+def check_writable(path: Path, *, force: bool) -> None:
     """Refuse a place where :func:`save` could not write, before a long run starts. Raises InputError."""
     try:
         check_free(path, force=force, ours=is_result)

@@ -62,6 +62,7 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
 use crate::ecn::Class;
+use crate::hand_on::hand_on_aqm;
 use crate::kinds::Kinds;
 
 kinds! {
@@ -204,52 +205,9 @@ pub trait Aqm: Debug + Send {
 }
 
 impl Aqm for Box<dyn Aqm> {
-    fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        (**self).on_enqueue(packet, queue)
-    }
-
-    fn on_full(&mut self, now: Time) {
-        (**self).on_full(now);
-    }
-
-    fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        (**self).on_dequeue(packet, queue)
-    }
-
-    fn on_empty(&mut self, now: Time) {
-        (**self).on_empty(now);
-    }
-
-    fn on_shed(&mut self, packets: u32, now: Time) {
-        (**self).on_shed(packets, now);
-    }
-
-    fn on_lost(&mut self, flow: FlowId) {
-        (**self).on_lost(flow);
-    }
-
-    fn on_sparse(&mut self, flow: FlowId, now: Time) {
-        (**self).on_sparse(flow, now);
-    }
-
-    fn is_on_arrival(&self) -> bool {
-        (**self).is_on_arrival()
-    }
-
-    fn over_target(&self) -> Option<bool> {
-        (**self).over_target()
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        (**self).next_timer()
-    }
-
-    fn on_timer(&mut self, queue: &QueueView) {
-        (**self).on_timer(queue);
-    }
-
-    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        (**self).probe(out);
+    hand_on_aqm! {
+        self => (**self);
+        on_enqueue on_full on_dequeue on_empty on_shed on_lost on_sparse is_on_arrival over_target next_timer on_timer probe
     }
 }
 

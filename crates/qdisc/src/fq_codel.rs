@@ -136,6 +136,11 @@ impl QueueParams for FqCodelParams {
             ("interval", self.interval == default.interval, self.interval.to_string()),
             ("ecn", self.ecn == default.ecn, self.ecn.to_string()),
             ("ce_threshold", self.ce_threshold.is_none(), self.ce_threshold.unwrap_or_default().to_string()),
+            (
+                "ce_threshold_selector",
+                self.ce_threshold_selector == default.ce_threshold_selector,
+                self.ce_threshold_selector.to_string(),
+            ),
         ];
         match others.into_iter().find(|(_, same, _)| !same && aqms.iter().any(Option::is_some)) {
             Some((key, _, value)) => Err(OutOfRange::new(key, value, SET)),

@@ -30,6 +30,7 @@ mod fq;
 mod fq_codel;
 mod fq_pie;
 mod gate;
+mod hand_on;
 mod hosts;
 mod kinds;
 mod lfq;

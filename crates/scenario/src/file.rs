@@ -3,9 +3,13 @@
 //! Algorithms (`cc`, `slow_start`, `queue`) are a name or a table whose other keys depend on its `kind`; they are
 //! read apart, with the [`crate::Registry`].
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use std::borrow::Cow;
+use std::fmt::{self, Debug, Formatter};
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use windtunnel_cc::Ignored;
 use windtunnel_sim::{LinkParams, LinkRate, RecordParams, Window};
 use windtunnel_tcp::TcpParams;
@@ -39,22 +43,18 @@ pub(crate) struct File {
     #[serde(default = "default_mtu")]
     pub(crate) mtu: Bytes,
     /// The mechanisms of all TCP connections (with `endpoints = "linux"`); a flow's own `tcp` takes precedence.
-    #[serde(default = "elsewhere", rename = "tcp")]
-    #[schemars(with = "Option<TcpParams>")]
-    pub(crate) _tcp: IgnoredAny,
+    #[serde(default, rename = "tcp")]
+    pub(crate) _tcp: Elsewhere<Option<TcpParams>>,
     /// The only bottleneck of a dumbbell. Use either this or `[[link]]`.
-    #[schemars(with = "Option<BottleneckTable>")]
-    pub(crate) bottleneck: Option<IgnoredAny>,
+    pub(crate) bottleneck: Option<Elsewhere<BottleneckTable>>,
     /// The return path of the ACKs in a dumbbell. Without it, ACKs return without queueing.
-    #[schemars(with = "Option<ReverseTable>")]
-    pub(crate) reverse: Option<IgnoredAny>,
+    pub(crate) reverse: Option<Elsewhere<ReverseTable>>,
     /// The nodes of a graph.
     #[serde(default)]
     pub(crate) node: Vec<NodeTable>,
     /// The links of a graph. Use either these or `[bottleneck]`.
     #[serde(default)]
-    #[schemars(with = "Vec<LinkTable>")]
-    pub(crate) link: Vec<IgnoredAny>,
+    pub(crate) link: Vec<Elsewhere<LinkTable>>,
     /// The flows.
     #[serde(default)]
     #[schemars(length(min = 1))]
@@ -76,13 +76,11 @@ pub(crate) struct File {
 #[expect(dead_code, reason = "its schema is all that is needed of it")]
 pub(crate) struct LinkKeys {
     /// The queue in front of the link: a name, or a table with `kind`.
-    #[serde(default = "elsewhere")]
-    #[schemars(with = "QueueValue")]
-    queue: IgnoredAny,
+    #[serde(default)]
+    queue: Elsewhere<QueueValue>,
     /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
-    #[serde(default = "elsewhere")]
-    #[schemars(with = "OneOrMany<ElementValue>")]
-    impair: IgnoredAny,
+    #[serde(default)]
+    impair: Elsewhere<OneOrMany<ElementValue>>,
     #[serde(flatten)]
     params: LinkParams,
 }
@@ -149,9 +147,8 @@ pub(crate) struct FlowTable {
     pub(crate) name: Option<String>,
     /// The congestion controller: a name (with `-mds` appended for the MDS response), or a table with `kind`.
     /// Applications over UDP have no controller; all others need one.
-    #[serde(default = "elsewhere", rename = "cc")]
-    #[schemars(with = "Option<ControllerValue>")]
-    pub(crate) _cc: IgnoredAny,
+    #[serde(default, rename = "cc")]
+    pub(crate) _cc: Elsewhere<Option<ControllerValue>>,
     /// The round-trip time of the path without queues, link delays included. In a graph, the default is the sum of the
     /// delays of the links.
     pub(crate) rtt: Option<Duration>,
@@ -185,39 +182,33 @@ pub(crate) struct FlowTable {
     #[serde(default)]
     pub(crate) stagger: Duration,
     /// What its application does: a name, or a table with `kind`. By default it always has data to send.
-    #[serde(default = "elsewhere", rename = "app")]
-    #[schemars(with = "ApplicationValue")]
-    pub(crate) _app: IgnoredAny,
+    #[serde(default, rename = "app")]
+    pub(crate) _app: Elsewhere<ApplicationValue>,
     /// Whether departures are paced. By default they are with ideal endpoints, and with the slow start ESSP.
     pub(crate) pacing: Option<bool>,
     /// Whether the flow's packets are ECN-capable; a name selects how its receiver reports marks. The MDS response
     /// needs ECN. By default packets are ECN-capable with ideal endpoints, and with the MDS response.
-    #[serde(default = "elsewhere", rename = "ecn")]
-    #[schemars(with = "Option<EcnValue>")]
-    pub(crate) _ecn: IgnoredAny,
+    #[serde(default, rename = "ecn")]
+    pub(crate) _ecn: Elsewhere<Option<EcnValue>>,
     /// The code point of its ECN-capable packets.
-    #[serde(default = "elsewhere", rename = "ect")]
-    #[schemars(with = "Option<Ect>")]
-    pub(crate) _ect: IgnoredAny,
+    #[serde(default, rename = "ect")]
+    pub(crate) _ect: Elsewhere<Option<Ect>>,
     /// The MDS identifier: the DSCP of the data packets of a flow with MDS, once it is negotiated. By default 43.
-    #[serde(default = "elsewhere", rename = "mds_dscp")]
-    #[schemars(with = "Option<u8>", range(min = 1, max = 63))]
-    pub(crate) _mds_dscp: IgnoredAny,
+    #[serde(default, rename = "mds_dscp")]
+    #[schemars(range(min = 1, max = 63))]
+    pub(crate) _mds_dscp: Elsewhere<Option<u8>>,
     /// The mechanisms of the flow's TCP; they override those of the scenario's `tcp`.
-    #[serde(default = "elsewhere", rename = "tcp")]
-    #[schemars(with = "Option<TcpParams>")]
-    pub(crate) _tcp: IgnoredAny,
+    #[serde(default, rename = "tcp")]
+    pub(crate) _tcp: Elsewhere<Option<TcpParams>>,
     /// Misbehaviour: the flow does not answer marks, losses, or either, and grows as ever. Retransmissions stay.
     pub(crate) unresponsive: Option<Ignored>,
     /// The initial window: `"10 packets"`, or a number of segments. The default is 10 (RFC 6928), or 1 with `tahoe` and
     /// `reno1990`.
-    #[serde(default = "elsewhere", rename = "iw")]
-    #[schemars(with = "InitialWindowValue")]
-    pub(crate) _iw: IgnoredAny,
+    #[serde(default, rename = "iw")]
+    pub(crate) _iw: Elsewhere<InitialWindowValue>,
     /// How its receiver acknowledges: a policy, or a table.
-    #[serde(default = "elsewhere", rename = "ack")]
-    #[schemars(with = "AckValue")]
-    pub(crate) _ack: IgnoredAny,
+    #[serde(default, rename = "ack")]
+    pub(crate) _ack: Elsewhere<AckValue>,
 }
 
 fn default_seed() -> u64 {
@@ -232,6 +223,41 @@ fn one() -> u32 {
     1
 }
 
-fn elsewhere() -> IgnoredAny {
-    IgnoredAny
+/// A value that is read elsewhere, with the registry: the tables have its schema, which is that of `T`, and its key.
+pub(crate) struct Elsewhere<T>(PhantomData<T>);
+
+impl<T> Debug for Elsewhere<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Elsewhere")
+    }
+}
+
+impl<T> Default for Elsewhere<T> {
+    fn default() -> Elsewhere<T> {
+        Elsewhere(PhantomData)
+    }
+}
+
+impl<'de, T> Deserialize<'de> for Elsewhere<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Elsewhere<T>, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Elsewhere::default())
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Elsewhere<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
 }

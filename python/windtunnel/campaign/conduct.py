@@ -25,7 +25,7 @@ from windtunnel.campaign.model import Campaign, CampaignError
 from windtunnel.campaign.plan import Cell, Plan, Replica, scenario_of
 from windtunnel.engine.cache import Store, key_of
 from windtunnel.engine.progress import Count
-from windtunnel.engine.work import Place, always
+from windtunnel.engine.work import Backend, always
 from windtunnel.errors import RunFailedError
 from windtunnel.experiment import statistics
 from windtunnel.experiment.reuse import Runs
@@ -72,7 +72,7 @@ class Conductor:
         self.count = Count(plan.wanted() * plan.first_units() * plan.runs_of_unit())
         self.seconds = 0.0
 
-    def run(self, backend: Place, moved: Callable[[], None]) -> None:
+    def run(self, backend: Backend, moved: Callable[[], None]) -> None:
         """Do all runs; ``moved`` is called after each. Raises InputError for a metric that runs do not have."""
         with closing(self._runs.done(self._take, backend)) as done:
             for run, outcome in done:

@@ -23,7 +23,7 @@ from windtunnel.scenario import Scenario
 if TYPE_CHECKING:
     from windtunnel.campaign.file import Source
     from windtunnel.campaign.results import CampaignResult
-    from windtunnel.engine.work import Place
+    from windtunnel.engine.work import Backend
 
 #: The most runs of one cell if `max` is not set.
 MOST_RUNS = 100
@@ -198,7 +198,7 @@ class Campaign:
         out: str | Path,
         *,
         jobs: int | None = None,
-        backend: Place | None = None,
+        backend: Backend | None = None,
         force: bool = False,
         restart: bool = False,
         use_cache: bool = True,

@@ -18,7 +18,7 @@ from windtunnel.engine import cache
 from windtunnel.engine.processes import Processes
 from windtunnel.engine.progress import Count
 from windtunnel.engine.threads import Threads
-from windtunnel.engine.work import Place
+from windtunnel.engine.work import Backend
 from windtunnel.errors import InputError, reason
 from windtunnel.memory import limit
 from windtunnel.plugins import all_travel, registrations
@@ -27,7 +27,7 @@ from windtunnel.plugins import all_travel, registrations
 Show: TypeAlias = Callable[[Count], AbstractContextManager[Callable[[], None]]]
 
 
-def default_place(jobs: int | None) -> Place:
+def default_backend(jobs: int | None) -> Backend:
     """Threads; but processes where controllers are written in Python, which would wait for each other. A class that
     other processes cannot import stays here.
     """
@@ -37,7 +37,7 @@ def default_place(jobs: int | None) -> Place:
     return Threads(workers)
 
 
-def check_place(out: Path, *, force: bool) -> None:
+def check_writable(out: Path, *, force: bool) -> None:
     """Refuse a place where the data set could not be written, before anything runs. Raises InputError."""
     try:
         check_free(out, force=force, ours=dataset.is_dataset)
@@ -54,7 +54,7 @@ def sweep(
     campaign: Campaign | Plan,
     out: str | Path,
     *,
-    backend: Place | None = None,
+    backend: Backend | None = None,
     jobs: int | None = None,
     force: bool = False,
     restart: bool = False,
@@ -71,8 +71,8 @@ def sweep(
     done is kept.
     """
     plan = campaign if isinstance(campaign, Plan) else Plan(campaign)
-    out, backend = Path(out), backend or default_place(jobs)
-    check_place(out, force=force)
+    out, backend = Path(out), backend or default_backend(jobs)
+    check_writable(out, force=force)
     shared = cache.shared() if use_cache else None
     try:
         with journal_at(out, restart=restart) as journal:
@@ -97,7 +97,7 @@ def _page_command(plan: Plan) -> str:
     return "" if source is None else command(source.file)
 
 
-def memory_of_run(backend: Place) -> int | None:
+def memory_of_run(backend: Backend) -> int | None:
     """What a run may hold, if all workers are on this machine; another machine knows its own memory."""
     total = limit(None) if backend.is_here else None
     return None if total is None else total // backend.workers

@@ -15,7 +15,7 @@ from windtunnel.errors import InputError
 from windtunnel.escape import xml
 
 
-def check_place(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Refuse a place where :func:`write` could not write, before a long run starts. Raises InputError."""
     if path.is_dir():
         raise InputError(f"--junit {path}: is a folder; the name of a file is needed")

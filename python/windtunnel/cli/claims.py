@@ -43,9 +43,9 @@ def claim_options(command: _Command) -> _Command:
 def check_junit(junit: Path | None) -> None:
     """Refuse a place for the report before anything runs. Raises InputError."""
     if junit is not None:
-        from windtunnel.claims.junit import check_place
+        from windtunnel.claims.junit import check_writable
 
-        check_place(junit)
+        check_writable(junit)
 
 
 def report(suites: Sequence[tuple[str, Sequence[Decided]]], junit: Path | None, undecided: str) -> bool:

@@ -18,7 +18,7 @@ from windtunnel.errors import InputError
 
 if TYPE_CHECKING:
     from windtunnel.engine.progress import Count
-    from windtunnel.engine.work import Place
+    from windtunnel.engine.work import Backend
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Where:
     dask: bool
     scheduler: str | None
 
-    def backend(self) -> Place:
+    def backend(self) -> Backend:
         """The backend. Raises InputError for options that exclude each other."""
         if (self.processes + self.dask + (self.scheduler is not None)) > 1:
             raise InputError("--processes, --dask and --scheduler exclude each other")
@@ -45,9 +45,9 @@ class Where:
             from windtunnel.engine.cluster import Cluster
 
             return Cluster(self.scheduler, workers)
-        from windtunnel.campaign.sweep import default_place
+        from windtunnel.campaign.sweep import default_backend
 
-        return default_place(self.jobs)
+        return default_backend(self.jobs)
 
 
 def place_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -66,7 +66,7 @@ def run(
 ) -> None:
     """Simulate scenarios; write summary, tables and report of each."""
     from windtunnel.claims.decide import decided_run
-    from windtunnel.folder import check_place, load_libraries, save
+    from windtunnel.folder import check_writable, load_libraries, save
 
     load_plugins(plugin)
     jobs = [
@@ -78,7 +78,7 @@ def run(
         job.scenario.check_claims()
         job.title = job.scenario.resolve().get("title") or name_of(job.file)
         if job.folder is not None:
-            check_place(job.folder, force=force)
+            check_writable(job.folder, force=force)
     if out is not None or not json:
         load_libraries(figures=figures)
     # One alone is refused by the run itself.

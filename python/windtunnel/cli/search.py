@@ -89,14 +89,14 @@ def _search(
     no_cache: bool,
 ) -> None:
     """Carry out the search that ``file`` describes. The module ``folder`` writes what is found, and says it."""
-    from windtunnel.search.carry_out import carry_out, check_place, forecast, ready
+    from windtunnel.search.carry_out import carry_out, check_writable, forecast, ready
 
     ready()
     load_plugins(plugin)
     made = read(file, settings, allow_read=allow_read)
     begun = begin(made)
     target = out or Path("results", "stdin" if file == STDIN else file.stem)
-    check_place(target, force=force)
+    check_writable(target, force=force)
     backend = where.backend()
     for line in forecast(made, backend.workers):
         message(line)

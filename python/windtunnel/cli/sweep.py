@@ -80,7 +80,7 @@ def sweep(
     from windtunnel.campaign.forecast import forecast
     from windtunnel.campaign.model import Campaign
     from windtunnel.campaign.plan import Plan
-    from windtunnel.campaign.sweep import check_place
+    from windtunnel.campaign.sweep import check_writable
     from windtunnel.campaign.sweep import sweep as carry_out
 
     load_plugins(plugin)
@@ -91,7 +91,7 @@ def sweep(
     if page is not None:
         _write_page(plan, target, page)
         return
-    check_place(target, force=force)
+    check_writable(target, force=force)
     check_junit(junit)
     check_cells(plan)
     backend = where.backend()

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 
-from windtunnel.engine.work import Kept, Outcome, Place, Task, Work
+from windtunnel.engine.work import Backend, Kept, Outcome, Task, Work
 
 
 def outcomes(
-    work: Work[Task, Outcome], take: Callable[[], Task | None], backend: Place, kept: Kept[Task, Outcome] | None = None
+    work: Work[Task, Outcome],
+    take: Callable[[], Task | None],
+    backend: Backend,
+    kept: Kept[Task, Outcome] | None = None,
 ) -> Generator[tuple[Task, Outcome], None, None]:
     """Each task with its outcome, in the order in which they are done.
 
@@ -27,7 +30,7 @@ def outcomes(
                 task = take()
                 if task is None:
                     break
-                before = None if kept is None else kept.known(task)
+                before = None if kept is None else kept.recall(task)
                 if before is not None:
                     yield task, before
                     continue

@@ -31,7 +31,7 @@ class Work(Protocol[In, Out]):
 class Kept(Protocol[In, Outcome]):
     """Outcomes that are kept, so that nothing is computed twice."""
 
-    def known(self, task: In) -> Outcome | None:
+    def recall(self, task: In) -> Outcome | None:
         """The outcome that the task had before."""
 
     def keep(self, task: In, outcome: Outcome) -> None:
@@ -39,10 +39,10 @@ class Kept(Protocol[In, Outcome]):
 
 
 class Desk(Protocol[Task, Out]):
-    """Where tasks are handed in and outcomes are collected, while a place is open."""
+    """Where tasks are handed in and outcomes are collected, while a backend is open."""
 
     def room(self) -> int:
-        """How many tasks the place should have at a time: enough to keep it busy, and no more."""
+        """How many tasks the backend should have at a time: enough to keep it busy, and no more."""
 
     def hand_in(self, task: Task) -> None:
         """Let a task be done."""
@@ -51,7 +51,7 @@ class Desk(Protocol[Task, Out]):
         """Wait for outcomes; at least one."""
 
 
-class Place(Protocol):
+class Backend(Protocol):
     """Where work is done."""
 
     @property

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from windtunnel.campaign.sweep import default_place
+from windtunnel.campaign.sweep import default_backend
 from windtunnel.engine import cache
-from windtunnel.engine.work import Place
+from windtunnel.engine.work import Backend
 from windtunnel.evaluate.runs import Run
 from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.reuse import Runs
@@ -47,7 +47,7 @@ def run_all(
     texts = list(dict.fromkeys(run.text for run in runs))
     store = cache.shared() if use_cache else None
     try:
-        records = _records(texts, default_place(workers), store, done)
+        records = _records(texts, default_backend(workers), store, done)
     finally:
         if store is not None:
             with suppress(OSError):  # a cache that cannot be written costs only time
@@ -56,7 +56,7 @@ def run_all(
 
 
 def _records(
-    texts: Sequence[str], backend: Place, store: cache.Store | None, done: Callable[[int], None]
+    texts: Sequence[str], backend: Backend, store: cache.Store | None, done: Callable[[int], None]
 ) -> Mapping[str, Record]:
     """What the runs of these scenarios gave, by their texts."""
     total = limit(None)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable
 from windtunnel._core import ScenarioError
 from windtunnel.engine.cache import Store
 from windtunnel.engine.loop import outcomes
-from windtunnel.engine.work import Place
+from windtunnel.engine.work import Backend
 from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.runs import Outcome, Record, Run, Simulate, failure, key_of_run, recording
 from windtunnel.scenario import Scenario
@@ -43,7 +43,7 @@ class Runs:
         reduced = recording(self._tables, str(json.loads(resolved)["duration"]))
         return Run(cell, index, text, file, overrides, allow_read, built, reduced, self._by_table, self._memory, key)
 
-    def known(self, run: Run) -> Outcome | None:
+    def recall(self, run: Run) -> Outcome | None:
         """What a run gave before: to this command, when it was interrupted, or to any other one."""
         data = None if self._journal is None else self._journal.get(run.key)
         if data is not None and self._is_enough(data):
@@ -63,7 +63,7 @@ class Runs:
         if not outcome.error and not outcome.foreign:
             self._share(run.key, outcome.data)
 
-    def done(self, take: Callable[[], Run | None], backend: Place) -> Generator[tuple[Run, Outcome], None, None]:
+    def done(self, take: Callable[[], Run | None], backend: Backend) -> Generator[tuple[Run, Outcome], None, None]:
         """Each run that ``take`` gives, with its outcome, known or new; in the order in which they end."""
         return outcomes(Simulate(), take, backend, self)
 

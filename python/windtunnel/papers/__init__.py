@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,16 @@ if TYPE_CHECKING:
 
     from windtunnel.papers.suite import Suite
 
-#: The suites by name.
-NAMES = ("mds", "mds-deployment", "aimd", "sce", "dualq", "talk")
+#: The suites by name, and the packages here that have them.
+_PACKAGES = {
+    "mds": "mds",
+    "mds-deployment": "deployment",
+    "aimd": "aimd",
+    "sce": "sce",
+    "dualq": "dualq",
+    "talk": "talk",
+}
+NAMES = tuple(_PACKAGES)
 
 
 def reproduce(
@@ -43,7 +52,7 @@ def reproduce(
     """
     from windtunnel.papers.reproduction import run_suite
 
-    suite = _suites()[_match(name, NAMES, "suite")](quick and not only)
+    suite = _suite(_match(name, NAMES, "suite"), quick=quick and not only)
     ids, part = select(suite, only), quick or bool(only)
     return run_suite(
         suite,
@@ -63,21 +72,13 @@ def ids(name: str) -> list[str]:
     """IDs of the groups of a suite, and the names that stand for several; none for an unknown suite."""
     if name not in NAMES:
         return []
-    suite = _suites()[name](False)
+    suite = _suite(name, quick=False)
     return list(dict.fromkeys([*(group.id for group in suite.groups), *suite.aliases]))
 
 
-def _suites() -> dict[str, Callable[[bool], Suite]]:
-    from windtunnel.papers import aimd, deployment, dualq, mds, sce, talk
-
-    return {
-        "mds": lambda quick: mds.suite(quick=quick),
-        "aimd": lambda quick: aimd.suite(quick=quick),
-        "sce": lambda quick: sce.suite(quick=quick),
-        "dualq": lambda quick: dualq.suite(quick=quick),
-        "mds-deployment": lambda quick: deployment.suite(quick=quick),
-        "talk": lambda quick: talk.suite(quick=quick),
-    }
+def _suite(name: str, *, quick: bool) -> Suite:
+    suite: Suite = import_module(f"windtunnel.papers.{_PACKAGES[name]}").suite(quick=quick)
+    return suite
 
 
 def select(suite: Suite, only: Sequence[str]) -> list[str]:

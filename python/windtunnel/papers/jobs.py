@@ -158,7 +158,7 @@ class _Numbers:
         self._store = store
         self._keys: dict[tuple[str, int], bytes] = {}
 
-    def known(self, task: Job) -> JobResult | None:
+    def recall(self, task: Job) -> JobResult | None:
         """What was measured, if it was."""
         if task.pictures or task.reports is not None or task.excerpt is not None or (key := _key(task)) is None:
             return None

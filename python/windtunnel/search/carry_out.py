@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 from windtunnel._core import ScenarioError
 from windtunnel.atomic import check_free
 from windtunnel.campaign.model import CampaignError
-from windtunnel.campaign.sweep import Show, default_place, journal_at, memory_of_run
+from windtunnel.campaign.sweep import Show, default_backend, journal_at, memory_of_run
 from windtunnel.engine import cache
 from windtunnel.engine.progress import Count
-from windtunnel.engine.work import Place
+from windtunnel.engine.work import Backend
 from windtunnel.errors import InputError, reason
 from windtunnel.estimate import seconds
 from windtunnel.experiment.measures import Expression
@@ -42,7 +42,7 @@ def is_search(folder: Path) -> bool:
     return False
 
 
-def check_place(out: Path, *, force: bool) -> None:
+def check_writable(out: Path, *, force: bool) -> None:
     """Refuse a place where the folder could not be written, before anything runs. Raises InputError."""
     try:
         check_free(out, force=force, ours=is_search)
@@ -64,7 +64,7 @@ def carry_out(
     out: Path,
     write: Callable[[Result, Count], None],
     *,
-    backend: Place | None = None,
+    backend: Backend | None = None,
     jobs: int | None = None,
     restart: bool = False,
     use_cache: bool = True,
@@ -75,7 +75,7 @@ def carry_out(
 
     Raises InputError; KeyboardInterrupt, after which finished runs are kept.
     """
-    backend = backend or default_place(jobs)
+    backend = backend or default_backend(jobs)
     shared = cache.shared() if use_cache else None
     metrics = metrics_of(made)
 

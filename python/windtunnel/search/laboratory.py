@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 
 from windtunnel.engine.cache import Store
 from windtunnel.engine.progress import Count
-from windtunnel.engine.work import Place
+from windtunnel.engine.work import Backend
 from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.reuse import Runs
 from windtunnel.experiment.runs import Outcome, Record, Run
@@ -66,7 +66,7 @@ class Laboratory:
         self._missing = 0
         self.count = Count(0)
 
-    def conduct(self, search: Search[Result], backend: Place, moved: Callable[[], None]) -> Result:
+    def conduct(self, search: Search[Result], backend: Backend, moved: Callable[[], None]) -> Result:
         """Do all that a search asks for, and return what it found; ``moved`` is called after each run."""
         results: list[Result] = []
 

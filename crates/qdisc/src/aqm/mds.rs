@@ -9,12 +9,12 @@
 use std::num::NonZeroU32;
 
 use windtunnel_algorithm::tau;
-use windtunnel_units::{OutOfRange, Time};
-use windtunnel_wire::FlowId;
+use windtunnel_units::OutOfRange;
 
 use super::likelihood::Likelihood;
 use super::mds_verdict::{Accumulate, MdsVerdicts};
 use crate::aqm::{Aqm, PacketView, QueueView, Verdict};
+use crate::hand_on::hand_on_aqm;
 
 /// An AQM that signals with a probability.
 pub(crate) trait Probable: Aqm {
@@ -63,49 +63,14 @@ pub struct WithMds<A> {
 }
 
 impl<A: Probable> Aqm for WithMds<A> {
+    hand_on_aqm! {
+        self => self.aqm;
+        on_full on_dequeue on_empty on_shed on_lost on_sparse is_on_arrival over_target next_timer on_timer
+    }
+
     fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
         let (p, ce) = self.aqm.arrived(packet, queue);
         self.verdicts.decide(p, packet.class, ce)
-    }
-
-    fn on_full(&mut self, now: Time) {
-        self.aqm.on_full(now);
-    }
-
-    fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        self.aqm.on_dequeue(packet, queue)
-    }
-
-    fn on_empty(&mut self, now: Time) {
-        self.aqm.on_empty(now);
-    }
-
-    fn on_shed(&mut self, packets: u32, now: Time) {
-        self.aqm.on_shed(packets, now);
-    }
-
-    fn on_lost(&mut self, flow: FlowId) {
-        self.aqm.on_lost(flow);
-    }
-
-    fn on_sparse(&mut self, flow: FlowId, now: Time) {
-        self.aqm.on_sparse(flow, now);
-    }
-
-    fn is_on_arrival(&self) -> bool {
-        self.aqm.is_on_arrival()
-    }
-
-    fn over_target(&self) -> Option<bool> {
-        self.aqm.over_target()
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.aqm.next_timer()
-    }
-
-    fn on_timer(&mut self, queue: &QueueView) {
-        self.aqm.on_timer(queue);
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -23,15 +23,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use windtunnel_algorithm::{AnyParams, Params};
-use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Time};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
 
 use super::likelihood::{Draws, Likelihood};
-use windtunnel_wire::FlowId;
 
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnMode;
 use crate::fifo::Fifo;
+use crate::hand_on::hand_on_aqm;
 use crate::limit::Limit;
 use crate::params::{AqmInit, AqmParams, BuildAqm, QueueInit, QueueParams};
 use crate::spec::Parts;
@@ -167,13 +167,7 @@ pub struct WithSceRamp<A> {
 }
 
 impl<A: Aqm> Aqm for WithSceRamp<A> {
-    fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        self.aqm.on_enqueue(packet, queue)
-    }
-
-    fn on_full(&mut self, now: Time) {
-        self.aqm.on_full(now);
-    }
+    hand_on_aqm! { self => self.aqm; on_enqueue on_full on_empty on_shed on_lost on_sparse over_target next_timer on_timer }
 
     fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
         let verdict = self.aqm.on_dequeue(packet, queue);
@@ -181,34 +175,6 @@ impl<A: Aqm> Aqm for WithSceRamp<A> {
         self.p = self.ramp.probability(packet.sojourn, over_target);
         let sce = self.draws.happens(self.p);
         if verdict == Verdict::Pass && sce { Verdict::Mark(Signal::Sce) } else { verdict }
-    }
-
-    fn on_empty(&mut self, now: Time) {
-        self.aqm.on_empty(now);
-    }
-
-    fn on_shed(&mut self, packets: u32, now: Time) {
-        self.aqm.on_shed(packets, now);
-    }
-
-    fn on_lost(&mut self, flow: FlowId) {
-        self.aqm.on_lost(flow);
-    }
-
-    fn on_sparse(&mut self, flow: FlowId, now: Time) {
-        self.aqm.on_sparse(flow, now);
-    }
-
-    fn over_target(&self) -> Option<bool> {
-        self.aqm.over_target()
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.aqm.next_timer()
-    }
-
-    fn on_timer(&mut self, queue: &QueueView) {
-        self.aqm.on_timer(queue);
     }
 
     /// The AQM's numbers, and the ramp's probability.
@@ -304,8 +270,8 @@ impl<P: BuildAqm> QueueParams for Ramped<P> {
 mod tests {
     use std::sync::mpsc::{Sender, channel};
 
-    use windtunnel_units::Rate;
-    use windtunnel_wire::{Dscp, Ecn};
+    use windtunnel_units::{Rate, Time};
+    use windtunnel_wire::{Dscp, Ecn, FlowId};
 
     use super::*;
     use crate::ecn::Class;

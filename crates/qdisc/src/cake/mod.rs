@@ -1,7 +1,7 @@
 //! CAKE, Common Applications Kept Enhanced: a shaper, tins by DSCP, fair queueing of hosts and flows, and COBALT.
 //!
 //! Source: Linux `sch_cake`; Hoeiland-Joergensen et al., "Piece of CAKE", 2018; tc-cake(8); spec/queues-and-signalling
-//! section 10. A packet is put into a tin ([`tins`]), and there into the queue of its flow ([`places`], [`isolation`]).
+//! section 10. A packet is put into a tin ([`tins`]), and there into the queue of its flow ([`flow_queues`], [`isolation`]).
 //! The [`shaper`] says when a packet may leave; then a tin is chosen, in it a flow ([`tin`]), and its first packet goes
 //! past the flow's COBALT and the ramp of SCE ([`crate::SceRamp`]).
 //!
@@ -20,11 +20,11 @@
 //! certain.
 
 mod ack_filter;
+mod flow_queues;
 mod framing;
 mod isolation;
 mod list;
 mod params;
-mod places;
 mod shaper;
 mod tin;
 mod tins;
@@ -43,8 +43,8 @@ use crate::hosts::FlowHosts;
 use crate::limit::Room;
 use crate::params::QueueInit;
 use ack_filter::{Eagerness, superfluous};
+use flow_queues::{Counts, Label};
 use framing::Framing;
-use places::{Counts, Label};
 use shaper::Shaper;
 use tin::{Flow, Set, Signals, Tin};
 
@@ -134,8 +134,9 @@ impl Cake {
     fn flow_of(&mut self, tin: usize, flow: FlowId) -> usize {
         let (flows, labels) = (&self.flows, &mut self.labels);
         let in_use = |queue: usize| flows.get(queue).is_some_and(|flow| flow.set != Set::Idle);
-        let choice =
-            self.tins[tin].places.find(flow, &self.hosts, flows.len(), in_use, |label| labels.push(label));
+        let choice = self.tins[tin]
+            .queues_of_flows
+            .find(flow, &self.hosts, flows.len(), in_use, |label| labels.push(label));
         if choice.taken {
             self.take(tin, choice.queue, flow);
         }
@@ -430,7 +431,8 @@ impl QueueDiscipline for Cake {
         out("memory_bytes", self.memory.as_f64());
         out("filtered_acks", self.filtered as f64);
         let ways = |of: fn(Counts) -> u64| {
-            let counts: Option<Vec<u64>> = self.tins.iter().map(|tin| tin.places.counts().map(of)).collect();
+            let counts: Option<Vec<u64>> =
+                self.tins.iter().map(|tin| tin.queues_of_flows.counts().map(of)).collect();
             counts.map_or(f64::NAN, |counts| counts.into_iter().sum::<u64>() as f64)
         };
         out("way_hits", ways(|counts| counts.hits));

@@ -10,9 +10,9 @@ use windtunnel_algorithm::Params;
 use windtunnel_units::{Bytes, Duration, OutOfRange, Rate};
 
 use super::Cake;
+use super::flow_queues::WAYS;
 use super::framing::Cells;
 use super::isolation::FlowMode;
-use super::places::WAYS;
 use super::tins::Diffserv;
 use crate::aqm::cobalt_law::CobaltLaw;
 use crate::aqm::cobalt_schedule::Form;

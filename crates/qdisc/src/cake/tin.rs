@@ -9,10 +9,10 @@
 use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Duration, Time};
 
+use super::flow_queues::FlowQueues;
 use super::isolation::HostLoad;
 use super::list::{Linked, Links, List};
 use super::params::CakeParams;
-use super::places::Places;
 use super::shaper::Threshold;
 use super::tins::TinSpec;
 use crate::aqm::cobalt_law::{CobaltLaw, CobaltState};
@@ -82,7 +82,7 @@ impl Flow {
 #[derive(Debug)]
 pub(super) struct Tin {
     pub(super) name: String,
-    pub(super) places: Places,
+    pub(super) queues_of_flows: FlowQueues,
     pub(super) threshold: Threshold,
     /// Bytes that it may still send in this turn of the tins, and how many a turn adds: used without a bandwidth.
     pub(super) deficit: i64,
@@ -107,7 +107,7 @@ impl Tin {
         let law = params.law(rate);
         Tin {
             name: spec.name,
-            places: Places::new(params.flow_mode, params.hash, params.flows, seed),
+            queues_of_flows: FlowQueues::new(params.flow_mode, params.hash, params.flows, seed),
             threshold: Threshold::new(rate),
             deficit: 0,
             weight: spec.weight,

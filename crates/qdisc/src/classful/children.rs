@@ -1,5 +1,7 @@
 //! The queues inside of a classful discipline, one for each band.
 
+use std::ops::Add;
+
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
 
@@ -19,8 +21,12 @@ impl Children {
         Children(parts.build_children(init).into_iter().flatten().collect())
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub(crate) fn bands(&self) -> usize {
         self.0.len()
+    }
+
+    pub(crate) fn band_name(&self, band: usize) -> String {
+        format!("band {band}")
     }
 
     pub(crate) fn enqueue(&mut self, band: usize, packet: Packet, cx: &mut QueueCx<'_>) {
@@ -45,7 +51,7 @@ impl Children {
     }
 
     /// Whether a shaper can look into all of them ([`QueueDiscipline::peeks`]).
-    pub(crate) fn peek(&self) -> bool {
+    pub(crate) fn peeks(&self) -> bool {
         self.0.iter().all(|child| child.peeks())
     }
 
@@ -67,17 +73,14 @@ impl Children {
     }
 
     pub(crate) fn backlog(&self) -> Backlog {
-        self.0.iter().map(|child| child.backlog()).fold(Backlog::default(), |sum, one| Backlog {
-            packets: sum.packets + one.packets,
-            bytes: sum.bytes + one.bytes,
-        })
+        self.0.iter().map(|child| child.backlog()).fold(Backlog::NONE, Add::add)
     }
 
-    pub(crate) fn backlog_of(&self, band: usize) -> Backlog {
+    pub(crate) fn band_backlog(&self, band: usize) -> Backlog {
         self.0[band].backlog()
     }
 
-    pub(crate) fn probe(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
+    pub(crate) fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
         self.0[band].probe(out);
     }
 }

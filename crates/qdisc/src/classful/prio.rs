@@ -6,13 +6,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
-use windtunnel_units::{Bytes, OutOfRange, Time};
+use windtunnel_units::{Bytes, OutOfRange};
 use windtunnel_wire::Packet;
 
 use super::{Children, Filter, Filters, several};
 use crate::accounts::QueueCx;
-use crate::discipline::{Backlog, QueueDiscipline};
-use crate::hosts::FlowHosts;
+use crate::discipline::QueueDiscipline;
+use crate::hand_on::hand_on_queue;
 use crate::params::{ChildSlot, QueueInit, QueueParams};
 use crate::spec::{ChildSpec, Parts};
 
@@ -78,6 +78,12 @@ struct Prio {
 }
 
 impl QueueDiscipline for Prio {
+    // `prio_peek` looks into the bands.
+    hand_on_queue! {
+        self => self.children;
+        next_ready peeks backlog learn_hosts next_timer on_timer bands band_name band_backlog probe_band
+    }
+
     fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
         self.children.enqueue(self.filters.band_of(&packet), packet, cx);
     }
@@ -86,7 +92,7 @@ impl QueueDiscipline for Prio {
         if let Some(band) = self.chosen {
             return self.children.choose(band, cx);
         }
-        (0..self.children.len()).find_map(|band| {
+        (0..self.children.bands()).find_map(|band| {
             let size = self.children.choose(band, cx)?;
             self.chosen = Some(band);
             Some(size)
@@ -98,48 +104,7 @@ impl QueueDiscipline for Prio {
     }
 
     fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        let mut bands = self.chosen.take().into_iter().chain(0..self.children.len());
+        let mut bands = self.chosen.take().into_iter().chain(0..self.children.bands());
         bands.find_map(|band| self.children.dequeue(band, cx))
-    }
-
-    fn next_ready(&self, now: Time) -> Option<Time> {
-        self.children.next_ready(now)
-    }
-
-    /// `prio_peek` looks into the bands.
-    fn peeks(&self) -> bool {
-        self.children.peek()
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.children.backlog()
-    }
-
-    fn learn_hosts(&mut self, hosts: &FlowHosts) {
-        self.children.learn_hosts(hosts);
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.children.next_timer()
-    }
-
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
-        self.children.on_timer(cx);
-    }
-
-    fn bands(&self) -> usize {
-        self.children.len()
-    }
-
-    fn band_name(&self, band: usize) -> String {
-        format!("band {band}")
-    }
-
-    fn band_backlog(&self, band: usize) -> Backlog {
-        self.children.backlog_of(band)
-    }
-
-    fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
-        self.children.probe(band, out);
     }
 }

@@ -9,13 +9,13 @@
 
 use std::collections::VecDeque;
 
-use windtunnel_units::{Bytes, Time};
+use windtunnel_units::Bytes;
 use windtunnel_wire::Packet;
 
 use super::{Children, Filters};
 use crate::accounts::QueueCx;
-use crate::discipline::{Backlog, QueueDiscipline};
-use crate::hosts::FlowHosts;
+use crate::discipline::QueueDiscipline;
+use crate::hand_on::hand_on_queue;
 
 /// What credit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl RoundRobin {
         while passed < self.active.len() {
             let band = *self.active.front()?;
             let Some(size) = self.children.choose(band, cx) else {
-                let waits = self.children.backlog_of(band).packets > 0;
+                let waits = self.children.band_backlog(band).packets > 0;
                 self.classes[band].credit = 0;
                 self.turn_ends(waits);
                 passed += usize::from(waits);
@@ -103,11 +103,16 @@ impl RoundRobin {
 }
 
 impl QueueDiscipline for RoundRobin {
+    hand_on_queue! {
+        self => self.children;
+        next_ready backlog learn_hosts next_timer on_timer bands band_name band_backlog probe_band
+    }
+
     fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
         let band = self.filters.band_of(&packet);
         self.children.enqueue(band, packet, cx);
         let class = &mut self.classes[band];
-        if !class.is_active && self.children.backlog_of(band).packets > 0 {
+        if !class.is_active && self.children.band_backlog(band).packets > 0 {
             class.is_active = true;
             self.active.push_back(band);
         }
@@ -129,49 +134,13 @@ impl QueueDiscipline for RoundRobin {
             let cost = self.cost(packet.size());
             self.classes[band].credit -= cost;
         }
-        if self.children.backlog_of(band).packets == 0 {
+        if self.children.band_backlog(band).packets == 0 {
             self.turn_ends(false);
         }
         packet
     }
 
-    fn next_ready(&self, now: Time) -> Option<Time> {
-        self.children.next_ready(now)
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.children.backlog()
-    }
-
-    fn learn_hosts(&mut self, hosts: &FlowHosts) {
-        self.children.learn_hosts(hosts);
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.children.next_timer()
-    }
-
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
-        self.children.on_timer(cx);
-    }
-
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("active_classes", self.active.len() as f64);
-    }
-
-    fn bands(&self) -> usize {
-        self.children.len()
-    }
-
-    fn band_name(&self, band: usize) -> String {
-        format!("band {band}")
-    }
-
-    fn band_backlog(&self, band: usize) -> Backlog {
-        self.children.backlog_of(band)
-    }
-
-    fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
-        self.children.probe(band, out);
     }
 }

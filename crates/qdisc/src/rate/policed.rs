@@ -4,15 +4,15 @@
 
 use std::fmt::Debug;
 
-use windtunnel_units::{Bytes, Time};
+use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
 use super::probe_around;
 use crate::accounts::{DropReason, QueueCx};
 use crate::aqm::Verdict;
-use crate::discipline::{Backlog, QueueDiscipline};
+use crate::discipline::QueueDiscipline;
 use crate::ecn::{Class, EcnPolicy, Outcome};
-use crate::hosts::FlowHosts;
+use crate::hand_on::hand_on_queue;
 
 /// A policer's decision about a packet.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +59,11 @@ impl<P: Policer> Policed<P> {
 }
 
 impl<P: Policer> QueueDiscipline for Policed<P> {
+    hand_on_queue! {
+        self => self.child;
+        choose serve dequeue next_ready peeks backlog learn_hosts bands band_name classes class_of band_backlog
+    }
+
     fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx<'_>) {
         let class = self.ecn.classify(&packet);
         let Ruling { verdict, is_charged } = self.policer.judge(&packet, class, cx);
@@ -80,34 +85,6 @@ impl<P: Policer> QueueDiscipline for Policed<P> {
         self.child.enqueue(packet, cx);
     }
 
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
-        self.child.choose(cx)
-    }
-
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        self.child.serve(cx)
-    }
-
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        self.child.dequeue(cx)
-    }
-
-    fn next_ready(&self, now: Time) -> Option<Time> {
-        self.child.next_ready(now)
-    }
-
-    fn peeks(&self) -> bool {
-        self.child.peeks()
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.child.backlog()
-    }
-
-    fn learn_hosts(&mut self, hosts: &FlowHosts) {
-        self.child.learn_hosts(hosts);
-    }
-
     fn next_timer(&self) -> Option<Time> {
         [self.policer.next_timer(), self.child.next_timer()].into_iter().flatten().min()
     }
@@ -124,26 +101,6 @@ impl<P: Policer> QueueDiscipline for Policed<P> {
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         probe_around(self.child.as_ref(), &|out| self.policer.probe(out), out);
-    }
-
-    fn bands(&self) -> usize {
-        self.child.bands()
-    }
-
-    fn band_name(&self, band: usize) -> String {
-        self.child.band_name(band)
-    }
-
-    fn classes(&self) -> Vec<String> {
-        self.child.classes()
-    }
-
-    fn class_of(&self, band: usize) -> usize {
-        self.child.class_of(band)
-    }
-
-    fn band_backlog(&self, band: usize) -> Backlog {
-        self.child.band_backlog(band)
     }
 
     fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {

@@ -24,7 +24,7 @@ use windtunnel_wire::Packet;
 use super::{TokenBucket, probe_around};
 use crate::accounts::{DropReason, Held, QueueCx};
 use crate::discipline::{Backlog, QueueDiscipline};
-use crate::hosts::FlowHosts;
+use crate::hand_on::hand_on_queue;
 use crate::limit::Limit;
 use crate::params::{ChildSlot, QueueInit, QueueParams, Takes};
 use crate::spec::Parts;
@@ -190,6 +190,8 @@ impl Tbf {
 }
 
 impl QueueDiscipline for Tbf {
+    hand_on_queue! { self => self.child; learn_hosts next_timer bands band_name classes class_of }
+
     fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
         if self.cost(packet.size()) > self.longest() && !cx.deliver_drops {
             cx.arrived();
@@ -236,14 +238,6 @@ impl QueueDiscipline for Tbf {
         self.child.backlog() + self.held_backlog()
     }
 
-    fn learn_hosts(&mut self, hosts: &FlowHosts) {
-        self.child.learn_hosts(hosts);
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.child.next_timer()
-    }
-
     fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
         self.inside(cx, |child, cx| child.on_timer(cx));
     }
@@ -254,22 +248,6 @@ impl QueueDiscipline for Tbf {
             out("peak_tokens_bytes", self.peak.map_or(f64::NAN, |peak| peak.level(self.now).bytes()));
         };
         probe_around(self.child.as_ref(), &own, out);
-    }
-
-    fn bands(&self) -> usize {
-        self.child.bands()
-    }
-
-    fn band_name(&self, band: usize) -> String {
-        self.child.band_name(band)
-    }
-
-    fn classes(&self) -> Vec<String> {
-        self.child.classes()
-    }
-
-    fn class_of(&self, band: usize) -> usize {
-        self.child.class_of(band)
     }
 
     fn band_backlog(&self, band: usize) -> Backlog {

@@ -186,3 +186,23 @@ fn foreign_parameters_are_checked_where_they_stand() {
     });
     assert_eq!((&mine["source"], &mine["parameters"][2]), (&"this file".into(), &delay));
 }
+
+/// What an answer to a name of the field says to exist does, and of the names that it calls near at least one.
+#[test]
+fn answers_name_what_exists() {
+    let registry = Registry::default();
+    let exists = |what: &str, name: &str| registry.what_is(name) == Some(what);
+    for (what, name, near) in Registry::answers() {
+        assert!(near.is_empty() || near.iter().any(|near| exists(what, near)), "{name}: {near:?}");
+    }
+    assert!(Registry::answers().count() > 80);
+}
+
+/// A registered name needs no answer, and must not be said to be missing.
+#[test]
+fn names_with_answers_are_no_members() {
+    let registry = Registry::default();
+    for (what, name, _) in Registry::answers() {
+        assert_ne!(registry.what_is(name), Some(what), "{name}");
+    }
+}

@@ -18,7 +18,7 @@ from windtunnel.errors import InputError
 from windtunnel.escape import comment
 from windtunnel.export.connections import connections
 from windtunnel.export.tc.netem import netem
-from windtunnel.export.tc.qdiscs import Place
+from windtunnel.export.tc.qdiscs import Link
 from windtunnel.export.tc.tree import Tree
 from windtunnel.export.tc.words import Variables, bits_per_s, size, tc, tc_rate, tc_size
 from windtunnel.result import RunResult
@@ -84,7 +84,7 @@ def _bottleneck(link: Table, device: str, mtu: float) -> Iterator[str]:
     table = [] if overhead == ETHERNET else ["stab", "overhead", f"{overhead - ETHERNET:.0f}", "linklayer", "ethernet"]
     bucket = ["tbf", "rate", tc_rate(rate), "burst", tc_size(frame), "limit", tc_size(1000 * frame)]
     yield tc("qdisc replace", device, ["root", "handle", "1:", *table, *bucket])
-    yield from Tree(device, Place(rate, frame)).commands(link["queue"], "1:1")
+    yield from Tree(device, Link(rate, frame)).commands(link["queue"], "1:1")
     for change in link.get("changes", ()):
         bucket[2] = tc_rate(bits_per_s(change["rate"]))
         yield comment(f"after {change['at']}:")

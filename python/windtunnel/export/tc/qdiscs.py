@@ -17,7 +17,7 @@ Words = list[str]
 
 
 @dataclass(frozen=True)
-class Place:
+class Link:
     """Where a queue is: the rate behind it in bit/s, and a full frame's length in bytes."""
 
     rate: float
@@ -34,7 +34,7 @@ class Qdisc:
     #: Parameters that must hold these values for tc's discipline to do the same; else the script says so.
     only: Mapping[str, object] = field(default_factory=dict)
 
-    def words(self, queue: Queue, link: Place) -> Words:
+    def words(self, queue: Queue, link: Link) -> Words:
         """The discipline with its parameters."""
         words = [self.name]
         limit = limit_in(self.limit, str(queue.get("limit", "unlimited")), link)
@@ -54,7 +54,7 @@ class Qdisc:
         ]
 
 
-def limit_in(unit: str, text: str, link: Place) -> str | None:
+def limit_in(unit: str, text: str, link: Link) -> str | None:
     """A limit in tc's unit (``packets`` or ``bytes``): full frames stand for others."""
     if text == "unlimited" or not unit:
         return None
@@ -283,7 +283,7 @@ QDISCS: Mapping[str, Qdisc] = {
 }
 
 
-def fifo(queue: Queue, link: Place) -> Words:
+def fifo(queue: Queue, link: Link) -> Words:
     """Tail drop: pfifo, bfifo or pfifo_head_drop, by what the limit counts."""
     text = str(queue.get("limit", "unlimited"))
     if queue.get("headdrop"):
@@ -295,7 +295,7 @@ def fifo(queue: Queue, link: Place) -> Words:
     return ["bfifo", *(["limit", limit] if limit else ["limit", "1gb"])]
 
 
-def qdisc(queue: Queue, link: Place) -> tuple[Words, Sequence[str]]:
+def qdisc(queue: Queue, link: Link) -> tuple[Words, Sequence[str]]:
     """Return tc's words for a queue, and notes on what they leave out."""
     kind = str(queue["kind"])
     if kind == "fifo":
@@ -308,4 +308,4 @@ def qdisc(queue: Queue, link: Place) -> tuple[Words, Sequence[str]]:
     return discipline.words(queue, link), discipline.notes(queue)
 
 
-__all__ = ["QDISCS", "Place", "Qdisc", "qdisc"]
+__all__ = ["QDISCS", "Link", "Qdisc", "qdisc"]

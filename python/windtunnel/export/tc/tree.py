@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from windtunnel.escape import comment
-from windtunnel.export.tc.qdiscs import Place, Words, limit_in, qdisc
+from windtunnel.export.tc.qdiscs import Link, Words, limit_in, qdisc
 from windtunnel.export.tc.words import bits_per_s, size, tc, tc_rate, tc_size
 
 #: Values of the ECN field by its name in a filter.
@@ -20,7 +20,7 @@ _ECN: Mapping[str, int] = {"not-ect": 0, "ect1": 1, "ect0": 2, "ce": 3}
 class Tree:
     """The commands for a queue and all that is inside of it, on one interface."""
 
-    def __init__(self, device: str, link: Place) -> None:
+    def __init__(self, device: str, link: Link) -> None:
         """``device`` is the variable of the interface."""
         self._device = device
         self._link = link
@@ -43,7 +43,7 @@ class Tree:
 
     def _tbf(self, queue: Mapping[str, Any], parent: str, handle: str) -> Iterator[str]:
         rate = bits_per_s(queue["rate"]) if "rate" in queue else self._link.rate
-        inner = Place(rate, self._link.frame)
+        inner = Link(rate, self._link.frame)
         limit = limit_in("bytes", str(queue["child"].get("limit", "unlimited")), inner) or tc_size(1000 * inner.frame)
         words = ["tbf", "rate", tc_rate(rate), "burst", tc_size(size(queue["burst"])), "limit", limit]
         if "peakrate" in queue:
@@ -93,7 +93,7 @@ class Tree:
     def _add(self, parent: str, handle: str, words: Words) -> str:
         return tc("qdisc replace", self._device, ["parent", parent, "handle", f"{handle}:", *words])
 
-    def _at(self, link: Place) -> Tree:
+    def _at(self, link: Link) -> Tree:
         """The same tree behind another rate."""
         inner = Tree(self._device, link)
         inner._handles = self._handles

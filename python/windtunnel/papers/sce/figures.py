@@ -18,7 +18,7 @@ from windtunnel.figures.two_axes import TCP_RTT, Curve, Panel, two_axes
 from windtunnel.metrics import Array
 from windtunnel.papers.sce.graphs import flow_names, title
 from windtunnel.papers.sce.plan import RATE_MBPS, RTT_MS
-from windtunnel.papers.sce.ramp_map import BEGINS_MS, EXTENTS_MS, mails_places
+from windtunnel.papers.sce.ramp_map import BEGINS_MS, EXTENTS_MS, mails_ramps
 from windtunnel.papers.setups import Excerpt
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _mark(axes: Axes) -> None:
     from matplotlib.patheffects import withStroke
 
     halo = [withStroke(linewidth=2.5, foreground="white")]
-    for name, ramp in mails_places().items():
+    for name, ramp in mails_ramps().items():
         column, row = BEGINS_MS.index(ramp.begin), EXTENTS_MS.index(ramp.extent)
         corner = (column - 0.47, row - 0.47)
         axes.add_patch(Rectangle(corner, 0.94, 0.94, fill=False, ec=INK, lw=1.6, path_effects=halo))

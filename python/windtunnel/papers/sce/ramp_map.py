@@ -46,7 +46,7 @@ KNEE = 0.05
 
 
 @dataclass(frozen=True)
-class Place:
+class Ramp:
     """A place on the map, in ms."""
 
     begin: float
@@ -72,17 +72,17 @@ class Place:
         return f'bottleneck.queue={{ kind="codel", ecn=true, ecn_mode="sce", sce={{ {ramp} }} }}'
 
 
-PLACES = tuple(Place(begin, extent) for extent in EXTENTS_MS for begin in BEGINS_MS)
+RAMPS = tuple(Ramp(begin, extent) for extent in EXTENTS_MS for begin in BEGINS_MS)
 
 
-def mails_places() -> dict[str, Place]:
+def mails_ramps() -> dict[str, Ramp]:
     """The mail's ramps, by name."""
-    return {name: Place(r["lo_ms"], r["hi_ms"] - r["lo_ms"]) for name, r in SCE.toml("graphs.toml")["ramp"].items()}
+    return {name: Ramp(r["lo_ms"], r["hi_ms"] - r["lo_ms"]) for name, r in SCE.toml("graphs.toml")["ramp"].items()}
 
 
 def map_groups(setups: dict[str, Setup]) -> list[Group]:
     """A figure of all laws, and each law's numbers."""
-    used = {law: {ramp: _add_setup(setups, law, cc, ramp) for ramp in PLACES} for law, _, cc in LAWS}
+    used = {law: {ramp: _add_setup(setups, law, cc, ramp) for ramp in RAMPS} for law, _, cc in LAWS}
 
     def png(results: Results) -> bytes | None:
         from windtunnel.papers.sce.figures import Map, draw_maps
@@ -103,7 +103,7 @@ def map_groups(setups: dict[str, Setup]) -> list[Group]:
     return [Group("map", "The map of ramps", caption, names, rows, png)]
 
 
-def _add_setup(setups: dict[str, Setup], law: str, cc: str, ramp: Place) -> Setup:
+def _add_setup(setups: dict[str, Setup], law: str, cc: str, ramp: Ramp) -> Setup:
     name = f"map/{law}/{ramp.begin:g}+{ramp.extent:g}"
     setup = add_setup(setups, name, ramp.queue, ("reno", cc), twins=TWINS)
     setup.settings += ('record.points="0 s"', 'record.state="off"')
@@ -112,16 +112,16 @@ def _add_setup(setups: dict[str, Setup], law: str, cc: str, ramp: Place) -> Setu
     return setup
 
 
-def _values(results: Results, used: dict[Place, Setup], value: Value) -> Array:
+def _values(results: Results, used: dict[Ramp, Setup], value: Value) -> Array:
     """Means by extent (rows) and beginning (columns); NaN where nothing was run."""
-    means = [summary_of_all(value.values(results, used[ramp])).mean for ramp in PLACES]
+    means = [summary_of_all(value.values(results, used[ramp])).mean for ramp in RAMPS]
     return np.array([math.nan if v is None else v for v in means]).reshape(len(EXTENTS_MS), len(BEGINS_MS))
 
 
-def _rows(results: Results, law: str, name: str, used: dict[Place, Setup]) -> list[Row]:
+def _rows(results: Results, law: str, name: str, used: dict[Ramp, Setup]) -> list[Row]:
     """The mail's four ramps, and how large the fair part of the map is."""
     rows = []
-    for ramp_name, ramp in mails_places().items():
+    for ramp_name, ramp in mails_ramps().items():
         for value in VALUES:
             what = f"{name}, {ramp_name}: {value.what.format(first='Reno', second=name)}"
             seen = value.values(results, used[ramp])
@@ -139,7 +139,7 @@ def _rows(results: Results, law: str, name: str, used: dict[Place, Setup]) -> li
     rows.append(Row(f"map/{law}/fair", "map", what, None, part, None, "", "info"))
     if fair.any():
         best = int(np.argmin(np.where(fair, delays, np.inf)))
-        ramp = PLACES[best]
+        ramp = RAMPS[best]
         note = f"from {ramp.begin:g} to {ramp.end:g} ms, Reno's share {shares.flat[best]:.2f}"
         what = f"{name}: lowest P95 of the queueing delay among these"
         rows.append(Row(f"map/{law}/best", "map", what, None, float(delays.flat[best]), None, "ms", "info", note))

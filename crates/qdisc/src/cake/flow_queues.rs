@@ -1,4 +1,4 @@
-//! Places: from a packet to the queue of its flow.
+//! Which queue a flow has: from a packet to the queue of its flow.
 //!
 //! Source: Linux `sch_cake`; spec/queues-and-signalling section 10. A real CAKE has 1024 queues in sets of 8, and knows a
 //! flow by a hash. The hash names a queue; if other flows use it, the flow may take any queue of the same set that is
@@ -22,7 +22,7 @@ const NONE: u32 = u32::MAX;
 /// The queues of one tin, by what they are for. Queues are numbered by the caller, in the order in which they are first
 /// used.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub(super) struct FlowQueues {
     mode: FlowMode,
     kind: Kind,
 }
@@ -72,8 +72,8 @@ impl Label {
     }
 }
 
-impl Places {
-    pub(super) fn new(mode: FlowMode, hash: FlowHash, queues: u32, seed: u64) -> Places {
+impl FlowQueues {
+    pub(super) fn new(mode: FlowMode, hash: FlowHash, queues: u32, seed: u64) -> FlowQueues {
         let kind = match hash {
             FlowHash::Perfect => Kind::Perfect { of_flow: Vec::new(), of_key: BTreeMap::new() },
             FlowHash::Jenkins => Kind::Hashed {
@@ -83,7 +83,7 @@ impl Places {
                 counts: Counts::default(),
             },
         };
-        Places { mode, kind }
+        FlowQueues { mode, kind }
     }
 
     /// The counts, where flows are hashed.
