@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from windtunnel.experiment.verdict import OF_SUITES
-from windtunnel.papers import NAMES, _suites
+from windtunnel.papers import NAMES, suite_of
 
 DOCS = Path(__file__).parent
 FILE = DOCS / "counts.toml"
@@ -70,7 +70,7 @@ def _runs(document: dict[str, Any]) -> set[tuple[str, int]]:
 
 def _whole(name: str) -> set[tuple[str, int]]:
     """The runs of a suite as it is today: setups and their perturbed twins."""
-    suite = _suites()[name](False)
+    suite = suite_of(name, quick=False)
     names = {name for group in suite.groups for name in group.setups}
     return {(name, variant) for name in names for variant, _ in enumerate(suite.setups[name].variants())}
 

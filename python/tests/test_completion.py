@@ -22,7 +22,7 @@ from conftest import environment
         ("evaluate rfc9743 --cc cub", {"cubic"}),
         ("list contr", {"controllers"}),
         ("list controllers cub", {"cubic"}),
-        ("bench --only w1", {"W1", "W10", "W11", "W12", "W13", "W14", "W15"}),
+        ("bench --only w1", {"W1", "W10", "W11", "W12", "W13", "W14", "W15", "W16", "W17"}),
         ("run --fig", {"--figures"}),
     ],
 )

@@ -16,7 +16,7 @@ import pytest
 from paper_suites import made_up
 
 from windtunnel.experiment.verdict import OF_SUITES
-from windtunnel.papers import NAMES, _suites
+from windtunnel.papers import NAMES, suite_of
 from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.reproduction import _write
 from windtunnel.papers.suite import rows_of
@@ -63,7 +63,7 @@ def test_the_file_is_whole() -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a whole suite with made-up results; the rows of its tables are enough."""
     out = tmp_path_factory.mktemp("suite")
-    suite = replace(_suites()["mds"](False), notes="")
+    suite = replace(suite_of("mds", quick=False), notes="")
     results, groups = made_up(suite, {}), [group for group in suite.groups if group.id.startswith("table")]
     setups = [suite.setups[name] for name in {name for group in suite.groups for name in group.setups}]
     outcomes = [

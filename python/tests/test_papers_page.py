@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 from paper_suites import made_up
 
-from windtunnel.papers import NAMES, _suites
+from windtunnel.papers import NAMES, suite_of
 from windtunnel.papers.comparison_figure import comparison
 from windtunnel.papers.jobs import JobResult
 from windtunnel.papers.mds.figures import read_features
@@ -100,7 +100,7 @@ def test_a_note_on_many_groups_is_there_once():
 @pytest.mark.parametrize("name", NAMES)
 def test_no_note_is_lost(name: str):
     """Every word of a suite's notes is in its place on the page."""
-    suite = _suites()[name](False)
+    suite = suite_of(name, quick=False)
     notes = placed(suite.notes, Mentions(suite.groups, suite.aliases))
     everything = notes.rest + "".join(notes.by_group.values())
     for line in to_html(suite.notes).splitlines():
@@ -178,7 +178,7 @@ def test_agreement_within_a_wide_interval_is_weak(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the quick part of a suite with made-up results, without pictures of runs."""
     out = tmp_path_factory.mktemp("suite")
-    suite = _suites()["mds"](True)
+    suite = suite_of("mds", quick=True)
     results = made_up(suite, {})
     outcomes = [JobResult(name, 0, (), {}, 0.1, 1, "") for name in suite.setups]
     _write(out, suite, suite.groups, rows_of(suite.groups, results), results, outcomes, (), (), part=True)
@@ -199,7 +199,7 @@ def test_weak_agreement_is_counted_in_every_form(folder: Path):
 @pytest.mark.parametrize("name", NAMES)
 def test_notes_refer_to_rows_that_exist(name: str):
     """Every reference in a suite's notes is to rows of the whole suite, whose ids do not depend on what runs give."""
-    suite = _suites()[name](False)
+    suite = suite_of(name, quick=False)
     results = made_up(suite, {}, least=0.01)
     filled(suite.notes, [row for group in suite.groups for row in group.rows(results)], whole=True)
 
@@ -226,7 +226,7 @@ def test_the_page_opens_with_the_statements(folder: Path):
     """Each statement has its row and a picture or a link before the first figure."""
     page = (folder / "report.html").read_text()
     start = page[page.index('id="statements"') : page.index('id="fig2"')]
-    for group in _suites()["mds"](True).groups:
+    for group in suite_of("mds", quick=True).groups:
         assert (f'data-row="{group.id}"' in start) is group.statement, group.id
     row = start[start.index('data-row="P06"') :].partition("</tr>")[0]
     assert 'href="#fig3a"' in row

@@ -14,7 +14,7 @@ from paper_suites import anything, perturbed
 from windtunnel import Scenario
 from windtunnel.experiment.measures.language import call_of
 from windtunnel.experiment.verdict import of_number
-from windtunnel.papers import NAMES, _suites
+from windtunnel.papers import NAMES, suite_of
 from windtunnel.papers.data_folder import MDS
 from windtunnel.papers.features import Axis, RunData, View, evaluate
 from windtunnel.papers.features.extremes import GIVEN
@@ -33,7 +33,7 @@ PANELS = ("throughput", "sojourn", "cwnd", "mark")
 @cache
 def suite(name: str) -> Suite:
     """A whole suite."""
-    return _suites()[name](False)
+    return suite_of(name, quick=False)
 
 
 def a_run(seed: int, end_s: float, tops: Mapping[str, float]) -> Tables:

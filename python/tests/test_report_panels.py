@@ -30,7 +30,7 @@ def test_tables_of_what_flows_did(lossy: RunResult) -> None:
     names = {head: [row[0].text for row in table.rows] for head, table in tables.items()}
     assert names == {
         "Flow": ["cubic", "file", "web", "ping"],
-        "TCP flow": ["cubic", "file", "web"],
+        "Sender": ["cubic", "file", "web"],
         "Transfer": ["file", "web"],
         "Transfer by size": [f["name"] for f in lossy.flows if f["transfers"] for _ in f["transfers"]["by_size"]],
         "Datagram": ["ping"],
@@ -42,10 +42,10 @@ def test_tables_of_what_flows_did(lossy: RunResult) -> None:
         return table.rows[row][[c.head for c in table.columns].index(column)].text
 
     cubic, file, _, ping = lossy.flows
-    assert cell("TCP flow", 0, "Retransmits") == number(cubic["retransmits"]) != "0"
-    assert cell("TCP flow", 0, "cwnd-limited") == number(100 * cubic["limited"]["cwnd"])
-    assert "Pacing-limited" not in [c.head for c in tables["TCP flow"].columns]
-    assert "on the wire" not in [c.head for c in tables["TCP flow"].columns]
+    assert cell("Sender", 0, "Retransmits") == number(cubic["retransmits"]) != "0"
+    assert cell("Sender", 0, "cwnd-limited") == number(100 * cubic["limited"]["cwnd"])
+    assert "Pacing-limited" not in [c.head for c in tables["Sender"].columns]
+    assert "on the wire" not in [c.head for c in tables["Sender"].columns]
     assert [cell("Flow", i, "Application") for i in range(4)] == ["bulk", "transfer", "poisson", "probe"]
     assert [cell("Flow", i, "Controller") for i in range(4)] == ["cubic", "reno", "reno", NOTHING]
     assert cell("Transfer", 0, "FCT mean") == number(file["transfers"]["time_ms"]["mean"])

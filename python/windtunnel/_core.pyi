@@ -419,6 +419,10 @@ class RunResult:
         """The algorithms of the run whose code is not windtunnel's own: ``["controller my-aimd"]``."""
 
     @property
+    def unseeded(self) -> list[str]:
+        """What drew random numbers in it that its seed does not decide: ``["bbr of quinn"]``."""
+
+    @property
     def resolved(self) -> str:
         """JSON: the scenario with every default, as :func:`resolve` gives it."""
 

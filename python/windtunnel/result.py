@@ -37,7 +37,8 @@ class RunResult:
     Arrow, see :class:`windtunnel.Table`.
 
     ``meta``: ``title, scenario`` (resolved, plain data), ``scenario_toml`` (the same as TOML text), ``version, seed,
-    foreign`` (algorithms whose code is not windtunnel's own: ``["controller my-aimd"]``), ``digest, duration_s,
+    foreign`` (algorithms whose code is not windtunnel's own: ``["controller my-aimd"]``), ``unseeded`` (what drew
+    random numbers that the seed does not decide, so that another run may differ), ``digest, duration_s,
     packets, events, cpu_seconds`` (of this process, in the simulation alone), ``packets_per_second`` (packets over CPU
     seconds) and ``host`` (``python, system, machine``). Only ``cpu_seconds``, ``packets_per_second`` and ``host``
     differ between runs of the same scenario and version.

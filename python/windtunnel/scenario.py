@@ -205,6 +205,7 @@ class Scenario:
             **build(),
             "seed": summary["seed"],
             "foreign": raw.foreign,
+            "unseeded": raw.unseeded,
             **({"plugins": plugins(raw.foreign)} if raw.foreign else {}),
             "digest": raw.digest,
             "duration_s": summary["duration_s"],

@@ -312,6 +312,11 @@ class Flow(_FlowKeys, total=False):
     #: Applications over UDP have no controller; all others need one.
     cc: Algorithm | None
 
+    #: The stack that carries the flow: a name, or a table with `kind`. The default is that of the scenario's
+    #: `endpoints`. With the stack of another crate, `cc` is one of its own controllers, or `{ windtunnel = ... }`: one
+    #: of those here inside it.
+    stack: Algorithm | None
+
     #: The round-trip time of the path without queues, link delays included. In a graph, the default is the sum of the
     #: delays of the links.
     rtt: str | None

@@ -77,7 +77,7 @@ use crate::state::CaState;
 /// [`on_sent`]: CongestionControl::on_sent
 /// [`on_tx_start`]: CongestionControl::on_tx_start
 /// [`control`]: CongestionControl::control
-pub trait CongestionControl: Debug + Send {
+pub trait CongestionControl: Debug + Send + Sync {
     /// Returns what the controller needs from its sender. Called when the connection is created, and again after
     /// [`CongestionControl::on_negotiated`].
     fn needs(&self) -> Needs {

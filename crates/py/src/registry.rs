@@ -11,7 +11,16 @@ use windtunnel_units::Bytes;
 use crate::controller::PyControllerParams;
 
 /// Readers copy the handle and release the lock, so that reading may call Python code that registers more algorithms.
-static REGISTRY: LazyLock<Mutex<Arc<Registry>>> = LazyLock::new(Mutex::default);
+static REGISTRY: LazyLock<Mutex<Arc<Registry>>> = LazyLock::new(|| Mutex::new(Arc::new(built_in())));
+
+/// The algorithms and stacks that are compiled in.
+fn built_in() -> Registry {
+    #[cfg_attr(not(feature = "quic"), expect(unused_mut, reason = "stacks are added to it"))]
+    let mut registry = Registry::default();
+    #[cfg(feature = "quic")]
+    windtunnel_quic::visit(&mut registry);
+    registry
+}
 
 fn locked() -> MutexGuard<'static, Arc<Registry>> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)

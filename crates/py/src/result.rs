@@ -15,6 +15,7 @@ pub(crate) struct PyRunResult {
     summary: SeededSummary,
     tables: Py<PyDict>,
     foreign: Vec<String>,
+    unseeded: Vec<String>,
     resolved: String,
     toml: String,
 }
@@ -29,12 +30,7 @@ struct SeededSummary {
 }
 
 impl PyRunResult {
-    pub(crate) fn new(
-        py: Python<'_>,
-        result: RunResult,
-        scenario: &Scenario,
-        foreign: Vec<String>,
-    ) -> PyResult<PyRunResult> {
+    pub(crate) fn new(py: Python<'_>, result: RunResult, scenario: &Scenario) -> PyResult<PyRunResult> {
         let tables = PyDict::new(py);
         for table in result.tables {
             tables.set_item(table.name, columns(py, table)?)?;
@@ -42,7 +38,8 @@ impl PyRunResult {
         Ok(PyRunResult {
             summary: SeededSummary { summary: result.summary, seed: scenario.seed },
             tables: tables.unbind(),
-            foreign,
+            foreign: scenario.foreign(),
+            unseeded: scenario.unseeded(),
             resolved: scenario.to_json(),
             toml: scenario.to_toml(),
         })
@@ -74,6 +71,11 @@ impl PyRunResult {
     #[getter]
     fn foreign(&self) -> Vec<String> {
         self.foreign.clone()
+    }
+
+    #[getter]
+    fn unseeded(&self) -> Vec<String> {
+        self.unseeded.clone()
     }
 
     #[getter]

@@ -55,7 +55,6 @@ pub(crate) fn run(
         Reading { file, overrides: &overrides, allow_read: &allow_read, places, ..Reading::new(&registry) };
     scenario.check_memory(limit, text, &reading).map_err(|e| error::to_python(py, &e))?;
     let interrupts = Interrupts::new(py)?;
-    let foreign = scenario.foreign();
     controller::take_failure();
     let mut simulation = py.detach(|| Simulation::new(windtunnel_scenario::compile(&scenario)));
     simulation.limit_memory(limit);
@@ -68,7 +67,7 @@ pub(crate) fn run(
     if let Some(error) = controller::take_failure() {
         return Err(error);
     }
-    PyRunResult::new(py, result, &scenario, foreign)
+    PyRunResult::new(py, result, &scenario)
 }
 
 fn advance_to_end(

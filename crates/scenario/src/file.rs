@@ -18,7 +18,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 use crate::model::{Active, Claim, Ect, Endpoints};
 use crate::schema::{
     AckValue, ApplicationValue, ControllerValue, EcnValue, ElementValue, InitialWindowValue, OneOrMany,
-    QueueValue,
+    QueueValue, StackValue,
 };
 
 /// A scenario of windtunnel: flows over queues and links.
@@ -149,6 +149,11 @@ pub(crate) struct FlowTable {
     /// Applications over UDP have no controller; all others need one.
     #[serde(default, rename = "cc")]
     pub(crate) _cc: Elsewhere<Option<ControllerValue>>,
+    /// The stack that carries the flow: a name, or a table with `kind`. The default is that of the scenario's `endpoints`.
+    /// With the stack of another crate, `cc` is one of its own controllers, or `{ windtunnel = ... }`: one of those here
+    /// inside it.
+    #[serde(default, rename = "stack")]
+    pub(crate) _stack: Elsewhere<Option<StackValue>>,
     /// The round-trip time of the path without queues, link delays included. In a graph, the default is the sum of the
     /// delays of the links.
     pub(crate) rtt: Option<Duration>,

@@ -48,6 +48,7 @@ pub fn listing(registry: &Registry) -> String {
         "queues": entries(&registry.queues, &aqms, generator),
         "applications": entries(&registry.applications, "", generator),
         "distributions": distributions(generator),
+        "stacks": entries(&registry.stacks, "", generator),
         "impairments": entries(&registry.elements, "", generator),
         "tcp": [table::<TcpParams>("tcp", "The mechanisms of a TCP connection", generator)],
         "acks": acks(generator),

@@ -10,6 +10,7 @@ use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{Limit, QueueSpec, Selector};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
+use windtunnel_sim::endpoint::{StackController, StackDescription};
 use windtunnel_sim::{LinkParams, LinkRate, RecordParams, Window};
 use windtunnel_tcp::Endpoint;
 use windtunnel_units::{Bytes, Duration, Time};
@@ -233,6 +234,17 @@ pub struct Member {
 }
 
 impl FlowGroup {
+    /// Its controller, if that is one of windtunnel's or of a plugin: alone, or inside the stack of another crate.
+    fn controller(&self) -> Option<&dyn ControllerParams> {
+        if let Transport::Foreign(stack) = &self.transport {
+            return match stack.description()?.controller {
+                StackController::Own(_) => None,
+                StackController::Ours(params) => Some(&**params),
+            };
+        }
+        self.transport.controller().map(|controller| &**controller)
+    }
+
     /// Its flows.
     pub fn members(&self) -> impl Iterator<Item = Member> + '_ {
         (0..self.count).map(|n| {
@@ -246,21 +258,36 @@ impl FlowGroup {
 impl Scenario {
     /// The algorithms whose code is not compiled into the program, each once: "controller my-aimd".
     pub fn foreign(&self) -> Vec<String> {
-        let mut names = Vec::new();
-        let controllers = self.flows.iter().filter_map(|group| group.transport.controller());
-        for controller in controllers.filter(|controller| controller.is_foreign()) {
-            let name = format!("controller {}", controller.name());
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
+        let foreign = self.flows.iter().filter_map(FlowGroup::controller).filter(|cc| cc.is_foreign());
+        each_once(foreign.map(|controller| format!("controller {}", controller.name())))
+    }
+
+    /// What draws random numbers that the seed does not decide, each once: "bbr of quinn". Two runs may differ.
+    pub fn unseeded(&self) -> Vec<String> {
+        each_once(self.flows.iter().filter_map(|group| {
+            let Transport::Foreign(stack) = &group.transport else { return None };
+            let StackDescription { params, controller: StackController::Own(name) } = stack.description()?
+            else {
+                return None;
+            };
+            params.draws_unseeded(name).then(|| format!("{name} of {}", params.name()))
+        }))
     }
 
     /// All flows in order, each with its group. A flow's index here is its index in a network.
     pub fn flows(&self) -> impl Iterator<Item = (&FlowGroup, Member)> {
         self.flows.iter().flat_map(|group| group.members().map(move |member| (group, member)))
     }
+}
+
+fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut all = Vec::new();
+    for name in names {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all
 }
 
 /// The name of the `n`-th of `count` members of a group, from 0 on.

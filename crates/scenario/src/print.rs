@@ -7,10 +7,12 @@ use serde_json::{Map, Value, json};
 use windtunnel_cc::Feedback;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec, Takes};
+use windtunnel_sim::endpoint::{StackController, StackDescription, StackParams};
 use windtunnel_tcp::{Endpoint, FeedbackScheme};
 use windtunnel_wire::Ecn;
 
 use crate::model::{Ect, Endpoints, FlowGroup, Hosts, Impairment, Link, Queue, Scenario, Shape, Transport};
+use crate::parse::OURS;
 use crate::registry::{Described, MDS_SUFFIX};
 
 impl Scenario {
@@ -120,7 +122,12 @@ impl Scenario {
                 flow.insert("ecn".into(), json!(code_point != Ecn::NotEct));
                 flow.extend(ect(code_point, cc.needs().scalable));
             }
-            Transport::Bsd42(_) | Transport::Foreign(_) => {}
+            Transport::Foreign(stack) => {
+                let table = stack.description().map(|stack| described(stack.params));
+                flow.extend(table.map(|table| ("stack".to_owned(), table)));
+                flow.insert("ecn".into(), json!(code_point != Ecn::NotEct));
+            }
+            Transport::Bsd42(_) => {}
         }
         Value::Object(flow)
     }
@@ -131,11 +138,31 @@ fn controller(group: &FlowGroup) -> Option<Value> {
         // Tahoe grows like Reno, so its name says more than its growth.
         (_, Some(cc)) => (group.cc_name.strip_suffix(MDS_SUFFIX).unwrap_or(&group.cc_name), cc.to_map()),
         (Transport::Bsd42(params), None) => (&*group.cc_name, object(&**params)),
+        (Transport::Foreign(stack), None) => return in_stack(group, stack.description()?),
         (_, None) => return None,
     };
     let mut cc = entries([("kind", json!(name))]);
     cc.extend(params);
     Some(Value::Object(cc))
+}
+
+/// The controller of a flow over the stack of another crate.
+fn in_stack(group: &FlowGroup, stack: StackDescription<'_>) -> Option<Value> {
+    let ours = match stack.controller {
+        StackController::Own(name) => return Some(json!({ "kind": name })),
+        StackController::Ours(params) => params,
+    };
+    let name = group.cc_name.strip_suffix(&format!("-in-{}", stack.params.name()))?;
+    let mut cc = entries([("kind", json!(name.strip_suffix(MDS_SUFFIX).unwrap_or(name)))]);
+    cc.extend(ours.to_map());
+    Some(json!({ OURS: cc }))
+}
+
+/// A stack with its parameters.
+fn described(stack: &dyn StackParams) -> Value {
+    let mut table = entries([("kind", json!(stack.name()))]);
+    table.extend(stack.to_map());
+    Value::Object(table)
 }
 
 fn line(link: &Link) -> Map<String, Value> {

@@ -15,6 +15,7 @@ use windtunnel_tcp::{AckParams, AckPolicy, FeedbackScheme};
 use windtunnel_wire::Dscp;
 
 use crate::file::File;
+use crate::parse::OURS;
 use crate::registry::{BSD42, CLASSICS, Family, Registry, SHORT_NAMES, SUFFIXES};
 
 /// The JSON Schema of a scenario file that names algorithms of `registry`.
@@ -26,6 +27,7 @@ pub fn schema(registry: &Registry) -> String {
         (QueueValue::NAME, queue(registry, generator)),
         (ApplicationValue::NAME, name_or_table(&registry.applications, &[""], &Map::new(), None, generator)),
         (ElementValue::NAME, element(registry, generator)),
+        (StackValue::NAME, name_or_table(&registry.stacks, &[""], &Map::new(), None, generator)),
     ];
     let mut schema = generator.root_schema_for::<File>().to_value();
     for (name, algorithm) in algorithms {
@@ -89,6 +91,8 @@ from_registry! {
     ElementValue = "Impairment";
     /// The value of `queue`.
     QueueValue = "Queue";
+    /// The value of `stack`.
+    StackValue = "Stack";
 }
 
 /// The definition of the value of `slow_start`.
@@ -144,7 +148,20 @@ fn controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
         })
     });
     let registered = name_or_table(&registry.controllers, &[""], &Map::new(), None, generator);
-    json_schema!({ "anyOf": [modern, { "enum": alone }, old[0], old[1], registered] })
+    let of_stacks = &registry.stack_controllers;
+    let inside = json!({
+        "type": "object",
+        "properties": { OURS: { "$ref": format!("#/$defs/{}", ControllerValue::NAME) } },
+        "required": [OURS],
+        "additionalProperties": false,
+    });
+    let mut any_of = vec![modern.to_value(), json!({ "enum": alone })];
+    any_of.extend(old);
+    any_of.push(registered.to_value());
+    if !of_stacks.is_empty() {
+        any_of.extend([json!({ "enum": of_stacks }), inside]);
+    }
+    json_schema!({ "anyOf": any_of })
 }
 
 fn queue(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {

@@ -102,14 +102,6 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
-    /// The name of its controller in results; for a stack that is not part of this crate, the stack's name.
-    pub(crate) fn controller_name(&self) -> Arc<str> {
-        match &self.transport {
-            Transport::Foreign(stack) => stack.name().into(),
-            _ => Arc::clone(&self.cc_name),
-        }
-    }
-
     /// The protocol of its packets.
     pub fn protocol(&self) -> Protocol {
         match &self.transport {

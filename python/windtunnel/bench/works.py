@@ -52,6 +52,9 @@ WORKS = (
     Work("W12", "CUBIC and Scalable with loss recovery, 1 Gbit/s, 20 ms, DualPI2, 30 s", 4e6, 300, counted=(1, 2)),
     # Half of W6's speed.
     Work("W13", "100 flows with loss recovery, 1 Gbit/s, 20 ms, CAKE, 30 s", 2.5e6, 300, counted=(1, 2)),
+    # Real stacks encrypt and decrypt each packet.
+    Work("W16", "one QUIC flow over quinn, 1 Gbit/s, 20 ms, 5 s", 1e5, 300),
+    Work("W17", "100 QUIC flows over quinn, 1 Gbit/s, 40 ms, FQ-CoDel, 5 s", 1e5, 300),
 )
 
 #: Works with more flows than a cache, or a small machine, can hold. They take minutes, so they run when asked for.

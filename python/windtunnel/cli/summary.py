@@ -14,7 +14,7 @@ from windtunnel.panels.run import Run
 from windtunnel.report.grouped import places_of_groups, together
 from windtunnel.report.summary import tables, with_values
 from windtunnel.report.summary_columns import Column, Record
-from windtunnel.report.text import number, setting
+from windtunnel.report.text import number, setting, without_seed
 from windtunnel.result import RunResult
 
 
@@ -37,6 +37,8 @@ def show_summary(result: RunResult, folder: Path | None, console: Console) -> No
     meta = result.meta
     if foreign := meta.get("foreign"):
         console.print(f"foreign code: {', '.join(foreign)}", style="bold", soft_wrap=True)
+    if unseeded := meta.get("unseeded"):
+        console.print(without_seed(unseeded), style="bold", soft_wrap=True)
     speed = meta["packets_per_second"]
     console.print(
         f"{setting(meta['duration_s'])} s simulated in {number(meta['cpu_seconds'], 3)} s, "

@@ -59,7 +59,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The encoded record of a run; its error, if it failed; and whether code ran in it that is not windtunnel's own."""
+    """The encoded record of a run; its error, if it failed; and whether another run might have another one."""
 
     data: bytes
     error: str = ""
@@ -78,6 +78,7 @@ class Record:
     """Why a metric that needs a table has no value."""
     digest: str = ""
     foreign: tuple[str, ...] = ()
+    """What the run depends on besides scenario, seed and version: code of others, and random numbers without a seed."""
     seconds: float = 0.0
     error: str = ""
 
@@ -165,7 +166,7 @@ def simulate(run: Run, go_on: GoOn) -> Record:
         except MetricError as error:
             problems[metric.text] = str(error)
     kept = {key: summary[key] for key in _KEPT}
-    return Record(kept, values, problems, raw.digest, tuple(raw.foreign), seconds)
+    return Record(kept, values, problems, raw.digest, (*raw.foreign, *raw.unseeded), seconds)
 
 
 def recording(tables: Set[str], duration: str) -> tuple[str, ...]:

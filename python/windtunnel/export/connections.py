@@ -83,7 +83,7 @@ def connections(result: RunResult) -> list[Connection]:
                 mds=_offers_mds(_table(group.get("cc"))),
                 acks=str(_table(group.get("ack")).get("policy", "")),
                 application=str(flow.get("application", "bulk")),
-                udp=flow.get("datagrams") is not None,
+                udp=flow.get("datagrams") is not None or bool(group.get("stack")),
             )
         )
     return entries

@@ -17,7 +17,9 @@ _SCE, _CE = 0, 1
 @rule("ecn-without-marks", before=True, source="RFC 3168 section 5; RFC 8087")
 def ecn_without_marks(subject: Subject) -> Sayings:
     """A flow asks for ECN, but no queue on its way marks: it learns of congestion by losses only."""
-    flows = [flow for flow in subject.flows if flow.ecn and not has_trait(flow.cc, "scalable") and not subject.ideal]
+    # QUIC stacks do not ask: they always set ECT(0).
+    able = [flow for flow in subject.flows if flow.ecn and not flow.stack and not subject.ideal]
+    flows = [flow for flow in able if not has_trait(flow.cc, "scalable")]
     for flow, queues in _unmarked(subject, flows):
         yield Said(f"{flow.name} asks for ECN, but {_why(queues)}: it learns by losses only", flow=flow)
 

@@ -82,9 +82,12 @@ def reordering_taken_for_loss(subject: Subject) -> Sayings:
         undone = int(flow.measured.get("undos") or 0)
         needless = int(flow.measured.get("retransmits") or 0) - flow.lost()
         if undone or needless >= 10:
+            again = f"sent {count(max(needless, 0), 'segment')} again without need and "
+            if flow.measured.get("retransmits") is None:
+                again = ""
             yield Said(
-                f"{flow.name}: {count(reordered, 'packet')} on the way left after later ones; it sent "
-                f"{count(max(needless, 0), 'segment')} again without need and undid {count(undone, 'reduction')}",
+                f"{flow.name}: {count(reordered, 'packet')} on the way left after later ones; it "
+                f"{again}undid {count(undone, 'reduction')}",
                 flow=flow,
                 numbers={"reordered": reordered, "needless": needless, "undone": undone},
             )

@@ -47,8 +47,20 @@ class Flow:
     @cached_property
     def cc(self) -> str:
         """The controller's name; empty for datagrams."""
-        cc = self.setup.get("cc") or ""
+        cc = self._controller or ""
         return str(cc.get("kind", "") if isinstance(cc, Mapping) else cc)
+
+    @property
+    def _controller(self) -> object:
+        """Its entry ``cc``; for one of ours inside a stack, that inside."""
+        cc = self.setup.get("cc")
+        return cc.get("windtunnel", cc) if isinstance(cc, Mapping) else cc
+
+    @property
+    def stack(self) -> str:
+        """The stack of another crate that carries it, or nothing."""
+        stack = self.setup.get("stack") or {}
+        return str(stack.get("kind", ""))
 
     @property
     def terms(self) -> str:
@@ -62,7 +74,7 @@ class Flow:
     @property
     def response(self) -> str:
         """What answers signals: ``conventional``, ``mds``, ``sce``, ..."""
-        cc = self.setup.get("cc")
+        cc = self._controller
         return str(cc.get("response") or "") if isinstance(cc, Mapping) else ""
 
     @property

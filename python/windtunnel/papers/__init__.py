@@ -52,7 +52,7 @@ def reproduce(
     """
     from windtunnel.papers.reproduction import run_suite
 
-    suite = _suite(_match(name, NAMES, "suite"), quick=quick and not only)
+    suite = suite_of(_match(name, NAMES, "suite"), quick=quick and not only)
     ids, part = select(suite, only), quick or bool(only)
     return run_suite(
         suite,
@@ -72,11 +72,12 @@ def ids(name: str) -> list[str]:
     """IDs of the groups of a suite, and the names that stand for several; none for an unknown suite."""
     if name not in NAMES:
         return []
-    suite = _suite(name, quick=False)
+    suite = suite_of(name, quick=False)
     return list(dict.fromkeys([*(group.id for group in suite.groups), *suite.aliases]))
 
 
-def _suite(name: str, *, quick: bool) -> Suite:
+def suite_of(name: str, *, quick: bool) -> Suite:
+    """A suite by its name; with ``quick``, the part of it that takes a minute."""
     suite: Suite = import_module(f"windtunnel.papers.{_PACKAGES[name]}").suite(quick=quick)
     return suite
 

@@ -106,7 +106,8 @@ def execute(job: Job) -> JobResult:
         took = time.process_time() - start
         return JobResult(job.setup, job.variant, (), {}, took, 0, "", failed_in_words(error))
     took = time.process_time() - start
-    packets, digest, foreign = int(run.summary["packets"]), str(run.summary["digest"]), tuple(run.meta["foreign"])
+    packets, digest = int(run.summary["packets"]), str(run.summary["digest"])
+    foreign = (*run.meta["foreign"], *run.meta["unseeded"])
     return JobResult(job.setup, job.variant, values, pictures, took, packets, digest, foreign=foreign, excerpt=excerpt)
 
 

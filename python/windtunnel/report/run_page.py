@@ -14,7 +14,7 @@ from windtunnel.report.columns import Columns
 from windtunnel.report.page import render, script_json, write_page
 from windtunnel.report.panels import encoded
 from windtunnel.report.summary import summary_tables
-from windtunnel.report.text import number, setting
+from windtunnel.report.text import number, setting, without_seed
 
 # Points in a panel, over all that it can show. A point takes 8 to 11 bytes, and a third more in base64: a page stays
 # below 3 MB. To see more of a short time, draw it with `windtunnel plot --from --to`.
@@ -120,6 +120,7 @@ def _facts(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
     flows = summary.get("flows", [])
     facts = [
         *(f"foreign code: {what}" for what in meta.get("foreign") or ()),
+        *([without_seed(meta["unseeded"])] if meta.get("unseeded") else ()),
         f"{setting(summary.get('duration_s'))} s",
         f"{len(flows)} flow{'' if len(flows) == 1 else 's'}",
     ]

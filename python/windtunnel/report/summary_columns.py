@@ -172,7 +172,7 @@ _FLOW = (
 )
 
 _RECOVERY = (
-    Column("TCP flow", "", _of("name"), "recovery", numeric=False),
+    Column("Sender", "", _of("name"), "recovery", numeric=False),
     Column("Lost", "packets", _lost, "lost"),
     Column("on the wire", "packets", _of("drops", "wire"), rare=True),
     Column("ACKs lost", "packets", _acks_lost, "ACKs lost", rare=True),
@@ -299,10 +299,19 @@ def _flows_with(key: str) -> Callable[[Record], Sequence[Record]]:
     return lambda part: [flow for flow in part.get("flows", ()) if flow.get(key)]
 
 
+def _senders(part: Record) -> Sequence[Record]:
+    """The flows that recover from losses: those of TCP, and of QUIC stacks, which do not tell what limits them."""
+
+    def recovers(flow: Record) -> bool:
+        return flow.get("sent") is not None and flow.get("loss_episodes") is not None and flow.get("datagrams") is None
+
+    return [flow for flow in part.get("flows", ()) if flow.get("limited") or recovers(flow)]
+
+
 #: All tables, in the order in which they are shown.
 TABLES = (
     Table(_FLOW, lambda part: part.get("flows", ())),
-    Table(_RECOVERY, _flows_with("limited")),
+    Table(_RECOVERY, _senders),
     Table(_TRANSFER, _flows_with("transfers")),
     Table(_SIZE, lambda part: [size for flow in part.get("flows", ()) for size in _by_size(flow)]),
     Table(_DATAGRAM, _flows_with("datagrams")),

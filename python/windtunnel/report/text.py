@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -60,3 +61,8 @@ def averaging(seconds: float) -> str:
     if seconds == 0:
         return "each sample"
     return f"{1e3 * seconds:g} ms" if seconds < 1 else f"{seconds:g} s"
+
+
+def without_seed(what: Sequence[str]) -> str:
+    """What a page and the terminal say about a run in which ``what`` drew random numbers that no seed decides."""
+    return f"drawn without the seed by {' and '.join(what)}: the digest does not bind"

@@ -25,10 +25,6 @@ impl Children {
         self.0.len()
     }
 
-    pub(crate) fn band_name(&self, band: usize) -> String {
-        format!("band {band}")
-    }
-
     pub(crate) fn enqueue(&mut self, band: usize, packet: Packet, cx: &mut QueueCx<'_>) {
         cx.within_band(band, |cx| self.0[band].enqueue(packet, cx));
     }

@@ -81,7 +81,11 @@ impl QueueDiscipline for Prio {
     // `prio_peek` looks into the bands.
     hand_on_queue! {
         self => self.children;
-        next_ready peeks backlog learn_hosts next_timer on_timer bands band_name band_backlog probe_band
+        next_ready peeks backlog learn_hosts next_timer on_timer bands band_backlog probe_band
+    }
+
+    fn band_name(&self, band: usize) -> String {
+        format!("band {band}")
     }
 
     fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {

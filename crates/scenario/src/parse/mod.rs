@@ -23,7 +23,9 @@ mod route;
 mod rtp;
 mod scenario;
 mod schedule;
+mod stack;
 mod tcp;
 mod transport;
 
 pub(crate) use scenario::{fault_at, parse};
+pub(crate) use stack::OURS;

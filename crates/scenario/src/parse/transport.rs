@@ -19,6 +19,7 @@ use super::flow::refuse;
 use super::link::{LONGEST_DELAY, Surroundings};
 use super::mds_dscp::mds_dscp;
 use super::rtp::over_rtp;
+use super::stack::{over_stack, stack};
 use super::tcp::tcp;
 use crate::model::{Endpoints, Transport};
 use crate::registry::BSD42;
@@ -52,6 +53,9 @@ pub(super) fn carried(
         feedback: FeedbackScheme::None,
         dscp: Dscp::DEFAULT,
     };
+    if let Some(stack) = stack(at, of)? {
+        return over_stack(&*stack, at, application, plain, of);
+    }
     match application.protocol() {
         Protocol::Udp => over_udp(at, application, plain, of.endpoints),
         Protocol::Rtp => over_rtp(at, plain, of),

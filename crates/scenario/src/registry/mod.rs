@@ -9,6 +9,7 @@ mod family;
 mod foreign;
 mod queues;
 mod short;
+mod stacks;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ pub(crate) use controllers::{RESPONSE, SLOW_START};
 pub(crate) use family::{Described, Entry, Family};
 pub use foreign::{ForeignAlgorithm, ForeignParameter, ForeignValue};
 pub(crate) use short::{MDS_SUFFIX, Parsed, SHORT_NAMES, SUFFIXES, name_of};
+pub(crate) use stacks::StackKind;
 
 /// The keys of a queue's table in addition to `kind` and the parameters of the algorithm.
 const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode", "mds_dscp", "age"];
@@ -47,6 +49,9 @@ pub struct Registry {
     pub(crate) aqms: Family<Arc<dyn AqmParams>>,
     pub(crate) elements: Family<Arc<dyn ElementParams>>,
     pub(crate) applications: Family<ApplicationConfig>,
+    pub(crate) stacks: Family<StackKind>,
+    /// The names of the stacks' own controllers.
+    pub(crate) stack_controllers: Vec<&'static str>,
 }
 
 /// Why an algorithm is not registered.
@@ -89,11 +94,14 @@ impl Default for Registry {
             aqms: Family::new("an AQM", &[]),
             elements: Family::new("an impairment", ELEMENT_KEYS),
             applications: Family::new("an application", &[]),
+            stacks: Family::new("a stack", &[]),
+            stack_controllers: Vec::new(),
         };
         windtunnel_cc::visit(&mut registry);
         windtunnel_qdisc::visit(&mut registry);
         element::visit(&mut registry);
         registry.register_applications().expect(DIFFER);
+        registry.register_built_stacks().expect(DIFFER);
         registry
     }
 }

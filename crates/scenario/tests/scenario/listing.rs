@@ -21,6 +21,7 @@ fn everything_is_described() {
             "queues",
             "applications",
             "distributions",
+            "stacks",
             "impairments",
             "tcp",
             "acks"
@@ -125,6 +126,9 @@ fn every_name_is_accepted() {
                     }
                     "queues" => accepted(name, "\"reno\"", ""),
                     "applications" | "distributions" | "impairments" | "tcp" => {}
+                    // The other one belongs to the scenario as a whole.
+                    "stacks" if name == "ideal" => {}
+                    "stacks" => accepted("fifo", "\"reno\"", &format!("stack = \"{name}\"")),
                     _ => accepted("fifo", "\"reno\"", &format!("ack = \"{name}\"")),
                 }
             }

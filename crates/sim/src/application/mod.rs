@@ -23,7 +23,7 @@ pub(crate) use datagrams::{DatagramReceiver, DatagramSender};
 pub(crate) use media::Frames;
 pub(crate) use poisson::PoissonProcess;
 pub(crate) use receipts::Receipts;
-pub(crate) use stream::{Stream, Wish};
+pub use stream::{Stream, Wish};
 
 #[cfg(test)]
 mod tests;

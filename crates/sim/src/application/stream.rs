@@ -10,7 +10,8 @@ use super::request_response::RequestResponse;
 
 /// What an application asks of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub enum Wish {
+    /// Nothing.
     Nothing,
     /// Add these bytes to the stream; [`Bytes::MAX`]: without end.
     Write(Bytes),
@@ -18,9 +19,9 @@ pub(crate) enum Wish {
     Stop,
 }
 
-/// An application over TCP, from the sender's side.
+/// An application that writes into a stream, from the sender's side: TCP's, or those of an external stack.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub struct Stream {
     kind: Kind,
     messages: Messages,
 }
@@ -37,7 +38,7 @@ enum Kind {
 
 impl Stream {
     /// The application of `config`; `None` if it does not write into a stream.
-    pub(crate) fn new(config: &ApplicationConfig, mss: Bytes, seed: u64) -> Option<Stream> {
+    pub fn new(config: &ApplicationConfig, mss: Bytes, seed: u64) -> Option<Stream> {
         let kind = match config {
             ApplicationConfig::Bulk => Kind::Bulk,
             ApplicationConfig::Transfer(params) => Kind::Transfer(params.clone()),
@@ -61,7 +62,7 @@ impl Stream {
     }
 
     /// The application starts, or starts again; `position` bytes of the stream were sent before.
-    pub(crate) fn start(&mut self, position: Bytes, now: Time) -> Wish {
+    pub fn start(&mut self, position: Bytes, now: Time) -> Wish {
         self.messages.restart(position);
         match &mut self.kind {
             Kind::Bulk => Wish::Write(Bytes::MAX),
@@ -82,7 +83,7 @@ impl Stream {
     }
 
     /// The application ends.
-    pub(crate) fn stop(&mut self) -> Wish {
+    pub fn stop(&mut self) -> Wish {
         match &mut self.kind {
             Kind::Bulk | Kind::Transfer(_) => {}
             Kind::OnOff(on_off) => on_off.stop(),
@@ -95,7 +96,7 @@ impl Stream {
 
     /// When [`Stream::on_timer`] wants to be called.
     #[inline]
-    pub(crate) fn next_timer(&self) -> Time {
+    pub fn next_timer(&self) -> Time {
         match &self.kind {
             Kind::Bulk | Kind::Transfer(_) => Time::NEVER,
             Kind::OnOff(on_off) => on_off.next_timer(),
@@ -105,7 +106,7 @@ impl Stream {
     }
 
     /// The time asked for by [`Stream::next_timer`] has come.
-    pub(crate) fn on_timer(&mut self, now: Time) -> Wish {
+    pub fn on_timer(&mut self, now: Time) -> Wish {
         match &mut self.kind {
             Kind::Bulk | Kind::Transfer(_) => Wish::Nothing,
             Kind::OnOff(on_off) => on_off.on_timer(now),
@@ -119,7 +120,7 @@ impl Stream {
 
     /// The first `acked` bytes of the stream are acknowledged. Returns a message that this completes; call until there is none.
     #[inline]
-    pub(crate) fn on_acked(&mut self, acked: Bytes, now: Time) -> Option<Completion> {
+    pub fn on_acked(&mut self, acked: Bytes, now: Time) -> Option<Completion> {
         let completion = self.messages.complete(acked)?;
         if let Kind::RequestResponse(responses) = &mut self.kind {
             responses.on_completion(now);
@@ -132,13 +133,21 @@ impl Stream {
         self.messages.give_back();
     }
 
+    /// It writes messages, each as a whole; other applications write a stream without borders.
+    pub const fn has_messages(&self) -> bool {
+        match &self.kind {
+            Kind::Bulk | Kind::OnOff(_) => false,
+            Kind::Transfer(_) | Kind::RequestResponse(_) | Kind::Media { .. } => true,
+        }
+    }
+
     /// How many messages it has written so far.
-    pub(crate) const fn written(&self) -> u64 {
+    pub const fn written(&self) -> u64 {
         self.messages.written()
     }
 
     /// It has written its last byte, and closes its connection.
-    pub(crate) fn closes(&self) -> bool {
+    pub fn closes(&self) -> bool {
         match &self.kind {
             Kind::Transfer(params) => params.close,
             Kind::RequestResponse(responses) => responses.closes(),
@@ -147,7 +156,7 @@ impl Stream {
     }
 
     /// True if it neither waits for an acknowledgment nor will write again.
-    pub(crate) fn is_done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         !matches!(self.kind, Kind::Bulk) && self.messages.is_empty() && self.next_timer() == Time::NEVER
     }
 }

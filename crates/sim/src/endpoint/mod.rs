@@ -9,12 +9,14 @@
 //! The loop's code for them is generic, and compiled once for each transport: the path of a packet is inlined for our
 //! own halves, and a call through a pointer for external ones (docs/decisions/0010-endpoint-interface.md).
 
+mod counted;
 mod datagrams;
 mod ends;
 mod ideal;
 mod note;
 mod observe;
 mod pair;
+mod stack;
 mod still;
 mod tcp;
 mod tcp_sender;
@@ -24,15 +26,15 @@ use std::fmt::Debug;
 
 use windtunnel_cc::ExitReason;
 use windtunnel_units::{Bytes, Time};
-use windtunnel_wire::{Ecn, FlowId, Packet};
-
-use crate::application::{ApplicationConfig, Protocol};
+use windtunnel_wire::Packet;
 
 pub use crate::application::{Completion, Receipt};
+pub use counted::Counted;
 pub(crate) use ends::{Datagrams, Ends, Foreign, Ideal, Tcp, Transported};
 pub(crate) use note::Note;
 pub use observe::{Arrival, Counters, Feedback, Hidden, Reading, SenderState};
 pub(crate) use pair::Pair;
+pub use stack::{FlowContext, Kinds, Stack, StackController, StackDescription, StackParams};
 pub(crate) use still::Still;
 pub(crate) use tcp::TcpEnd;
 pub(crate) use waiting::{Kind, Parts, Waiting};
@@ -156,38 +158,4 @@ pub struct Halves {
     pub sender: Box<dyn SenderHalf>,
     /// The half that receives them.
     pub receiver: Box<dyn ReceiverHalf>,
-}
-
-/// What a stack needs to know about the flow whose halves it makes.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowContext<'a> {
-    /// Which flow it is: all of its packets carry this.
-    pub flow: FlowId,
-    /// The largest IP packet.
-    pub mtu: Bytes,
-    /// What makes the flow send.
-    pub application: &'a ApplicationConfig,
-    /// The seed of the flow's own random stream.
-    pub seed: u64,
-    /// The ECN field of its data packets; not ECN-capable for a flow with `ecn = false`, whose packets queues do not mark.
-    pub ecn: Ecn,
-}
-
-/// A stack that is not part of this crate.
-pub trait Stack: Debug + Send + Sync {
-    /// Its name in results.
-    fn name(&self) -> &str;
-
-    /// The protocol of its packets, as captures show it.
-    fn protocol(&self) -> Protocol;
-
-    /// Both halves of a flow; nothing if it cannot carry the application.
-    fn halves(&self, flow: &FlowContext<'_>) -> Option<Halves>;
-}
-
-impl PartialEq for dyn Stack {
-    /// A stack equals itself alone, because nothing else is known of it.
-    fn eq(&self, other: &dyn Stack) -> bool {
-        std::ptr::addr_eq(self, other)
-    }
 }

@@ -8,6 +8,7 @@ use windtunnel_units::Duration;
 
 use super::packets::{self, Wire};
 use crate::application::Protocol;
+use crate::endpoint::Counted;
 use crate::network::{FlowSpec, Transport};
 
 /// The properties of a flow.
@@ -26,8 +27,8 @@ pub(super) struct FlowKind {
     pub(super) wire: Wire,
     /// They send datagrams: nothing is sent again.
     pub(super) datagrams: bool,
-    /// Their endpoints are loss-free: they do not count what they send.
-    pub(super) loss_free: bool,
+    /// What their senders count.
+    pub(super) counted: Counted,
     pub(super) base_rtt: Duration,
 }
 
@@ -50,11 +51,17 @@ impl FlowInfo {
 impl FlowKind {
     fn of(flow: &FlowSpec) -> FlowKind {
         FlowKind {
-            cc_name: flow.controller_name(),
+            cc_name: Arc::clone(&flow.cc_name),
             application: flow.application.kind(),
             wire: wire(flow),
             datagrams: matches!(flow.transport, Transport::Udp | Transport::Rtp { .. }),
-            loss_free: matches!(flow.transport, Transport::Ideal { .. }),
+            counted: match &flow.transport {
+                Transport::Ideal { .. } => Counted::LOSS_FREE,
+                Transport::Tcp { .. } | Transport::Bsd42(_) => Counted::TCP,
+                Transport::Udp => Counted::SENT,
+                Transport::Rtp { .. } => Counted::RTP,
+                Transport::Foreign(stack) => stack.counts(),
+            },
             base_rtt: flow.base_rtt,
         }
     }

@@ -8,11 +8,11 @@ use windtunnel_tcp::Limited;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::columns;
-use super::flow_info::{FlowInfo, FlowKind};
+use super::flow_info::FlowInfo;
 use super::flow_sums::{FlowSums, Losses};
 use super::histogram::Pages;
 use super::messages::{DatagramTotals, TransferTotals};
-use crate::endpoint::Counters;
+use crate::endpoint::{Counted, Counters};
 use crate::result::{
     ActiveSummary, CwndSummary, FlowSummary, LimitSummary, SenderSummary, SizeClassSummary, SlowStartExit,
 };
@@ -374,7 +374,7 @@ impl FlowRecorder {
                 max: sums.cwnd_max.get(),
             }),
             rtt_ms: totals.rtt.percentiles(&sums.rtt),
-            sender: self.sender(counters, info),
+            sender: sender(counters, info.counted),
             drops: losses.drops,
             ack_drops: losses.ack_drops,
             corrupted: losses.corrupted,
@@ -400,27 +400,23 @@ impl FlowRecorder {
             }),
         }
     }
+}
 
-    /// What the sender counted, of what there is to count for it.
-    fn sender(&self, counters: &Counters, info: &FlowKind) -> SenderSummary {
-        let tcp = !info.datagrams;
-        let of_tcp = |count: u64| tcp.then_some(count);
-        let of_controller = |count: u64| (tcp || self.has_window).then_some(count);
-        let unless_loss_free = |count: Option<u64>| count.filter(|_| !info.loss_free);
-        SenderSummary {
-            sent: unless_loss_free(Some(counters.sent)),
-            delivered_bytes: unless_loss_free(of_controller(counters.delivered.get())),
-            retransmits: of_tcp(counters.retransmits),
-            loss_episodes: of_controller(counters.loss_episodes),
-            rtos: of_controller(counters.rtos),
-            spurious_rtos: of_tcp(counters.spurious_rtos),
-            tlps: of_tcp(counters.tlps),
-            undos: of_tcp(counters.undos),
-            ecn_reductions: unless_loss_free(of_controller(counters.ecn_reductions)),
-            skips: unless_loss_free(of_tcp(counters.skips)),
-            exposed: unless_loss_free(of_tcp(counters.exposed)),
-            nonce_fail: unless_loss_free(of_tcp(counters.nonce_fail)),
-        }
+/// What a sender counted, without what it does not count.
+fn sender(counters: &Counters, counted: Counted) -> SenderSummary {
+    SenderSummary {
+        sent: counted.then(Counted::SENT, counters.sent),
+        delivered_bytes: counted.then(Counted::DELIVERED, counters.delivered.get()),
+        retransmits: counted.then(Counted::RETRANSMITS, counters.retransmits),
+        loss_episodes: counted.then(Counted::LOSS_EPISODES, counters.loss_episodes),
+        rtos: counted.then(Counted::RTOS, counters.rtos),
+        spurious_rtos: counted.then(Counted::SPURIOUS_RTOS, counters.spurious_rtos),
+        tlps: counted.then(Counted::TLPS, counters.tlps),
+        undos: counted.then(Counted::UNDOS, counters.undos),
+        ecn_reductions: counted.then(Counted::ECN_REDUCTIONS, counters.ecn_reductions),
+        skips: counted.then(Counted::SKIPS, counters.skips),
+        exposed: counted.then(Counted::EXPOSED, counters.exposed),
+        nonce_fail: counted.then(Counted::NONCE_FAIL, counters.nonce_fail),
     }
 }
 

@@ -129,7 +129,7 @@ pub enum Steered {
 /// measure delay do, steers: it sees each ACK first, and may set cwnd and ssthresh ([`Avoidance::steer`]).
 ///
 /// `Clone` provides the copy that an undo restores; implementations are a few words and do not use the heap.
-pub trait Avoidance: Clone + Debug + Send {
+pub trait Avoidance: Clone + Debug + Send + Sync {
     /// True if the avoidance steers.
     const STEERS: bool = false;
 

@@ -44,7 +44,7 @@ impl Segments {
 }
 
 /// A controller as Linux's modules are written. Each call is explained at [`Avoidance`].
-pub(super) trait Module: Clone + Debug + Send {
+pub(super) trait Module: Clone + Debug + Send + Sync {
     /// What the module needs in addition to the needs of slow start and response.
     fn needs(&self, needs: Needs) -> Needs {
         Needs { delivery_reports: true, states: true, ..needs }

@@ -123,7 +123,7 @@ impl Default for SceRules {
 }
 
 /// How much of cwnd a signal leaves. Called when there is a signal, not on every ACK.
-pub trait Response: Debug + Send {
+pub trait Response: Debug + Send + Sync {
     /// Returns the factor of cwnd that a loss leaves, where the avoidance's decrease is `md` now.
     fn loss(&self, md: f64) -> f64 {
         md

@@ -75,7 +75,7 @@ impl PartialEq for dyn SlowStartParams {
 /// A slow start. It does not own the window: the controller passes it cwnd while the phase lasts.
 ///
 /// It does not handle losses and timeouts, because they end the phase in every algorithm.
-pub trait SlowStart: Debug + Send {
+pub trait SlowStart: Debug + Send + Sync {
     /// An ACK carried an echo of CE; called before [`SlowStart::on_ack`] for the same ACK.
     fn on_ce(&mut self, cwnd: &mut Bytes, rtt: Option<Duration>, path: &PathView) -> SlowStartVerdict;
 

@@ -1,0 +1,367 @@
+//! What quinn and its fork noq have in common: their parameters, and one end of a connection.
+//!
+//! Their types have the same names and nearly the same methods. The module that calls the macro has those that differ:
+//! `handle`, `transmit`, `window`, `endpoint`, `write` and `factory`.
+
+/// Writes the parameters and the connection of a stack of quinn's family.
+macro_rules! family {
+    (
+        $proto:ident, $params:ident, $name:literal, $summary:literal, $source:literal,
+        controllers: [$first:literal $(, $other:literal)*], unseeded: $unseeded:literal, undoes: $undoes:literal
+    ) => {
+        /// The stack's configuration; what is left out is its default.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        #[schemars(extend("x-source" = $source))]
+        pub struct $params {
+            /// The initial congestion window of its own controllers.
+            pub initial_window: Option<Bytes>,
+            /// How many packets the receiver may leave unacknowledged: it is asked to by `ACK_FREQUENCY` frames. Without it,
+            /// none are sent.
+            pub ack_frequency: Option<u32>,
+            /// How many packets later one must be acknowledged for a packet to be lost (RFC 9002 section 6.1.1).
+            pub packet_threshold: Option<u32>,
+            /// After how many round trips a packet before an acknowledged one is lost (RFC 9002 section 6.1.2).
+            pub time_threshold: Option<f32>,
+            /// The round-trip time that is assumed before the first sample.
+            pub initial_rtt: Option<Duration>,
+            /// How many bytes the sender may have sent and not seen acknowledged.
+            pub send_window: Option<Bytes>,
+            /// How many bytes the receiver takes at once, in a stream and in all.
+            pub receive_window: Option<Bytes>,
+        }
+
+        impl Params for $params {
+            const NAME: &'static str = $name;
+            const SUMMARY: &'static str = $summary;
+
+            fn check(&self) -> Result<(), OutOfRange> {
+                let too_small = |value: Option<Bytes>, least: u64| value.filter(|bytes| *bytes < Bytes::new(least));
+                if let Some(bytes) = too_small(self.initial_window, 2_400) {
+                    return Err(OutOfRange::new("initial_window", bytes, "at least 2400 B, two packets"));
+                }
+                for (key, window) in [("send_window", self.send_window), ("receive_window", self.receive_window)] {
+                    if let Some(bytes) = too_small(window, 1_200) {
+                        return Err(OutOfRange::new(key, bytes, "at least 1200 B, a packet"));
+                    }
+                }
+                if let Some(bytes) = self.receive_window.filter(|bytes| VarInt::from_u64(bytes.get()).is_err()) {
+                    return Err(OutOfRange::new("receive_window", bytes, "less than 2^62 B"));
+                }
+                if let Some(packets) = self.packet_threshold.filter(|packets| *packets < 3) {
+                    return Err(OutOfRange::new("packet_threshold", packets, "at least 3"));
+                }
+                match self.time_threshold {
+                    Some(threshold) if !(1.0..=16.0).contains(&threshold) => {
+                        Err(OutOfRange::new("time_threshold", threshold, "from 1 to 16 round trips"))
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+
+        impl StackParams for $params {
+            fn controllers(&self) -> &'static [&'static str] {
+                &[$first $(, $other)*]
+            }
+
+            fn carries(&self, application: &ApplicationConfig) -> Result<(), String> {
+                stack::carries(application)
+            }
+
+            fn draws_unseeded(&self, controller: &str) -> bool {
+                controller == $unseeded
+            }
+
+            fn stack(&self, controller: StackController) -> Arc<dyn Stack> {
+                stack::stack(self, controller)
+            }
+        }
+
+        impl $params {
+            /// The transport of one end of a flow. The path's MTU is known: no packet is larger, and none probes for it.
+            fn transport(&self, flow: &FlowContext<'_>) -> TransportConfig {
+                let mut transport = TransportConfig::default();
+                transport.initial_mtu(stack::payload(flow)).mtu_discovery_config(None).max_idle_timeout(None);
+                if let Some(threshold) = self.ack_frequency {
+                    let mut config = AckFrequencyConfig::default();
+                    config.ack_eliciting_threshold(VarInt::from_u32(threshold));
+                    transport.ack_frequency_config(Some(config));
+                }
+                if let Some(packets) = self.packet_threshold {
+                    transport.packet_threshold(packets);
+                }
+                if let Some(round_trips) = self.time_threshold {
+                    transport.time_threshold(round_trips);
+                }
+                if let Some(rtt) = self.initial_rtt {
+                    transport.initial_rtt(std::time::Duration::from_nanos(rtt.as_nanos()));
+                }
+                if let Some(bytes) = self.send_window {
+                    transport.send_window(bytes.get());
+                }
+                if let Some(Ok(bytes)) = self.receive_window.map(|bytes| VarInt::from_u64(bytes.get())) {
+                    transport.receive_window(bytes).stream_receive_window(bytes);
+                }
+                transport
+            }
+        }
+
+        impl stack::Ends for $params {
+            const UNDOES: bool = $undoes;
+
+            fn ends(
+                &self,
+                controller: &StackController,
+                flow: &FlowContext<'_>,
+                record: &Record,
+            ) -> [Box<dyn Connection>; 2] {
+                const TLS: &str = "the certificate and the key are good";
+                let suite = tls::client().ok().and_then(|tls| QuicClientConfig::try_from(tls).ok()).expect(TLS);
+                let mut client = ClientConfig::new(Arc::new(suite));
+                let mut transport = self.transport(flow);
+                transport.congestion_controller_factory(factory(self, controller, flow, record));
+                client.transport_config(Arc::new(transport));
+                let seed = flow.seed;
+                client.initial_dst_cid_provider(Arc::new(move || {
+                    let mut cid = [0; seed::INITIAL_CID_LENGTH];
+                    seed::Cids::new(seed, false).fill(&mut cid);
+                    ConnectionId::new(&cid)
+                }));
+                let suite = tls::server().ok().and_then(|tls| QuicServerConfig::try_from(tls).ok()).expect(TLS);
+                let mut server = ServerConfig::with_crypto(Arc::new(suite));
+                server.transport_config(Arc::new(self.transport(flow)));
+                [
+                    Box::new(End::new(seed, Role::Client(client))),
+                    Box::new(End::new(seed, Role::Server(Arc::new(server)))),
+                ]
+            }
+        }
+
+        /// Connection IDs from the flow's seed.
+        struct SeededCids(seed::Cids);
+
+        impl ConnectionIdGenerator for SeededCids {
+            fn generate_cid(&mut self) -> ConnectionId {
+                let mut cid = [0; seed::CID_LENGTH];
+                self.0.fill(&mut cid);
+                ConnectionId::new(&cid)
+            }
+
+            fn cid_len(&self) -> usize {
+                seed::CID_LENGTH
+            }
+
+            fn cid_lifetime(&self) -> Option<std::time::Duration> {
+                None
+            }
+        }
+
+        /// Which end it is.
+        enum Role {
+            Client(ClientConfig),
+            Server(Arc<ServerConfig>),
+        }
+
+        /// One end of a connection, with the endpoint that knows it.
+        struct End {
+            endpoint: Endpoint,
+            connection: Option<(ConnectionHandle, proto::Connection)>,
+            /// The configuration of a client that has not connected.
+            client: Option<ClientConfig>,
+            peer: SocketAddr,
+            /// A datagram that the endpoint sends without a connection.
+            response: Vec<u8>,
+            happened: VecDeque<Happening>,
+            /// Streams that may have something to read.
+            readable: Vec<StreamId>,
+        }
+
+        impl std::fmt::Debug for End {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct("End").field("peer", &self.peer).finish_non_exhaustive()
+            }
+        }
+
+        impl End {
+            fn new(seed: u64, role: Role) -> End {
+                let (is_server, client, server) = match role {
+                    Role::Client(config) => (false, Some(config), None),
+                    Role::Server(config) => (true, None, Some(config)),
+                };
+                let mut config = EndpointConfig::default();
+                config.rng_seed(Some(seed::of_end(seed, is_server)));
+                config.cid_generator(cids(seed, is_server));
+                let (host, port) = if is_server { (1, 50_000) } else { (2, 443) };
+                End {
+                    endpoint: endpoint(Arc::new(config), server),
+                    connection: None,
+                    client,
+                    peer: SocketAddr::from(([10, 0, 0, host], port)),
+                    response: Vec::new(),
+                    happened: VecDeque::new(),
+                    readable: Vec::new(),
+                }
+            }
+
+            /// Passes messages between endpoint and connection, and hears what happened.
+            fn settle(&mut self) {
+                let Some((handle, connection)) = &mut self.connection else { return };
+                while let Some(event) = connection.poll_endpoint_events() {
+                    if let Some(event) = self.endpoint.handle_event(*handle, event) {
+                        connection.handle_event(event);
+                    }
+                }
+                while let Some(event) = connection.poll() {
+                    match event {
+                        Event::Connected => self.happened.push_back(Happening::Connected),
+                        Event::ConnectionLost { reason } => {
+                            self.happened.push_back(Happening::Closed(reason.to_string()));
+                        }
+                        Event::Stream(StreamEvent::Finished { id }) => {
+                            self.happened.push_back(Happening::Finished(VarInt::from(id).into_inner()));
+                        }
+                        Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
+                            while let Some(id) = connection.streams().accept(Dir::Uni) {
+                                self.readable.push(id);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+
+        /// The ECN field of a datagram that the stack sends.
+        fn ecn_field(ecn: Option<EcnCodepoint>) -> Ecn {
+            match ecn {
+                None => Ecn::NotEct,
+                Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+                Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+                Some(EcnCodepoint::Ce) => Ecn::Ce,
+            }
+        }
+
+        /// The stream of a number.
+        fn stream_id(stream: u64) -> StreamId {
+            StreamId::from(VarInt::from_u64(stream).unwrap_or(VarInt::MAX))
+        }
+
+        impl Connection for End {
+            fn connect(&mut self, now: Instant) {
+                if let Some(config) = self.client.take() {
+                    let connection = self.endpoint.connect(now, config, self.peer, tls::SERVER_NAME);
+                    self.connection = Some(connection.expect("the configuration is complete"));
+                    self.settle();
+                }
+            }
+
+            fn receive(&mut self, datagram: &[u8], ecn: Ecn, now: Instant) {
+                let ecn = match ecn {
+                    Ecn::NotEct => None,
+                    Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+                    Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+                    Ecn::Ce => Some(EcnCodepoint::Ce),
+                };
+                let mut response = Vec::new();
+                match handle(&mut self.endpoint, now, self.peer, ecn, datagram.into(), &mut response) {
+                    Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                        if let Some((_, connection)) = &mut self.connection {
+                            connection.handle_event(event);
+                        }
+                    }
+                    Some(DatagramEvent::NewConnection(incoming)) => {
+                        match self.endpoint.accept(incoming, now, &mut response, None) {
+                            Ok(connection) => self.connection = Some(connection),
+                            Err(error) => {
+                                self.happened.push_back(Happening::Closed(error.cause.to_string()));
+                                self.response = response;
+                            }
+                        }
+                    }
+                    Some(DatagramEvent::Response(_)) => self.response = response,
+                    None => {}
+                }
+                self.settle();
+            }
+
+            fn transmit(&mut self, datagram: &mut Vec<u8>, now: Instant) -> Option<Ecn> {
+                if !self.response.is_empty() {
+                    datagram.append(&mut self.response);
+                    return Some(Ecn::NotEct);
+                }
+                let ecn = transmit(&mut self.connection.as_mut()?.1, now, datagram)?;
+                self.settle();
+                Some(ecn)
+            }
+
+            fn next_timer(&mut self) -> Option<Instant> {
+                self.connection.as_mut()?.1.poll_timeout()
+            }
+
+            fn expire(&mut self, now: Instant) {
+                if let Some((_, connection)) = &mut self.connection {
+                    connection.handle_timeout(now);
+                    self.settle();
+                }
+            }
+
+            fn happened(&mut self) -> Option<Happening> {
+                self.happened.pop_front()
+            }
+
+            fn open(&mut self) -> Option<u64> {
+                let (_, connection) = self.connection.as_mut()?;
+                connection.streams().open(Dir::Uni).map(|id| VarInt::from(id).into_inner())
+            }
+
+            fn write(&mut self, stream: u64, data: &'static [u8]) -> usize {
+                let Some((_, connection)) = &mut self.connection else { return 0 };
+                write(&mut connection.send_stream(stream_id(stream)), bytes::Bytes::from_static(data))
+            }
+
+            fn finish(&mut self, stream: u64) {
+                if let Some((_, connection)) = &mut self.connection {
+                    let _ = connection.send_stream(stream_id(stream)).finish();
+                }
+            }
+
+            fn reset(&mut self, stream: u64) {
+                if let Some((_, connection)) = &mut self.connection {
+                    let _ = connection.send_stream(stream_id(stream)).reset(VarInt::from_u32(0));
+                }
+            }
+
+            fn read(&mut self) -> u64 {
+                let Some((_, connection)) = &mut self.connection else { return 0 };
+                let mut read = 0;
+                self.readable.retain(|id| {
+                    let mut stream = connection.recv_stream(*id);
+                    let Ok(mut chunks) = stream.read(true) else { return false };
+                    let is_open = loop {
+                        match chunks.next(usize::MAX) {
+                            Ok(Some(chunk)) => read += chunk.bytes.len() as u64,
+                            Err(ReadError::Blocked) => break true,
+                            Ok(None) | Err(ReadError::Reset(_)) => break false,
+                        }
+                    };
+                    let _ = chunks.finalize();
+                    is_open
+                });
+                read
+            }
+
+            fn close(&mut self, now: Instant) {
+                if let Some((_, connection)) = &mut self.connection {
+                    connection.close(now, VarInt::from_u32(0), bytes::Bytes::new());
+                }
+            }
+
+            fn window(&self) -> Option<u64> {
+                window(&self.connection.as_ref()?.1)
+            }
+        }
+    };
+}
+
+pub(crate) use family;

@@ -1,0 +1,327 @@
+//! Both halves of a flow over a QUIC connection: datagrams become packets, and the application writes into streams.
+//!
+//! A message of the application (a transfer, a response, a frame) has a stream of its own, and is complete when all of
+//! the stream is acknowledged. An application without messages writes one stream. What it gives up when it stops is
+//! reset (`RESET_STREAM`).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use windtunnel_sim::application::{Completion, Stream, Wish};
+use windtunnel_sim::endpoint::{Arrival, Counters, Feedback, Reading, ReceiverHalf, SenderHalf, SenderState};
+use windtunnel_units::{Bytes, Time};
+use windtunnel_wire::{Ecn, FlowId, Packet};
+
+use crate::clock::{instant, time};
+use crate::connection::{Connection, Happening};
+use crate::seen::Record;
+
+/// The headers of IPv4 and UDP.
+pub(crate) const HEADERS: Bytes = Bytes::new(28);
+
+/// What applications write.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// One end of a connection, and the packets that carry its datagrams.
+#[derive(Debug)]
+struct Host {
+    flow: FlowId,
+    connection: Box<dyn Connection>,
+    /// The host's sockets can set the ECN field.
+    sets_ecn: bool,
+    timer: Time,
+    datagram: Vec<u8>,
+}
+
+impl Host {
+    fn new(flow: FlowId, connection: Box<dyn Connection>, sets_ecn: bool) -> Host {
+        Host { flow, connection, sets_ecn, timer: Time::NEVER, datagram: Vec::new() }
+    }
+
+    fn receive(&mut self, packet: &Packet, now: Time) {
+        if let Some(datagram) = packet.content() {
+            self.connection.receive(datagram, packet.ecn, instant(now));
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Packet> {
+        self.datagram.clear();
+        let ecn = self.connection.transmit(&mut self.datagram, instant(now));
+        self.set_timer();
+        let payload = Bytes::new(self.datagram.len() as u64);
+        let mut packet = Packet::new(self.flow, payload + HEADERS, payload);
+        packet.ecn = if self.sets_ecn { ecn? } else { ecn.map(|_| Ecn::NotEct)? };
+        packet.set_content(Arc::from(&*self.datagram));
+        Some(packet)
+    }
+
+    fn set_timer(&mut self) {
+        self.timer = self.connection.next_timer().map_or(Time::NEVER, time);
+    }
+
+    /// Calls the connection's timer if it is due.
+    fn expire(&mut self, now: Time) {
+        if self.timer <= now {
+            self.connection.expire(instant(now));
+        }
+        self.set_timer();
+    }
+}
+
+/// Data that the application has written and the connection has not taken.
+#[derive(Debug)]
+struct Write {
+    stream: Option<u64>,
+    /// [`Bytes::MAX`] stands for data without end.
+    left: Bytes,
+    /// The length of the message that this is, if it is one: the stream ends with it.
+    message: Option<Bytes>,
+}
+
+/// A message in a stream that is not wholly acknowledged.
+#[derive(Debug)]
+struct Sent {
+    stream: u64,
+    size: Bytes,
+    is_acked: bool,
+}
+
+/// The sending half: the client.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    host: Host,
+    record: Record,
+    application: Stream,
+    is_connecting: bool,
+    is_connected: bool,
+    is_closed: bool,
+    writes: VecDeque<Write>,
+    sent: VecDeque<Sent>,
+    /// Bytes that the application has written since its start; without end, none.
+    written: Bytes,
+    /// Bytes of messages that are acknowledged, up to the first that is not.
+    acked: Bytes,
+    packets: u64,
+    /// The reductions for CE that were reported.
+    told: u64,
+}
+
+impl Sender {
+    pub(crate) fn new(
+        flow: FlowId,
+        connection: Box<dyn Connection>,
+        application: Stream,
+        sets_ecn: bool,
+        record: Record,
+    ) -> Sender {
+        Sender {
+            host: Host::new(flow, connection, sets_ecn),
+            record,
+            application,
+            is_connecting: false,
+            is_connected: false,
+            is_closed: false,
+            writes: VecDeque::new(),
+            sent: VecDeque::new(),
+            written: Bytes::ZERO,
+            acked: Bytes::ZERO,
+            packets: 0,
+            told: 0,
+        }
+    }
+
+    fn grant(&mut self, wish: Wish) {
+        match wish {
+            Wish::Nothing => {}
+            Wish::Stop => self.give_up(),
+            Wish::Write(size) if self.application.has_messages() => {
+                self.written += size;
+                self.writes.push_back(Write { stream: None, left: size, message: Some(size) });
+            }
+            Wish::Write(size) => match self.writes.back_mut() {
+                Some(write) if write.left < Bytes::MAX && size < Bytes::MAX => write.left += size,
+                Some(write) => write.left = size,
+                None => self.writes.push_back(Write { stream: None, left: size, message: None }),
+            },
+        }
+    }
+
+    /// The application has stopped: it gives up what is not acknowledged.
+    fn give_up(&mut self) {
+        let unwritten = self.writes.drain(..).filter_map(|write| write.stream);
+        let unacked = self.sent.drain(..).filter(|sent| !sent.is_acked).map(|sent| sent.stream);
+        for stream in unwritten.chain(unacked) {
+            self.host.connection.reset(stream);
+        }
+        self.acked = self.written;
+    }
+
+    /// Hears what happened to the connection, and writes what it takes.
+    fn drive(&mut self, now: Time) {
+        while let Some(happening) = self.host.connection.happened() {
+            match happening {
+                Happening::Connected => self.is_connected = true,
+                Happening::Closed(_) => self.is_closed = true,
+                Happening::Finished(stream) => self.finished(stream),
+            }
+        }
+        if self.is_connected && !self.is_closed {
+            self.write();
+            if self.application.closes() && self.application.is_done() && self.sent.is_empty() {
+                self.host.connection.close(instant(now));
+                self.is_closed = true;
+            }
+        }
+        self.host.set_timer();
+    }
+
+    /// A stream is acknowledged, and with it, perhaps, others before it.
+    fn finished(&mut self, stream: u64) {
+        if let Some(sent) = self.sent.iter_mut().find(|sent| sent.stream == stream) {
+            sent.is_acked = true;
+        }
+        while let Some(first) = self.sent.front().filter(|sent| sent.is_acked) {
+            self.acked += first.size;
+            self.sent.pop_front();
+        }
+    }
+
+    fn write(&mut self) {
+        while let Some(write) = self.writes.front_mut() {
+            let connection = &mut self.host.connection;
+            if write.stream.is_none() {
+                write.stream = connection.open();
+            }
+            let Some(stream) = write.stream else { return };
+            while write.left > Bytes::ZERO {
+                let length = write.left.get().min(ZEROS.len() as u64) as usize;
+                let taken = connection.write(stream, &ZEROS[..length]);
+                if write.left < Bytes::MAX {
+                    write.left -= Bytes::new(taken as u64);
+                }
+                if taken < length {
+                    return;
+                }
+            }
+            // A stream without messages waits for more.
+            let Some(size) = write.message else { return };
+            connection.finish(stream);
+            self.sent.push_back(Sent { stream, size, is_acked: false });
+            self.writes.pop_front();
+        }
+    }
+}
+
+impl SenderHalf for Sender {
+    fn start(&mut self, now: Time) {
+        if !std::mem::replace(&mut self.is_connecting, true) {
+            self.host.connection.connect(instant(now));
+        }
+        let wish = self.application.start(self.written, now);
+        self.grant(wish);
+        self.drive(now);
+    }
+
+    fn stop(&mut self) {
+        let wish = self.application.stop();
+        self.grant(wish);
+    }
+
+    fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {
+        self.host.receive(packet, now);
+        self.drive(now);
+        let mut seen = self.record.lock();
+        let ece = seen.ecn_reductions > std::mem::replace(&mut self.told, seen.ecn_reductions);
+        Feedback { rtt: seen.rtt.take(), ece, esce: false, cwnd_limited: !seen.app_limited }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Packet> {
+        let packet = self.host.poll(now);
+        self.packets += u64::from(packet.is_some());
+        packet
+    }
+
+    fn next_timer(&self) -> Time {
+        self.host.timer.min(self.application.next_timer())
+    }
+
+    fn on_timer(&mut self, now: Time) -> bool {
+        self.host.expire(now);
+        if self.application.next_timer() <= now {
+            let wish = self.application.on_timer(now);
+            self.grant(wish);
+        }
+        self.drive(now);
+        true
+    }
+
+    fn observe(&self) -> SenderState {
+        let seen = self.record.lock();
+        SenderState {
+            cwnd: Some(Bytes::new(self.host.connection.window().unwrap_or_default())),
+            in_flight: seen.in_flight,
+            srtt: seen.srtt,
+            cwnd_limited: !seen.app_limited,
+        }
+    }
+
+    fn completion(&mut self, now: Time) -> Option<Completion> {
+        self.application.on_acked(self.acked, now)
+    }
+
+    fn in_slow_start(&self) -> bool {
+        let window = Bytes::new(self.host.connection.window().unwrap_or_default());
+        self.record.lock().ssthresh.is_none_or(|ssthresh| window < ssthresh)
+    }
+
+    fn reading(&self) -> Reading {
+        let seen = self.record.lock();
+        let counters = Counters {
+            sent: self.packets,
+            delivered: seen.delivered,
+            loss_episodes: seen.loss_episodes,
+            ecn_reductions: seen.ecn_reductions,
+            undos: seen.undos,
+            messages: self.application.written(),
+            ..Counters::default()
+        };
+        Reading { counters, info: None }
+    }
+
+    fn is_done(&self) -> bool {
+        self.application.is_done() && self.writes.is_empty() && self.sent.is_empty()
+    }
+}
+
+/// The receiving half: the server.
+#[derive(Debug)]
+pub(crate) struct Receiver(Host);
+
+impl Receiver {
+    pub(crate) fn new(flow: FlowId, connection: Box<dyn Connection>, sets_ecn: bool) -> Receiver {
+        Receiver(Host::new(flow, connection, sets_ecn))
+    }
+}
+
+impl ReceiverHalf for Receiver {
+    fn on_packet(&mut self, packet: &Packet, now: Time) -> Arrival {
+        self.0.receive(packet, now);
+        while self.0.connection.happened().is_some() {}
+        let delivered = Bytes::new(self.0.connection.read());
+        self.0.set_timer();
+        Arrival { delivered, ..Arrival::default() }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Packet> {
+        self.0.poll(now)
+    }
+
+    fn next_timer(&self) -> Time {
+        self.0.timer
+    }
+
+    fn on_timer(&mut self, now: Time) -> Bytes {
+        self.0.expire(now);
+        Bytes::ZERO
+    }
+}

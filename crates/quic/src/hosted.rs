@@ -1,0 +1,292 @@
+//! A controller of windtunnel's inside a QUIC stack, whichever stack it is.
+//!
+//! A stack tells its controller of each packet sent and acknowledged, and of the newest of the packets lost. This is
+//! what a TCP sender here tells its controller of, but for two things that stand here: the delivery-rate sampler, and
+//! the rule that one reduction answers all losses of a round (RFC 9002 section 7.3.2: packets sent before the start of
+//! a recovery period belong to it). Controllers count bytes of packets, which stand for TCP's sequence numbers.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Instant;
+
+use windtunnel_cc::rate_sample::{RateSampler, Snapshot};
+use windtunnel_cc::{
+    AckSample, CongestionControl, CongestionEvent, ControllerParams, FlowInit, LossFinder, LostSegment,
+    Needs, Pacing, PathView, SentSegment, Trigger,
+};
+use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
+
+use crate::clock::{duration, time};
+use crate::halves::HEADERS;
+
+/// The largest initial window in bytes that RFC 9002 section 7.2 recommends, unless ten packets are less.
+const LARGEST_INITIAL_WINDOW: u64 = 14_720;
+
+/// For how many round trips departures are remembered.
+const REMEMBERED_ROUND_TRIPS: u64 = 4;
+
+/// The packets that left at one instant.
+#[derive(Clone, Copy, Debug)]
+struct Departed {
+    at: Time,
+    /// Their end in the sequence of all bytes sent.
+    end: Seq,
+    snapshot: Snapshot,
+}
+
+/// What the packets of one ACK were.
+#[derive(Clone, Copy, Debug, Default)]
+struct Acked {
+    bytes: Bytes,
+    /// When the newest of them was sent.
+    newest: Option<Time>,
+    app_limited: bool,
+}
+
+/// The controller, with what its sender does for it.
+pub(crate) struct Hosted {
+    cc: Box<dyn CongestionControl>,
+    needs: Needs,
+    mss: Bytes,
+    initial_window: Bytes,
+    sampler: RateSampler,
+    departed: VecDeque<Departed>,
+    /// The end of the newest packets acknowledged: what a cumulative ACK is to TCP.
+    una: Seq,
+    nxt: Seq,
+    in_flight: Bytes,
+    last_sent: Option<Time>,
+    srtt: Duration,
+    min_rtt: Duration,
+    acked: Acked,
+    newly_lost: Bytes,
+    /// When the last recovery period started. Losses of packets sent before belong to it, even if they are found after its end.
+    recovery: Option<Time>,
+    is_recovering: bool,
+    is_established: bool,
+    is_cwnd_limited: bool,
+}
+
+impl fmt::Debug for Hosted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Hosted").field(&self.cc).finish()
+    }
+}
+
+impl Hosted {
+    /// The controller of a connection whose packets have `mss` bytes of UDP payload.
+    pub(crate) fn new(params: &dyn ControllerParams, mss: u16, seed: u64) -> Hosted {
+        let mss = Bytes::new(u64::from(mss));
+        let initial_window = (mss * 10).min((mss * 2).max(Bytes::new(LARGEST_INITIAL_WINDOW)));
+        let init =
+            FlowInit { mtu: mss + HEADERS, iw: initial_window, paced: true, seed, ..FlowInit::new(mss) };
+        let cc = params.build(init);
+        Hosted {
+            needs: cc.needs(),
+            sampler: RateSampler::new(cc.needs().rate_samples),
+            cc,
+            mss,
+            initial_window,
+            departed: VecDeque::new(),
+            una: Seq::FIRST_DATA,
+            nxt: Seq::FIRST_DATA,
+            in_flight: Bytes::ZERO,
+            last_sent: None,
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            acked: Acked::default(),
+            newly_lost: Bytes::ZERO,
+            recovery: None,
+            is_recovering: false,
+            is_established: false,
+            is_cwnd_limited: false,
+        }
+    }
+
+    fn path(&self, now: Time) -> PathView {
+        PathView {
+            now,
+            mss: self.mss,
+            srtt: self.srtt,
+            min_rtt: self.min_rtt,
+            in_flight: self.in_flight,
+            una: self.una,
+            nxt: self.nxt,
+        }
+    }
+
+    /// A packet leaves.
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) {
+        let (now, bytes) = (time(now), Bytes::new(bytes));
+        if self.in_flight == Bytes::ZERO {
+            let idle = self.last_sent.map(|last| now.since(last)).unwrap_or_default();
+            self.cc.on_tx_start(idle, &self.path(now));
+        }
+        let snapshot = self.sampler.on_sent(now, bytes, self.in_flight);
+        let seq = self.nxt;
+        self.nxt = self.nxt + bytes;
+        self.in_flight += bytes;
+        self.last_sent = Some(now);
+        let departed = Departed { at: now, end: self.nxt, snapshot };
+        match self.departed.back_mut() {
+            Some(last) if last.at == now => *last = departed,
+            _ => self.departed.push_back(departed),
+        }
+        if self.needs.departures {
+            let sent = SentSegment { seq, payload: bytes, retransmission: false };
+            self.cc.on_sent(&sent, &self.path(now));
+        }
+    }
+
+    /// The window kept the stack from sending more.
+    #[cfg_attr(not(feature = "noq"), expect(dead_code, reason = "quinn does not tell"))]
+    pub(crate) fn on_cwnd_limited(&mut self) {
+        self.is_cwnd_limited = true;
+    }
+
+    /// A packet of `bytes` that left at `sent` is acknowledged.
+    pub(crate) fn on_acked(
+        &mut self,
+        sent: Instant,
+        bytes: u64,
+        app_limited: bool,
+        [srtt, min_rtt]: [std::time::Duration; 2],
+    ) {
+        let (sent, bytes) = (time(sent), Bytes::new(bytes));
+        (self.srtt, self.min_rtt) = (duration(srtt), duration(min_rtt));
+        self.acked.bytes += bytes;
+        self.acked.newest = self.acked.newest.max(Some(sent));
+        self.acked.app_limited = app_limited;
+        if let Some(departed) = self.departed_at(sent) {
+            self.una = self.una.max(departed.end);
+            self.sampler.on_delivered(sent, departed.end, &departed.snapshot);
+        }
+    }
+
+    /// The packets that left at `sent`, if that is not too long ago.
+    fn departed_at(&self, sent: Time) -> Option<Departed> {
+        let index = self.departed.binary_search_by(|departed| departed.at.cmp(&sent)).ok()?;
+        Some(self.departed[index])
+    }
+
+    /// All packets of an ACK were reported.
+    pub(crate) fn on_ack_end(&mut self, now: Instant, in_flight: u64) {
+        let (now, acked) = (time(now), std::mem::take(&mut self.acked));
+        let prior_in_flight = self.in_flight;
+        self.in_flight = Bytes::new(in_flight);
+        let Some(newest) = acked.newest else { return };
+        if acked.app_limited {
+            self.sampler.on_app_limited(self.in_flight);
+        }
+        let sample = self.sampler.finish(now, acked.bytes, self.min_rtt);
+        // What left long before is acknowledged or lost; a packet that arrives even later gives no sample.
+        let forgotten = self.srtt * REMEMBERED_ROUND_TRIPS;
+        while self.departed.front().is_some_and(|first| first.at + forgotten < newest) {
+            self.departed.pop_front();
+        }
+        let path = self.path(now);
+        if !std::mem::replace(&mut self.is_established, true) {
+            self.cc.on_established(&path);
+        }
+        if self.is_recovering && self.recovery.is_none_or(|start| newest > start) {
+            self.is_recovering = false;
+            self.cc.on_recovered(&path);
+        }
+        let ack = AckSample {
+            acked: acked.bytes,
+            newly_delivered: acked.bytes,
+            may_raise: !self.is_recovering,
+            growth_barred: self.is_recovering || acked.app_limited,
+            newly_lost: std::mem::take(&mut self.newly_lost),
+            delivered: self.sampler.delivered(),
+            lost: self.sampler.lost(),
+            prior_in_flight,
+            next_departure: now,
+            rtt: Some(now.since(newest)),
+            rate: sample.rate,
+            round_start: sample.round_start,
+            app_limited: acked.app_limited,
+            cwnd_limited: std::mem::take(&mut self.is_cwnd_limited) || !acked.app_limited,
+            ..AckSample::default()
+        };
+        self.cc.on_ack(&ack, &path);
+        if self.needs.own_reductions && self.cc.asks_reduction() {
+            self.reduce(Trigger::Controller, Bytes::ZERO, now);
+        }
+    }
+
+    /// Packets are lost, or were marked if none was lost: the newest of them left at `sent`.
+    pub(crate) fn on_congestion(&mut self, now: Instant, sent: Instant, is_persistent: bool, lost: u64) {
+        let (now, sent, lost) = (time(now), time(sent), Bytes::new(lost));
+        self.newly_lost += lost;
+        self.in_flight = self.in_flight.saturating_sub(lost);
+        self.sampler.on_lost(lost);
+        self.report(sent, lost, now);
+        if is_persistent {
+            (self.recovery, self.is_recovering) = (Some(now), true);
+            self.cc.on_rto(true, &self.path(now));
+        } else if self.recovery.is_none_or(|start| sent > start) {
+            let trigger = if lost == Bytes::ZERO { Trigger::Ce } else { Trigger::Loss };
+            self.reduce(trigger, lost, now);
+        }
+    }
+
+    /// Reports lost bytes to a controller that asks for such reports.
+    fn report(&mut self, sent: Time, lost: Bytes, now: Time) {
+        let departed = if lost > Bytes::ZERO { self.departed_at(sent) } else { None };
+        if let Some(departed) = departed.filter(|_| self.needs.loss_reports) {
+            let segment = LostSegment {
+                seq: departed.end,
+                payload: lost,
+                departure: departed.snapshot.departure(sent, self.sampler.lost()),
+                lost: self.sampler.lost(),
+                found_by: LossFinder::Ack,
+            };
+            self.cc.on_lost(&segment, &self.path(now));
+        }
+    }
+
+    /// Starts a recovery period, if the controller answers.
+    fn reduce(&mut self, trigger: Trigger, lost: Bytes, now: Time) {
+        let event = CongestionEvent { trigger, window: self.cc.cwnd(), lost, rtt: None };
+        if self.cc.on_congestion(&event, &self.path(now)) {
+            (self.recovery, self.is_recovering) = (Some(now), true);
+        }
+    }
+
+    /// The packets whose loss started the recovery period have arrived after all.
+    #[cfg_attr(not(feature = "noq"), expect(dead_code, reason = "quinn does not tell"))]
+    pub(crate) fn on_spurious(&mut self, now: Instant) {
+        let path = self.path(time(now));
+        self.cc.on_undo(&path);
+        self.recovery = None;
+        if std::mem::take(&mut self.is_recovering) {
+            self.cc.on_recovered(&path);
+        }
+    }
+
+    /// Packets may have another size from now on.
+    pub(crate) fn on_mtu(&mut self, mss: u16) {
+        self.mss = Bytes::new(u64::from(mss));
+    }
+
+    pub(crate) fn window(&self) -> u64 {
+        self.cc.cwnd().get()
+    }
+
+    pub(crate) fn initial_window(&self) -> u64 {
+        self.initial_window.get()
+    }
+
+    pub(crate) fn ssthresh(&self) -> Option<u64> {
+        Some(self.cc.control().ssthresh).filter(|ssthresh| *ssthresh < Bytes::MAX).map(Bytes::get)
+    }
+
+    /// The pacing rate in bytes per second, if the controller sets it.
+    pub(crate) fn pacing_rate(&self) -> Option<u64> {
+        match self.cc.pacing() {
+            Pacing::Rate(rate) if rate > Rate::ZERO => Some(rate.bits_per_sec() / 8),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Real QUIC stacks as endpoints of a simulation: quinn and noq, with TLS and every byte on the wire.
+//!
+//! The stacks are libraries without sockets or clocks of their own: a datagram and the time go in, datagrams and the
+//! next timer come out. Both ends of a connection are such a library, so that nothing about them is modelled but the
+//! sockets: virtual time takes the place of the clock ([`clock`]), and datagrams become packets ([`halves`]). The data
+//! sender is the client; the handshake is a part of the flow.
+//!
+//! A stack's own controller decides the window, or one of windtunnel's inside it ([`hosted`]). A file for each stack
+//! adapts its calls to [`connection::Connection`]; each is behind a feature of this crate, of the stack's name.
+//!
+//! Connection IDs, and what a stack draws from its own stream, come from the flow's seed; TLS takes its keys from the
+//! system. Times, sizes and ECN fields of packets are the same in each run, their contents are not.
+
+#[cfg(not(any(feature = "noq", feature = "quinn")))]
+compile_error!("without a stack there is nothing here: enable `quinn` or `noq`");
+
+mod clock;
+mod connection;
+mod family;
+mod halves;
+mod hosted;
+mod seed;
+mod seen;
+mod stack;
+mod tls;
+
+#[cfg(feature = "noq")]
+mod noq;
+#[cfg(feature = "quinn")]
+mod quinn;
+
+use windtunnel_sim::endpoint::Kinds;
+
+#[cfg(feature = "noq")]
+pub use noq::NoqParams;
+#[cfg(feature = "quinn")]
+pub use quinn::QuinnParams;
+
+/// Passes each stack that is built in to `visitor`, in the order of listings and messages.
+pub fn visit(visitor: &mut impl Kinds) {
+    #[cfg(feature = "quinn")]
+    visitor.stack::<QuinnParams>();
+    #[cfg(feature = "noq")]
+    visitor.stack::<NoqParams>();
+}

@@ -1,0 +1,288 @@
+//! noq: noq-proto 1.4, a fork of quinn with paths, pacing by rate and undo, with its CUBIC, `NewReno` and `BBRv3`.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Instant;
+
+use noq_proto as proto;
+use noq_proto::congestion::{
+    Bbr3Config, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
+};
+use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use noq_proto::{
+    AckFrequencyConfig, ClientConfig, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent,
+    Dir, EcnCodepoint, Endpoint, EndpointConfig, Event, FourTuple, PathId, ReadError, RttEstimator,
+    ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_sim::application::ApplicationConfig;
+use windtunnel_sim::endpoint::{FlowContext, Stack, StackController, StackParams};
+use windtunnel_units::{Bytes, Duration, OutOfRange};
+use windtunnel_wire::Ecn;
+
+use crate::connection::{Connection, Happening};
+use crate::family::family;
+use crate::hosted::Hosted;
+use crate::seen::Record;
+use crate::{seed, stack, tls};
+
+family!(
+    noq_proto, NoqParams, "noq",
+    "noq-proto 1.4.0 (Rust), a fork of quinn; its controllers are cubic, newreno and bbr3",
+    "noq-proto 1.4.0, github.com/n0-computer/noq",
+    controllers: ["cubic", "newreno", "bbr3"], unseeded: "bbr3", undoes: true
+);
+
+fn endpoint(config: Arc<EndpointConfig>, server: Option<Arc<ServerConfig>>) -> Endpoint {
+    Endpoint::new(config, server, false)
+}
+
+fn cids(seed: u64, is_server: bool) -> Arc<dyn Fn() -> Box<dyn ConnectionIdGenerator> + Send + Sync> {
+    Arc::new(move || -> Box<dyn ConnectionIdGenerator> {
+        Box::new(SeededCids(seed::Cids::new(seed, is_server)))
+    })
+}
+
+fn handle(
+    endpoint: &mut Endpoint,
+    now: Instant,
+    peer: SocketAddr,
+    ecn: Option<EcnCodepoint>,
+    datagram: bytes::BytesMut,
+    response: &mut Vec<u8>,
+) -> Option<DatagramEvent> {
+    endpoint.handle(now, FourTuple::new(peer, None), ecn, datagram, response)
+}
+
+fn transmit(connection: &mut proto::Connection, now: Instant, datagram: &mut Vec<u8>) -> Option<Ecn> {
+    connection.poll_transmit(now, NonZeroUsize::MIN, datagram).map(|transmit| ecn_field(transmit.ecn))
+}
+
+fn write(stream: &mut proto::SendStream<'_>, data: bytes::Bytes) -> usize {
+    stream.write_chunks(&mut &mut [data][..]).unwrap_or(0)
+}
+
+fn window(connection: &proto::Connection) -> Option<u64> {
+    connection.congestion_state(PathId::ZERO).map(Controller::window)
+}
+
+fn factory(
+    params: &NoqParams,
+    controller: &StackController,
+    flow: &FlowContext<'_>,
+    record: &Record,
+) -> Arc<dyn ControllerFactory + Send + Sync> {
+    let (controller, record) = (controller.clone(), record.clone());
+    Arc::new(Factory { initial_window: params.initial_window, controller, seed: flow.seed, record })
+}
+
+/// Makes a controller behind a watcher.
+struct Factory {
+    initial_window: Option<Bytes>,
+    controller: StackController,
+    seed: u64,
+    record: Record,
+}
+
+impl ControllerFactory for Factory {
+    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+        macro_rules! own {
+            ($config:ident) => {{
+                let mut config = $config::default();
+                if let Some(window) = self.initial_window {
+                    config.initial_window(window.get());
+                }
+                Arc::new(config).build(now, mtu)
+            }};
+        }
+        let inside = match &self.controller {
+            StackController::Own("newreno") => own!(NewRenoConfig),
+            StackController::Own("bbr3") => own!(Bbr3Config),
+            StackController::Own(_) => own!(CubicConfig),
+            StackController::Ours(params) => {
+                Box::new(Adapter { hosted: Hosted::new(&**params, mtu, self.seed), now })
+            }
+        };
+        Box::new(Watcher { inside, record: self.record.clone() })
+    }
+}
+
+/// Passes each call on, and notes what the controller was told.
+#[derive(Debug)]
+struct Watcher {
+    inside: Box<dyn Controller>,
+    record: Record,
+}
+
+impl Controller for Watcher {
+    fn on_sent(&mut self, now: Instant, bytes: u64, largest: u64) {
+        self.inside.on_sent(now, bytes, largest);
+    }
+
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, packet: u64) {
+        self.inside.on_packet_sent(now, bytes, packet);
+    }
+
+    fn on_cwnd_limited(&mut self) {
+        self.inside.on_cwnd_limited();
+    }
+
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        packet: u64,
+        app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        self.inside.on_ack(now, sent, bytes, packet, app_limited, rtt);
+        self.record.lock().acknowledged(now, sent, bytes, rtt.get());
+    }
+
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
+        self.inside.on_end_acks(now, in_flight, app_limited, largest);
+        self.record.lock().ack_ended(in_flight, app_limited, self.inside.metrics().ssthresh);
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        is_persistent: bool,
+        is_ecn: bool,
+        lost: u64,
+        largest: u64,
+    ) {
+        let before = self.inside.window();
+        self.inside.on_congestion_event(now, sent, is_persistent, is_ecn, lost, largest);
+        let mut seen = self.record.lock();
+        if !is_ecn {
+            seen.lost(now, sent);
+        } else if self.inside.window() < before {
+            seen.ecn_reductions += 1;
+        }
+    }
+
+    fn on_packet_lost(&mut self, lost: u16, packet: u64, now: Instant) {
+        self.inside.on_packet_lost(lost, packet, now);
+    }
+
+    fn on_spurious_congestion_event(&mut self) {
+        self.inside.on_spurious_congestion_event();
+        self.record.lock().undos += 1;
+    }
+
+    fn on_mtu_update(&mut self, mtu: u16) {
+        self.inside.on_mtu_update(mtu);
+    }
+
+    fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: std::time::Duration) {
+        self.inside.on_ack_frequency_update(threshold, max_ack_delay);
+    }
+
+    fn window(&self) -> u64 {
+        self.inside.window()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        self.inside.metrics()
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(Watcher { inside: self.inside.clone_box(), record: self.record.clone() })
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.inside.initial_window()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// One of windtunnel's controllers as one of noq's.
+#[derive(Debug)]
+struct Adapter {
+    hosted: Hosted,
+    /// The time of the last call, which not every call tells.
+    now: Instant,
+}
+
+impl Controller for Adapter {
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, _packet: u64) {
+        self.now = now;
+        self.hosted.on_sent(now, bytes.into());
+    }
+
+    fn on_cwnd_limited(&mut self) {
+        self.hosted.on_cwnd_limited();
+    }
+
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        _packet: u64,
+        app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        self.now = now;
+        self.hosted.on_acked(sent, bytes, app_limited, [rtt.get(), rtt.min()]);
+    }
+
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, _app_limited: bool, _largest: Option<u64>) {
+        self.hosted.on_ack_end(now, in_flight);
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        is_persistent: bool,
+        _is_ecn: bool,
+        lost: u64,
+        _largest: u64,
+    ) {
+        self.hosted.on_congestion(now, sent, is_persistent, lost);
+    }
+
+    fn on_spurious_congestion_event(&mut self) {
+        self.hosted.on_spurious(self.now);
+    }
+
+    fn on_mtu_update(&mut self, mtu: u16) {
+        self.hosted.on_mtu(mtu);
+    }
+
+    fn window(&self) -> u64 {
+        self.hosted.window()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = self.hosted.window();
+        metrics.ssthresh = self.hosted.ssthresh();
+        metrics.pacing_rate = self.hosted.pacing_rate();
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        unreachable!("a connection here has one path, and a controller is copied when a path is left")
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.hosted.initial_window()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

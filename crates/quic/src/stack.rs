@@ -1,0 +1,85 @@
+//! A stack with its parameters and the controller of its senders, as the simulator takes it.
+
+use std::sync::Arc;
+
+use windtunnel_sim::application::{ApplicationConfig, Protocol, Stream};
+use windtunnel_sim::endpoint::{
+    Counted, FlowContext, Halves, Stack, StackController, StackDescription, StackParams,
+};
+use windtunnel_units::Bytes;
+use windtunnel_wire::Ecn;
+
+use crate::connection::Connection;
+use crate::halves::{Receiver, Sender};
+use crate::seen::Record;
+
+/// Makes the ends of connections in one stack.
+pub(crate) trait Ends: StackParams + Clone {
+    /// The stack reports reductions that it undoes.
+    const UNDOES: bool;
+
+    /// The client and the server of a flow. What `controller` is told goes into `record`.
+    fn ends(
+        &self,
+        controller: &StackController,
+        flow: &FlowContext<'_>,
+        record: &Record,
+    ) -> [Box<dyn Connection>; 2];
+}
+
+/// A stack, and what decides the windows of its senders.
+#[derive(Clone, Debug)]
+struct Quic<P> {
+    params: P,
+    controller: StackController,
+}
+
+/// The stack with these parameters.
+pub(crate) fn stack<P: Ends>(params: &P, controller: StackController) -> Arc<dyn Stack> {
+    Arc::new(Quic { params: params.clone(), controller })
+}
+
+/// Checks that a connection can carry an application.
+pub(crate) fn carries(application: &ApplicationConfig) -> Result<(), String> {
+    match (application, application.protocol()) {
+        (ApplicationConfig::Poisson(_), _) => Err("opens no connections during a run".to_owned()),
+        (_, Protocol::Udp) => Err("has no datagrams here".to_owned()),
+        (_, Protocol::Rtp) => Err("carries no RTP; media go over streams with protocol = \"tcp\"".to_owned()),
+        (_, Protocol::Tcp) => Ok(()),
+    }
+}
+
+impl<P: Ends> Stack for Quic<P> {
+    fn name(&self) -> &str {
+        self.params.name()
+    }
+
+    fn protocol(&self) -> Protocol {
+        Protocol::Udp
+    }
+
+    fn description(&self) -> Option<StackDescription<'_>> {
+        Some(StackDescription { params: &self.params, controller: &self.controller })
+    }
+
+    fn counts(&self) -> Counted {
+        let counted = Counted::SENT | Counted::DELIVERED | Counted::LOSS_EPISODES | Counted::ECN_REDUCTIONS;
+        if P::UNDOES { counted | Counted::UNDOS } else { counted }
+    }
+
+    fn halves(&self, flow: &FlowContext<'_>) -> Option<Halves> {
+        let application = Stream::new(flow.application, Bytes::new(u64::from(payload(flow))), flow.seed)?;
+        let record = Record::default();
+        let [client, server] = self.params.ends(&self.controller, flow, &record);
+        let sets_ecn = flow.ecn != Ecn::NotEct;
+        Some(Halves {
+            sender: Box::new(Sender::new(flow.flow, client, application, sets_ecn, record)),
+            receiver: Box::new(Receiver::new(flow.flow, server, sets_ecn)),
+        })
+    }
+}
+
+/// The largest UDP payload of a flow's packets.
+pub(crate) fn payload(flow: &FlowContext<'_>) -> u16 {
+    u16::try_from((flow.mtu - crate::halves::HEADERS).get()).unwrap_or(u16::MAX)
+}

@@ -1,0 +1,8 @@
+//! Real QUIC stacks in a simulation.
+
+mod bulk;
+mod ecn;
+mod facts;
+mod messages;
+mod refusals;
+mod runs;

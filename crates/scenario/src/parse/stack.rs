@@ -1,0 +1,121 @@
+//! A flow over the stack of another crate: the stack's own controller, or one of windtunnel's inside it.
+
+use std::sync::Arc;
+
+use windtunnel_cc::Feedback;
+use windtunnel_sim::application::ApplicationConfig;
+use windtunnel_sim::endpoint::{StackController, StackParams};
+use windtunnel_tcp::Endpoint;
+use windtunnel_wire::Ecn;
+
+use super::controller::{Control, controller};
+use super::cursor::Cursor;
+use super::document::Value;
+use super::fault::Fault;
+use super::flow::refuse;
+use super::link::Surroundings;
+use super::nearest::nearest;
+use super::transport::Carried;
+use crate::model::{Endpoints, Transport};
+use crate::registry::StackKind;
+
+/// The key of `cc` that puts one of windtunnel's controllers into a stack.
+pub(crate) const OURS: &str = "windtunnel";
+
+/// The stack of another crate that a flow names, if it names one.
+pub(super) fn stack(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Option<Arc<dyn StackParams>>, Fault> {
+    let (flow, at) = (at, at.get("stack"));
+    let kind = if at.is_given() {
+        of.registry.stacks.read(&at, of.registry)?
+    } else {
+        StackKind::Built(of.endpoints)
+    };
+    match kind {
+        StackKind::Built(endpoints) if endpoints == of.endpoints => {
+            let inside = flow.get("cc").get(OURS);
+            if inside.is_given() {
+                return Err(inside.fault("belongs to a flow over a real stack, such as stack = \"quinn\""));
+            }
+            Ok(None)
+        }
+        StackKind::Built(_) => Err(at.fault(format!(
+            "is the stack of all flows of a scenario, or of none: give the scenario endpoints = \"{}\"",
+            at.kind_name("a stack")?.0
+        ))),
+        StackKind::Foreign(_) if of.endpoints == Endpoints::Ideal => Err(at.fault(
+            "needs endpoints = \"linux\": with ideal endpoints no packet is lost, and a real stack cannot run so",
+        )),
+        StackKind::Foreign(params) => Ok(Some(params)),
+    }
+}
+
+/// Reads what a flow over `stack` says of its controller and its ECN.
+pub(super) fn over_stack(
+    stack: &dyn StackParams,
+    at: &Cursor<'_>,
+    application: &ApplicationConfig,
+    plain: Endpoint,
+    of: Surroundings<'_>,
+) -> Result<Carried, Fault> {
+    let name = stack.name();
+    refuse(
+        at,
+        &["tcp", "iw", "ack", "pacing", "unresponsive", "mds_dscp", "ect"],
+        &format!("does not go with stack = \"{name}\", whose keys are in the table `stack`"),
+    )?;
+    if let Err(why) = stack.carries(application) {
+        return Err(at.get("app").not_allowed(format!("an application that `{name}` can carry: it {why}")));
+    }
+    let (cc_name, controller) = stack_controller(stack, &at.get("cc"), of)?;
+    let endpoint = Endpoint { ecn: code_point(&at.get("ecn"))?, paced: true, ..plain };
+    Ok(Carried { cc_name, transport: Transport::Foreign(stack.stack(controller)), endpoint })
+}
+
+/// The controller of a flow over `stack`, and its name in results.
+fn stack_controller(
+    stack: &dyn StackParams,
+    at: &Cursor<'_>,
+    of: Surroundings<'_>,
+) -> Result<(String, StackController), Fault> {
+    let (name, own) = (stack.name(), stack.controllers());
+    let inside = at.get(OURS);
+    if inside.is_given() {
+        at.expect_keys(&[OURS])?;
+        return ours(name, &inside, of);
+    }
+    if !at.is_given() {
+        return Ok((format!("{}-{name}", own[0]), StackController::Own(own[0])));
+    }
+    let (asked, asked_at) = at.kind_name("a controller")?;
+    let Some(own) = own.iter().find(|own| **own == asked) else {
+        let allowed = format!(
+            "a controller of `{name}` is one of {}; one of windtunnel's inside it is cc = {{ {OURS} = \"cubic\" }}",
+            own.join(", ")
+        );
+        return Err(asked_at.not_allowed(allowed).with_hint(nearest(asked, own.iter().copied())));
+    };
+    at.expect_keys(&["kind"])?;
+    Ok((format!("{own}-{name}"), StackController::Own(own)))
+}
+
+/// One of windtunnel's controllers inside a stack, which tells it of ACKs and losses, but not of counts of marks.
+fn ours(stack: &str, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(String, StackController), Fault> {
+    let Control::By(controller) = controller(at, of.endpoints, of.registry)? else {
+        return Err(at.not_allowed("a controller; `bsd42` is a sender without one"));
+    };
+    let params = controller.params.0;
+    if !matches!(params.needs().feedback, Feedback::None | Feedback::Classic) {
+        let allowed = format!("a controller that needs no counts of marks, which `{stack}` does not pass on");
+        return Err(at.not_allowed(allowed));
+    }
+    Ok((format!("{}-in-{stack}", controller.name), StackController::Ours(params)))
+}
+
+/// The code point of the flow's packets: ECT(0), as QUIC stacks send, unless the flow's sockets cannot set it.
+fn code_point(at: &Cursor<'_>) -> Result<Ecn, Fault> {
+    match at.value() {
+        None | Some(Value::Boolean(true)) => Ok(Ecn::Ect0),
+        Some(Value::Boolean(false)) => Ok(Ecn::NotEct),
+        Some(_) => Err(at.not_allowed("true or false: feedback schemes belong to TCP")),
+    }
+}

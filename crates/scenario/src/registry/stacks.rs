@@ -1,0 +1,76 @@
+//! The stacks that carry a flow: windtunnel's two TCPs, and those of other crates.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_sim::endpoint::{Kinds, StackParams};
+
+use super::{DIFFER, Entry, Registry, RegistryError};
+use crate::model::Endpoints;
+
+/// What the name of a stack stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum StackKind {
+    /// Windtunnel's own: the scenario's endpoints.
+    Built(Endpoints),
+    /// That of another crate.
+    Foreign(Arc<dyn StackParams>),
+}
+
+macro_rules! built {
+    ($params:ident, $endpoints:ident, $name:literal, $summary:literal) => {
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        struct $params {}
+
+        impl Params for $params {
+            const NAME: &'static str = $name;
+            const SUMMARY: &'static str = $summary;
+        }
+
+        impl From<$params> for StackKind {
+            fn from(_: $params) -> StackKind {
+                StackKind::Built(Endpoints::$endpoints)
+            }
+        }
+    };
+}
+
+built!(
+    LinuxStackParams,
+    Linux,
+    "linux",
+    "A TCP as Linux has it; the flow's `tcp` and `ack` set its mechanisms"
+);
+built!(IdealStackParams, Ideal, "ideal", "Loss-free endpoints: all flows of a scenario have them, or none");
+
+impl Registry {
+    /// Registers windtunnel's own stacks.
+    pub(super) fn register_built_stacks(&mut self) -> Result<(), RegistryError> {
+        self.stacks.register(Entry::of::<LinuxStackParams>(StackKind::from))?;
+        self.stacks.register(Entry::of::<IdealStackParams>(StackKind::from))
+    }
+
+    /// Adds a stack.
+    ///
+    /// # Errors
+    /// If its name is taken, or a scenario cannot write it.
+    pub fn register_stack<P: Params + StackParams>(&mut self) -> Result<(), RegistryError> {
+        self.stacks.register(Entry::of::<P>(|params| StackKind::Foreign(Arc::new(params))))?;
+        for name in P::default().controllers() {
+            if !self.stack_controllers.contains(name) {
+                self.stack_controllers.push(name);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The stacks of a crate are registered by going through them.
+impl Kinds for Registry {
+    fn stack<P: Params + StackParams>(&mut self) {
+        self.register_stack::<P>().expect(DIFFER);
+    }
+}
