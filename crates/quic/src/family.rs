@@ -115,12 +115,14 @@ macro_rules! family {
                 controller: &StackController,
                 flow: &FlowContext<'_>,
                 record: &Record,
-            ) -> [Box<dyn Connection>; 2] {
+            ) -> stack::Pair {
                 const TLS: &str = "the certificate and the key are good";
                 let suite = tls::client().ok().and_then(|tls| QuicClientConfig::try_from(tls).ok()).expect(TLS);
                 let mut client = ClientConfig::new(Arc::new(suite));
                 let mut transport = self.transport(flow);
-                transport.congestion_controller_factory(factory(self, controller, flow, record));
+                let factory = factory(self, controller, flow, record);
+                let at_start = Arc::clone(&factory).build(instant(Time::ZERO), stack::payload(flow));
+                transport.congestion_controller_factory(factory);
                 client.transport_config(Arc::new(transport));
                 let seed = flow.seed;
                 client.initial_dst_cid_provider(Arc::new(move || {
@@ -131,10 +133,11 @@ macro_rules! family {
                 let suite = tls::server().ok().and_then(|tls| QuicServerConfig::try_from(tls).ok()).expect(TLS);
                 let mut server = ServerConfig::with_crypto(Arc::new(suite));
                 server.transport_config(Arc::new(self.transport(flow)));
-                [
-                    Box::new(End::new(seed, Role::Client(client))),
-                    Box::new(End::new(seed, Role::Server(Arc::new(server)))),
-                ]
+                stack::Pair {
+                    client: Box::new(End::new(seed, Role::Client(client))),
+                    server: Box::new(End::new(seed, Role::Server(Arc::new(server)))),
+                    initial_window: at_start.window(),
+                }
             }
         }
 

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use windtunnel_cc::ExitReason;
 use windtunnel_sim::application::{Completion, Stream, Wish};
 use windtunnel_sim::endpoint::{Arrival, Counters, Feedback, Reading, ReceiverHalf, SenderHalf, SenderState};
 use windtunnel_units::{Bytes, Time};
@@ -91,6 +92,8 @@ struct Sent {
 pub(crate) struct Sender {
     host: Host,
     record: Record,
+    /// The window before there is a connection.
+    initial_window: Bytes,
     application: Stream,
     is_connecting: bool,
     is_connected: bool,
@@ -112,11 +115,12 @@ impl Sender {
         connection: Box<dyn Connection>,
         application: Stream,
         sets_ecn: bool,
-        record: Record,
+        (record, initial_window): (Record, Bytes),
     ) -> Sender {
         Sender {
             host: Host::new(flow, connection, sets_ecn),
             record,
+            initial_window,
             application,
             is_connecting: false,
             is_connected: false,
@@ -128,6 +132,10 @@ impl Sender {
             packets: 0,
             told: 0,
         }
+    }
+
+    fn window(&self) -> Bytes {
+        self.host.connection.window().map_or(self.initial_window, Bytes::new)
     }
 
     fn grant(&mut self, wish: Wish) {
@@ -258,7 +266,7 @@ impl SenderHalf for Sender {
     fn observe(&self) -> SenderState {
         let seen = self.record.lock();
         SenderState {
-            cwnd: Some(Bytes::new(self.host.connection.window().unwrap_or_default())),
+            cwnd: Some(self.window()),
             in_flight: seen.in_flight,
             srtt: seen.srtt,
             cwnd_limited: !seen.app_limited,
@@ -270,8 +278,20 @@ impl SenderHalf for Sender {
     }
 
     fn in_slow_start(&self) -> bool {
-        let window = Bytes::new(self.host.connection.window().unwrap_or_default());
+        let window = self.window();
         self.record.lock().ssthresh.is_none_or(|ssthresh| window < ssthresh)
+    }
+
+    /// A stack does not say why slow start ended; a controller of ours inside it does. Before any loss or mark the stack's own saw
+    /// a delay grow, or ACKs come close together.
+    fn slow_start_exit(&self) -> Option<ExitReason> {
+        let seen = self.record.lock();
+        let by_counts = match (seen.loss_episodes, seen.ecn_reductions) {
+            (0, 0) => ExitReason::Other("before a loss"),
+            (0, _) => ExitReason::Ce,
+            _ => ExitReason::Loss,
+        };
+        Some(seen.slow_start_exit.unwrap_or(by_counts))
     }
 
     fn reading(&self) -> Reading {

@@ -18,6 +18,7 @@ use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
 use crate::clock::{duration, time};
 use crate::halves::HEADERS;
+use crate::seen::Record;
 
 /// The largest initial window in bytes that RFC 9002 section 7.2 recommends, unless ten packets are less.
 const LARGEST_INITIAL_WINDOW: u64 = 14_720;
@@ -47,6 +48,7 @@ struct Acked {
 pub(crate) struct Hosted {
     cc: Box<dyn CongestionControl>,
     needs: Needs,
+    record: Record,
     mss: Bytes,
     initial_window: Bytes,
     sampler: RateSampler,
@@ -75,7 +77,7 @@ impl fmt::Debug for Hosted {
 
 impl Hosted {
     /// The controller of a connection whose packets have `mss` bytes of UDP payload.
-    pub(crate) fn new(params: &dyn ControllerParams, mss: u16, seed: u64) -> Hosted {
+    pub(crate) fn new(params: &dyn ControllerParams, mss: u16, seed: u64, record: Record) -> Hosted {
         let mss = Bytes::new(u64::from(mss));
         let initial_window = (mss * 10).min((mss * 2).max(Bytes::new(LARGEST_INITIAL_WINDOW)));
         let init =
@@ -83,6 +85,7 @@ impl Hosted {
         let cc = params.build(init);
         Hosted {
             needs: cc.needs(),
+            record,
             sampler: RateSampler::new(cc.needs().rate_samples),
             cc,
             mss,
@@ -210,6 +213,7 @@ impl Hosted {
             ..AckSample::default()
         };
         self.cc.on_ack(&ack, &path);
+        self.record.lock().slow_start_exit = self.cc.slow_start_exit();
         if self.needs.own_reductions && self.cc.asks_reduction() {
             self.reduce(Trigger::Controller, Bytes::ZERO, now);
         }
@@ -252,6 +256,7 @@ impl Hosted {
         if self.cc.on_congestion(&event, &self.path(now)) {
             (self.recovery, self.is_recovering) = (Some(now), true);
         }
+        self.record.lock().slow_start_exit = self.cc.slow_start_exit();
     }
 
     /// The packets whose loss started the recovery period have arrived after all.

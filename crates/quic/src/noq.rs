@@ -22,9 +22,10 @@ use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::endpoint::{FlowContext, Stack, StackController, StackParams};
-use windtunnel_units::{Bytes, Duration, OutOfRange};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
 use windtunnel_wire::Ecn;
 
+use crate::clock::instant;
 use crate::connection::{Connection, Happening};
 use crate::family::family;
 use crate::hosted::Hosted;
@@ -105,7 +106,7 @@ impl ControllerFactory for Factory {
             StackController::Own("bbr3") => own!(Bbr3Config),
             StackController::Own(_) => own!(CubicConfig),
             StackController::Ours(params) => {
-                Box::new(Adapter { hosted: Hosted::new(&**params, mtu, self.seed), now })
+                Box::new(Adapter { hosted: Hosted::new(&**params, mtu, self.seed, self.record.clone()), now })
             }
         };
         Box::new(Watcher { inside, record: self.record.clone() })

@@ -21,9 +21,10 @@ use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::endpoint::{FlowContext, Stack, StackController, StackParams};
-use windtunnel_units::{Bytes, Duration, OutOfRange};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
 use windtunnel_wire::Ecn;
 
+use crate::clock::instant;
 use crate::connection::{Connection, Happening};
 use crate::family::family;
 use crate::hosted::Hosted;
@@ -102,7 +103,9 @@ impl ControllerFactory for Factory {
             StackController::Own("newreno") => own!(NewRenoConfig),
             StackController::Own("bbr") => own!(BbrConfig),
             StackController::Own(_) => own!(CubicConfig),
-            StackController::Ours(params) => Box::new(Adapter(Hosted::new(&**params, mtu, self.seed))),
+            StackController::Ours(params) => {
+                Box::new(Adapter(Hosted::new(&**params, mtu, self.seed, self.record.clone())))
+            }
         };
         Box::new(Watcher { inside, record: self.record.clone() })
     }

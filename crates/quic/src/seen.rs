@@ -7,6 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use windtunnel_cc::ExitReason;
 use windtunnel_units::{Bytes, Duration};
 
 use crate::clock::duration;
@@ -27,6 +28,8 @@ pub(crate) struct Seen {
     pub(crate) loss_episodes: u64,
     /// When the last of them started.
     recovery: Option<Instant>,
+    /// Why slow start ended, if the controller is one of windtunnel's, which says so.
+    pub(crate) slow_start_exit: Option<ExitReason>,
     /// Reductions for CE.
     pub(crate) ecn_reductions: u64,
     /// Reductions that were undone, where the stack undoes any.

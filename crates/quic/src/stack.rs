@@ -13,18 +13,21 @@ use crate::connection::Connection;
 use crate::halves::{Receiver, Sender};
 use crate::seen::Record;
 
+/// Both ends of a connection.
+pub(crate) struct Pair {
+    pub(crate) client: Box<dyn Connection>,
+    pub(crate) server: Box<dyn Connection>,
+    /// The client's window before it has connected.
+    pub(crate) initial_window: u64,
+}
+
 /// Makes the ends of connections in one stack.
 pub(crate) trait Ends: StackParams + Clone {
     /// The stack reports reductions that it undoes.
     const UNDOES: bool;
 
     /// The client and the server of a flow. What `controller` is told goes into `record`.
-    fn ends(
-        &self,
-        controller: &StackController,
-        flow: &FlowContext<'_>,
-        record: &Record,
-    ) -> [Box<dyn Connection>; 2];
+    fn ends(&self, controller: &StackController, flow: &FlowContext<'_>, record: &Record) -> Pair;
 }
 
 /// A stack, and what decides the windows of its senders.
@@ -70,10 +73,16 @@ impl<P: Ends> Stack for Quic<P> {
     fn halves(&self, flow: &FlowContext<'_>) -> Option<Halves> {
         let application = Stream::new(flow.application, Bytes::new(u64::from(payload(flow))), flow.seed)?;
         let record = Record::default();
-        let [client, server] = self.params.ends(&self.controller, flow, &record);
+        let Pair { client, server, initial_window } = self.params.ends(&self.controller, flow, &record);
         let sets_ecn = flow.ecn != Ecn::NotEct;
         Some(Halves {
-            sender: Box::new(Sender::new(flow.flow, client, application, sets_ecn, record)),
+            sender: Box::new(Sender::new(
+                flow.flow,
+                client,
+                application,
+                sets_ecn,
+                (record, Bytes::new(initial_window)),
+            )),
             receiver: Box::new(Receiver::new(flow.flow, server, sets_ecn)),
         })
     }

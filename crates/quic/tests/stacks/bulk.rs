@@ -18,6 +18,12 @@ fn window_based_controllers_keep_the_link_busy() {
         // 40 ms, and the time for a full buffer.
         assert!((40.0..=80.6).contains(&rtt.min) && rtt.max <= 80.6, "{stack} {cc}: {rtt:?}");
         assert!(flow.sender.loss_episodes > Some(0) && flow.drops.full > 0, "{stack} {cc}: {flow:?}");
+        // Ten packets of 1200 bytes, or of 1472 in a controller of ours; the least window of all is that at the start.
+        let least = flow.cwnd_bytes.expect("it has a window").min;
+        assert!([12_000, 14_720].contains(&least), "{stack} {cc}: {least} B");
+        let exit = flow.slow_start_exit.map(|exit| exit.reason);
+        let is_hystart = cc.contains("windtunnel = \"cubic\"");
+        assert_eq!(exit, Some(if is_hystart { "ACK train" } else { "loss" }), "{stack} {cc}");
     }
 }
 
