@@ -33,6 +33,10 @@ const EVENTS_PER_SECOND: f64 = 15e6;
 /// ACKs that a controller written in Python handles in a second: the number of the bench's controller.
 const FOREIGN_ACKS_PER_SECOND: f64 = 3e5;
 
+/// Data packets that a core handles in a second over a real stack, which encrypts and decrypts each: rough, as the stacks
+/// handle between 0.1 and 0.2 million.
+const STACK_PACKETS_PER_SECOND: f64 = 1.5e5;
+
 /// How certain a number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -85,7 +89,9 @@ impl Estimate {
         parts.sort_by_key(|part| std::cmp::Reverse(part.memory));
         let foreign_acks = if scenario.foreign().is_empty() { 0.0 } else { traffic.acks() };
         Estimate {
-            seconds: traffic.events / EVENTS_PER_SECOND + foreign_acks / FOREIGN_ACKS_PER_SECOND,
+            seconds: traffic.events / EVENTS_PER_SECOND
+                + foreign_acks / FOREIGN_ACKS_PER_SECOND
+                + traffic.over_stacks(scenario) / STACK_PACKETS_PER_SECOND,
             disk: Disk::of(&tables),
             packets: traffic.packets(),
             parts,

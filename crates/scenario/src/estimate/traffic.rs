@@ -107,6 +107,13 @@ impl Traffic {
         Packets { data: sum(|group| group.sent), replies: sum(|group| group.replies), events: self.events }
     }
 
+    /// Data packets over stacks of other crates.
+    pub(super) fn over_stacks(&self, scenario: &Scenario) -> f64 {
+        let is_over_stack = |group: &FlowGroup| matches!(group.transport, Transport::Foreign(_));
+        let groups = scenario.flows.iter().zip(&self.groups);
+        groups.filter(|(group, _)| is_over_stack(group)).map(|(_, traffic)| traffic.sent).sum()
+    }
+
     /// Packets that senders receive.
     pub(super) fn acks(&self) -> f64 {
         self.groups.iter().map(|group| group.replies).sum()
