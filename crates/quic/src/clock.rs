@@ -1,6 +1,6 @@
 //! Virtual time as the stacks know it.
 //!
-//! They compute with [`Instant`]s, of which only differences matter. The start of a run is one fixed instant, the same
+//! They compute with [`Instant`]s, and only differences between these matter. The start of a run is one fixed instant, the same
 //! for all runs of a process.
 
 use std::sync::OnceLock;

@@ -49,7 +49,7 @@ pub(super) fn stack(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Option<Arc<
     }
 }
 
-/// Reads what a flow over `stack` says of its controller and its ECN.
+/// Reads what a flow over `stack` says about its controller and its ECN.
 pub(super) fn over_stack(
     stack: &dyn StackParams,
     at: &Cursor<'_>,
