@@ -1,7 +1,7 @@
 //! Virtual time as the stacks know it.
 //!
-//! They compute with [`Instant`]s, and only differences between these matter. The start of a run is one fixed instant, the same
-//! for all runs of a process.
+//! They compute with [`Instant`]s, and only differences between these matter. The start of a run is one fixed instant,
+//! the same for all runs of a process.
 
 use std::sync::OnceLock;
 use std::time::Instant;

@@ -16,8 +16,8 @@ macro_rules! family {
         pub struct $params {
             /// The initial congestion window of its own controllers.
             pub initial_window: Option<Bytes>,
-            /// How many packets the receiver may leave unacknowledged: it is asked to by `ACK_FREQUENCY` frames. Without it,
-            /// none are sent.
+            /// How many packets the receiver may leave unacknowledged: it is asked to by `ACK_FREQUENCY` frames. Without
+            /// it, none are sent.
             pub ack_frequency: Option<u32>,
             /// How many packets later one must be acknowledged for a packet to be lost (RFC 9002 section 6.1.1).
             pub packet_threshold: Option<u32>,
@@ -79,7 +79,8 @@ macro_rules! family {
         }
 
         impl $params {
-            /// The transport of one end of a flow. The path's MTU is known: no packet is larger, and none probes for it.
+            /// The transport of one end of a flow. The path's MTU is known: no packet is larger, and none probes for
+            /// it.
             fn transport(&self, flow: &FlowContext<'_>) -> TransportConfig {
                 let mut transport = TransportConfig::default();
                 transport.initial_mtu(stack::payload(flow)).mtu_discovery_config(None).max_idle_timeout(None);

@@ -282,8 +282,8 @@ impl SenderHalf for Sender {
         self.record.lock().ssthresh.is_none_or(|ssthresh| window < ssthresh)
     }
 
-    /// A stack does not say why slow start ended; a controller of ours inside it does. Before any loss or mark the stack's own saw
-    /// a delay grow, or ACKs come close together.
+    /// A stack does not say why slow start ended; a controller of ours inside it does. Before any loss or mark the
+    /// stack's own saw a delay grow, or ACKs come close together.
     fn slow_start_exit(&self) -> Option<ExitReason> {
         let seen = self.record.lock();
         let by_counts = match (seen.loss_episodes, seen.ecn_reductions) {

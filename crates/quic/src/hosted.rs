@@ -62,7 +62,8 @@ pub(crate) struct Hosted {
     min_rtt: Duration,
     acked: Acked,
     newly_lost: Bytes,
-    /// When the last recovery period started. Losses of packets sent before belong to it, even if they are found after its end.
+    /// When the last recovery period started. Losses of packets sent before belong to it, even if they are found after
+    /// its end.
     recovery: Option<Time>,
     is_recovering: bool,
     is_established: bool,

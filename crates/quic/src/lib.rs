@@ -17,6 +17,7 @@ compile_error!("without a stack there is nothing here: enable `quinn` or `noq`")
 mod clock;
 mod connection;
 mod family;
+mod guard;
 mod halves;
 mod hosted;
 mod seed;

@@ -10,6 +10,7 @@ use windtunnel_units::Bytes;
 use windtunnel_wire::Ecn;
 
 use crate::connection::Connection;
+use crate::guard::Guarded;
 use crate::halves::{Receiver, Sender};
 use crate::seen::Record;
 
@@ -74,6 +75,8 @@ impl<P: Ends> Stack for Quic<P> {
         let application = Stream::new(flow.application, Bytes::new(u64::from(payload(flow))), flow.seed)?;
         let record = Record::default();
         let Pair { client, server, initial_window } = self.params.ends(&self.controller, flow, &record);
+        let [client, server] = [client, server]
+            .map(|end| -> Box<dyn Connection> { Box::new(Guarded::new(self.params.name(), flow.flow, end)) });
         let sets_ecn = flow.ecn != Ecn::NotEct;
         Some(Halves {
             sender: Box::new(Sender::new(

@@ -1,7 +1,7 @@
 //! TLS: one certificate, which only these connections trust.
 //!
-//! The certificate is fixed, and Ed25519 signatures have one length, so that no packet's size depends on a key. Its times
-//! are compared with a fixed time within them.
+//! The certificate is fixed, and Ed25519 signatures have one length, so that no packet's size depends on a key. Its
+//! times are compared with a fixed time within them.
 
 use std::sync::Arc;
 
