@@ -15,7 +15,7 @@ use crate::clock::duration;
 /// What the controller was told so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
-    /// The round-trip time of the newest packet acknowledged; taken by who reads it.
+    /// The round-trip time of the newest packet acknowledged; its reader takes it.
     pub(crate) rtt: Option<Duration>,
     pub(crate) srtt: Duration,
     pub(crate) in_flight: Bytes,
