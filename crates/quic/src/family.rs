@@ -1,13 +1,14 @@
 //! What quinn and its fork noq have in common: their parameters, and one end of a connection.
 //!
 //! Their types have the same names and nearly the same methods. The module that calls the macro has those that differ:
-//! `handle`, `transmit`, `window`, `endpoint`, `write` and `factory`.
+//! `handle`, `transmit`, `window`, `endpoint`, `cids`, `write` and `adapted`.
 
 /// Writes the parameters and the connection of a stack of quinn's family.
 macro_rules! family {
     (
         $proto:ident, $params:ident, $name:literal, $summary:literal, $source:literal,
-        controllers: [$first:literal $(, $other:literal)*], unseeded: $unseeded:literal, undoes: $undoes:literal
+        controllers: [$first:literal => $first_config:ident $(, $other:literal => $config:ident)*],
+        unseeded: $unseeded:literal, undoes: $undoes:literal
     ) => {
         /// The stack's configuration; what is left out is its default.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -121,7 +122,12 @@ macro_rules! family {
                 let suite = tls::client().ok().and_then(|tls| QuicClientConfig::try_from(tls).ok()).expect(TLS);
                 let mut client = ClientConfig::new(Arc::new(suite));
                 let mut transport = self.transport(flow);
-                let factory = factory(self, controller, flow, record);
+                let factory: Arc<dyn ControllerFactory + Send + Sync> = Arc::new(Factory {
+                    initial_window: self.initial_window,
+                    controller: controller.clone(),
+                    seed: flow.seed,
+                    record: record.clone(),
+                });
                 let at_start = Arc::clone(&factory).build(instant(Time::ZERO), stack::payload(flow));
                 transport.congestion_controller_factory(factory);
                 client.transport_config(Arc::new(transport));
@@ -139,6 +145,37 @@ macro_rules! family {
                     server: Box::new(End::new(seed, Role::Server(Arc::new(server)))),
                     initial_window: at_start.window(),
                 }
+            }
+        }
+
+        /// Makes the sender's controller behind a watcher.
+        struct Factory {
+            initial_window: Option<Bytes>,
+            controller: StackController,
+            seed: u64,
+            record: Record,
+        }
+
+        impl ControllerFactory for Factory {
+            fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+                macro_rules! own {
+                    ($own:ident) => {{
+                        let mut config = $own::default();
+                        if let Some(window) = self.initial_window {
+                            config.initial_window(window.get());
+                        }
+                        Arc::new(config).build(now, mtu)
+                    }};
+                }
+                let inside = match &self.controller {
+                    StackController::Own($first) => own!($first_config),
+                    $(StackController::Own($other) => own!($config),)*
+                    StackController::Own(name) => unreachable!("the stack names no controller {name}"),
+                    StackController::Ours(params) => {
+                        adapted(Hosted::new(&**params, mtu, self.seed, self.record.clone()), now)
+                    }
+                };
+                Box::new(Watcher { inside, record: self.record.clone() })
             }
         }
 

@@ -36,7 +36,8 @@ family!(
     noq_proto, NoqParams, "noq",
     "noq-proto 1.4.0 (Rust), a fork of quinn; its controllers are cubic, newreno and bbr3",
     "noq-proto 1.4.0, github.com/n0-computer/noq",
-    controllers: ["cubic", "newreno", "bbr3"], unseeded: "bbr3", undoes: true
+    controllers: ["cubic" => CubicConfig, "newreno" => NewRenoConfig, "bbr3" => Bbr3Config],
+    unseeded: "bbr3", undoes: true
 );
 
 fn endpoint(config: Arc<EndpointConfig>, server: Option<Arc<ServerConfig>>) -> Endpoint {
@@ -72,45 +73,8 @@ fn window(connection: &proto::Connection) -> Option<u64> {
     connection.congestion_state(PathId::ZERO).map(Controller::window)
 }
 
-fn factory(
-    params: &NoqParams,
-    controller: &StackController,
-    flow: &FlowContext<'_>,
-    record: &Record,
-) -> Arc<dyn ControllerFactory + Send + Sync> {
-    let (controller, record) = (controller.clone(), record.clone());
-    Arc::new(Factory { initial_window: params.initial_window, controller, seed: flow.seed, record })
-}
-
-/// Makes a controller behind a watcher.
-struct Factory {
-    initial_window: Option<Bytes>,
-    controller: StackController,
-    seed: u64,
-    record: Record,
-}
-
-impl ControllerFactory for Factory {
-    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
-        macro_rules! own {
-            ($config:ident) => {{
-                let mut config = $config::default();
-                if let Some(window) = self.initial_window {
-                    config.initial_window(window.get());
-                }
-                Arc::new(config).build(now, mtu)
-            }};
-        }
-        let inside = match &self.controller {
-            StackController::Own("newreno") => own!(NewRenoConfig),
-            StackController::Own("bbr3") => own!(Bbr3Config),
-            StackController::Own(_) => own!(CubicConfig),
-            StackController::Ours(params) => {
-                Box::new(Adapter { hosted: Hosted::new(&**params, mtu, self.seed, self.record.clone()), now })
-            }
-        };
-        Box::new(Watcher { inside, record: self.record.clone() })
-    }
+fn adapted(hosted: Hosted, now: Instant) -> Box<dyn Controller> {
+    Box::new(Adapter { hosted, now })
 }
 
 /// Passes each call on, and notes what the controller was told.

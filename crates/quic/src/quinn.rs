@@ -35,7 +35,8 @@ family!(
     quinn_proto, QuinnParams, "quinn",
     "quinn-proto 0.11.19 (Rust); its controllers are cubic, newreno and bbr",
     "quinn-proto 0.11.19, github.com/quinn-rs/quinn",
-    controllers: ["cubic", "newreno", "bbr"], unseeded: "bbr", undoes: false
+    controllers: ["cubic" => CubicConfig, "newreno" => NewRenoConfig, "bbr" => BbrConfig],
+    unseeded: "bbr", undoes: false
 );
 
 fn endpoint(config: Arc<EndpointConfig>, server: Option<Arc<ServerConfig>>) -> Endpoint {
@@ -70,45 +71,8 @@ fn window(connection: &proto::Connection) -> Option<u64> {
     Some(connection.congestion_state().window())
 }
 
-fn factory(
-    params: &QuinnParams,
-    controller: &StackController,
-    flow: &FlowContext<'_>,
-    record: &Record,
-) -> Arc<dyn ControllerFactory + Send + Sync> {
-    let (controller, record) = (controller.clone(), record.clone());
-    Arc::new(Factory { initial_window: params.initial_window, controller, seed: flow.seed, record })
-}
-
-/// Makes a controller behind a watcher.
-struct Factory {
-    initial_window: Option<Bytes>,
-    controller: StackController,
-    seed: u64,
-    record: Record,
-}
-
-impl ControllerFactory for Factory {
-    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
-        macro_rules! own {
-            ($config:ident) => {{
-                let mut config = $config::default();
-                if let Some(window) = self.initial_window {
-                    config.initial_window(window.get());
-                }
-                Arc::new(config).build(now, mtu)
-            }};
-        }
-        let inside = match &self.controller {
-            StackController::Own("newreno") => own!(NewRenoConfig),
-            StackController::Own("bbr") => own!(BbrConfig),
-            StackController::Own(_) => own!(CubicConfig),
-            StackController::Ours(params) => {
-                Box::new(Adapter(Hosted::new(&**params, mtu, self.seed, self.record.clone())))
-            }
-        };
-        Box::new(Watcher { inside, record: self.record.clone() })
-    }
+fn adapted(hosted: Hosted, _now: Instant) -> Box<dyn Controller> {
+    Box::new(Adapter(hosted))
 }
 
 /// Passes each call on, and notes what the controller was told.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use windtunnel_cc::Feedback;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec, Takes};
-use windtunnel_sim::endpoint::{StackController, StackDescription, StackParams};
+use windtunnel_sim::endpoint::{StackController, StackDescription};
 use windtunnel_tcp::{Endpoint, FeedbackScheme};
 use windtunnel_wire::Ecn;
 
@@ -123,7 +123,7 @@ impl Scenario {
                 flow.extend(ect(code_point, cc.needs().scalable));
             }
             Transport::Foreign(stack) => {
-                let table = stack.description().map(|stack| described(stack.params));
+                let table = stack.description().map(|stack| Value::Object(stack.params.table()));
                 flow.extend(table.map(|table| ("stack".to_owned(), table)));
                 flow.insert("ecn".into(), json!(code_point != Ecn::NotEct));
             }
@@ -156,13 +156,6 @@ fn in_stack(group: &FlowGroup, stack: StackDescription<'_>) -> Option<Value> {
     let mut cc = entries([("kind", json!(name.strip_suffix(MDS_SUFFIX).unwrap_or(name)))]);
     cc.extend(ours.to_map());
     Some(json!({ OURS: cc }))
-}
-
-/// A stack with its parameters.
-fn described(stack: &dyn StackParams) -> Value {
-    let mut table = entries([("kind", json!(stack.name()))]);
-    table.extend(stack.to_map());
-    Value::Object(table)
 }
 
 fn line(link: &Link) -> Map<String, Value> {

@@ -255,3 +255,13 @@ impl<T: AnyParams + ?Sized> Described for Arc<T> {
         self.to_map()
     }
 }
+
+impl<T: AnyParams + ?Sized> Described for &T {
+    fn kind(&self) -> &str {
+        self.name()
+    }
+
+    fn parameters(&self) -> Map<String, Value> {
+        self.to_map()
+    }
+}

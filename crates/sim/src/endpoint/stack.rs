@@ -28,7 +28,7 @@ pub struct FlowContext<'a> {
 
 /// A stack that is not part of this crate.
 pub trait Stack: Debug + Send + Sync {
-    /// Its name in results.
+    /// Its name in messages.
     fn name(&self) -> &str;
 
     /// The protocol of its packets, as captures show it.
