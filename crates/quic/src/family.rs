@@ -20,7 +20,8 @@ macro_rules! family {
             /// How many packets the receiver may leave unacknowledged: it is asked to by `ACK_FREQUENCY` frames. Without
             /// it, none are sent.
             pub ack_frequency: Option<u32>,
-            /// How many packets later one must be acknowledged for a packet to be lost (RFC 9002 section 6.1.1).
+            /// How many packets later one must be acknowledged for a packet to be lost: 3, and not less, in RFC 9002
+            /// section 6.1.1.
             pub packet_threshold: Option<u32>,
             /// After how many round trips a packet before an acknowledged one is lost (RFC 9002 section 6.1.2).
             pub time_threshold: Option<f32>,
@@ -30,6 +31,8 @@ macro_rules! family {
             pub send_window: Option<Bytes>,
             /// How many bytes the receiver takes at once, in a stream and in all.
             pub receive_window: Option<Bytes>,
+            /// What its hosts do wrong, so that a test of stacks can be seen to fail.
+            pub fault: Option<Fault>,
         }
 
         impl Params for $params {
@@ -49,8 +52,8 @@ macro_rules! family {
                 if let Some(bytes) = self.receive_window.filter(|bytes| VarInt::from_u64(bytes.get()).is_err()) {
                     return Err(OutOfRange::new("receive_window", bytes, "less than 2^62 B"));
                 }
-                if let Some(packets) = self.packet_threshold.filter(|packets| *packets < 3) {
-                    return Err(OutOfRange::new("packet_threshold", packets, "at least 3"));
+                if let Some(packets) = self.packet_threshold.filter(|packets| *packets < 1) {
+                    return Err(OutOfRange::new("packet_threshold", packets, "at least 1"));
                 }
                 match self.time_threshold {
                     Some(threshold) if !(1.0..=16.0).contains(&threshold) => {
@@ -74,8 +77,8 @@ macro_rules! family {
                 controller == $unseeded
             }
 
-            fn stack(&self, controller: StackController) -> Arc<dyn Stack> {
-                stack::stack(self, controller)
+            fn stack(&self, controllers: StackControllers) -> Arc<dyn Stack> {
+                stack::stack(self, controllers)
             }
         }
 
@@ -111,6 +114,10 @@ macro_rules! family {
 
         impl stack::Ends for $params {
             const UNDOES: bool = $undoes;
+
+            fn fault(&self) -> Option<Fault> {
+                self.fault
+            }
 
             fn ends(
                 &self,

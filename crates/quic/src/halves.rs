@@ -9,12 +9,15 @@ use std::sync::Arc;
 
 use windtunnel_cc::ExitReason;
 use windtunnel_sim::application::{Completion, Stream, Wish};
-use windtunnel_sim::endpoint::{Arrival, Counters, Feedback, Reading, ReceiverHalf, SenderHalf, SenderState};
+use windtunnel_sim::endpoint::{
+    Arrival, Counters, Feedback, FlowContext, Reading, ReceiverHalf, SenderHalf, SenderState,
+};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
 use crate::clock::{instant, time};
 use crate::connection::{Connection, Happening};
+use crate::fault::{Fault, Faulty};
 use crate::seen::Record;
 
 /// The headers of IPv4 and UDP.
@@ -25,30 +28,34 @@ static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// One end of a connection, and the packets that carry its datagrams.
 #[derive(Debug)]
-struct Host {
+pub(crate) struct Host {
     flow: FlowId,
     connection: Box<dyn Connection>,
     /// The host's sockets can set the ECN field.
     sets_ecn: bool,
+    faulty: Faulty,
     timer: Time,
     datagram: Vec<u8>,
 }
 
 impl Host {
-    fn new(flow: FlowId, connection: Box<dyn Connection>, sets_ecn: bool) -> Host {
-        Host { flow, connection, sets_ecn, timer: Time::NEVER, datagram: Vec::new() }
+    /// The host of an end of `flow`.
+    pub(crate) fn new(flow: &FlowContext<'_>, connection: Box<dyn Connection>, fault: Option<Fault>) -> Host {
+        let (sets_ecn, faulty) = (flow.ecn != Ecn::NotEct, Faulty::new(fault));
+        Host { flow: flow.flow, connection, sets_ecn, faulty, timer: Time::NEVER, datagram: Vec::new() }
     }
 
     fn receive(&mut self, packet: &Packet, now: Time) {
         if let Some(datagram) = packet.content() {
-            self.connection.receive(datagram, packet.ecn, instant(now));
+            let ecn = self.faulty.received(packet.ecn);
+            self.connection.receive(datagram, ecn, instant(now));
         }
     }
 
     fn poll(&mut self, now: Time) -> Option<Packet> {
         self.datagram.clear();
-        let ecn = self.connection.transmit(&mut self.datagram, instant(now));
-        self.set_timer();
+        let ecn = if self.faulty.may_send(now) { self.transmit(now) } else { None };
+        self.set_timer(now);
         let payload = Bytes::new(self.datagram.len() as u64);
         let mut packet = Packet::new(self.flow, payload + HEADERS, payload);
         packet.ecn = if self.sets_ecn { ecn? } else { ecn.map(|_| Ecn::NotEct)? };
@@ -56,8 +63,18 @@ impl Host {
         Some(packet)
     }
 
-    fn set_timer(&mut self) {
-        self.timer = self.connection.next_timer().map_or(Time::NEVER, time);
+    /// The ECN field of the next datagram, which is now in `datagram`.
+    fn transmit(&mut self, now: Time) -> Option<Ecn> {
+        let ecn = self.connection.transmit(&mut self.datagram, instant(now));
+        if ecn.is_none() {
+            self.faulty.drained(now);
+        }
+        ecn.map(|ecn| self.faulty.sent(ecn))
+    }
+
+    fn set_timer(&mut self, now: Time) {
+        let timer = self.connection.next_timer().map_or(Time::NEVER, time);
+        self.timer = self.faulty.timer(timer, now);
     }
 
     /// Calls the connection's timer if it is due.
@@ -65,7 +82,7 @@ impl Host {
         if self.timer <= now {
             self.connection.expire(instant(now));
         }
-        self.set_timer();
+        self.set_timer(now);
     }
 }
 
@@ -110,15 +127,9 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(
-        flow: FlowId,
-        connection: Box<dyn Connection>,
-        application: Stream,
-        sets_ecn: bool,
-        (record, initial_window): (Record, Bytes),
-    ) -> Sender {
+    pub(crate) fn new(host: Host, application: Stream, record: Record, initial_window: Bytes) -> Sender {
         Sender {
-            host: Host::new(flow, connection, sets_ecn),
+            host,
             record,
             initial_window,
             application,
@@ -180,7 +191,7 @@ impl Sender {
                 self.is_closed = true;
             }
         }
-        self.host.set_timer();
+        self.host.set_timer(now);
     }
 
     /// A stream is acknowledged, and with it, perhaps, others before it.
@@ -308,6 +319,11 @@ impl SenderHalf for Sender {
         Reading { counters, info: None }
     }
 
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("cwnd", self.window().as_f64());
+        self.record.lock().probe(out);
+    }
+
     fn is_done(&self) -> bool {
         self.application.is_done() && self.writes.is_empty() && self.sent.is_empty()
     }
@@ -318,8 +334,8 @@ impl SenderHalf for Sender {
 pub(crate) struct Receiver(Host);
 
 impl Receiver {
-    pub(crate) fn new(flow: FlowId, connection: Box<dyn Connection>, sets_ecn: bool) -> Receiver {
-        Receiver(Host::new(flow, connection, sets_ecn))
+    pub(crate) fn new(host: Host) -> Receiver {
+        Receiver(host)
     }
 }
 
@@ -328,7 +344,7 @@ impl ReceiverHalf for Receiver {
         self.0.receive(packet, now);
         while self.0.connection.happened().is_some() {}
         let delivered = Bytes::new(self.0.connection.read());
-        self.0.set_timer();
+        self.0.set_timer(now);
         Arrival { delivered, ..Arrival::default() }
     }
 

@@ -81,6 +81,17 @@ impl Hosted {
     pub(crate) fn new(params: &dyn ControllerParams, mss: u16, seed: u64, record: Record) -> Hosted {
         let mss = Bytes::new(u64::from(mss));
         let initial_window = (mss * 10).min((mss * 2).max(Bytes::new(LARGEST_INITIAL_WINDOW)));
+        Hosted::starting_at(initial_window, params, mss, seed, record)
+    }
+
+    /// The same with another initial window.
+    pub(crate) fn starting_at(
+        initial_window: Bytes,
+        params: &dyn ControllerParams,
+        mss: Bytes,
+        seed: u64,
+        record: Record,
+    ) -> Hosted {
         let init =
             FlowInit { mtu: mss + HEADERS, iw: initial_window, paced: true, seed, ..FlowInit::new(mss) };
         let cc = params.build(init);
@@ -274,6 +285,11 @@ impl Hosted {
     /// Packets may have another size from now on.
     pub(crate) fn on_mtu(&mut self, mss: u16) {
         self.mss = Bytes::new(u64::from(mss));
+    }
+
+    /// The named numbers of the controller.
+    pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.cc.probe(out);
     }
 
     pub(crate) fn window(&self) -> u64 {

@@ -17,6 +17,7 @@ compile_error!("without a stack there is nothing here: enable `quinn` or `noq`")
 mod clock;
 mod connection;
 mod family;
+mod fault;
 mod guard;
 mod halves;
 mod hosted;
@@ -32,6 +33,7 @@ mod quinn;
 
 use windtunnel_sim::endpoint::Kinds;
 
+pub use fault::Fault;
 #[cfg(feature = "noq")]
 pub use noq::NoqParams;
 #[cfg(feature = "quinn")]

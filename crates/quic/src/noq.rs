@@ -21,13 +21,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
 use windtunnel_sim::application::ApplicationConfig;
-use windtunnel_sim::endpoint::{FlowContext, Stack, StackController, StackParams};
+use windtunnel_sim::endpoint::{FlowContext, Stack, StackController, StackControllers, StackParams};
 use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
 use windtunnel_wire::Ecn;
 
 use crate::clock::instant;
 use crate::connection::{Connection, Happening};
 use crate::family::family;
+use crate::fault::Fault;
 use crate::hosted::Hosted;
 use crate::seen::Record;
 use crate::{seed, stack, tls};
@@ -91,6 +92,7 @@ impl Controller for Watcher {
 
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, packet: u64) {
         self.inside.on_packet_sent(now, bytes, packet);
+        self.record.lock().sent(now, bytes.into());
     }
 
     fn on_cwnd_limited(&mut self) {
@@ -107,12 +109,12 @@ impl Controller for Watcher {
         rtt: &RttEstimator,
     ) {
         self.inside.on_ack(now, sent, bytes, packet, app_limited, rtt);
-        self.record.lock().acknowledged(now, sent, bytes, rtt.get());
+        self.record.lock().acknowledged(now, sent, bytes, app_limited, [rtt.get(), rtt.min()]);
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
         self.inside.on_end_acks(now, in_flight, app_limited, largest);
-        self.record.lock().ack_ended(in_flight, app_limited, self.inside.metrics().ssthresh);
+        self.record.lock().ack_ended(now, in_flight, app_limited, self.inside.metrics().ssthresh);
     }
 
     fn on_congestion_event(
@@ -127,11 +129,10 @@ impl Controller for Watcher {
         let before = self.inside.window();
         self.inside.on_congestion_event(now, sent, is_persistent, is_ecn, lost, largest);
         let mut seen = self.record.lock();
-        if !is_ecn {
-            seen.lost(now, sent);
-        } else if self.inside.window() < before {
+        if is_ecn && self.inside.window() < before {
             seen.ecn_reductions += 1;
         }
+        seen.congested(now, sent, is_persistent, lost);
     }
 
     fn on_packet_lost(&mut self, lost: u16, packet: u64, now: Instant) {
@@ -140,7 +141,7 @@ impl Controller for Watcher {
 
     fn on_spurious_congestion_event(&mut self) {
         self.inside.on_spurious_congestion_event();
-        self.record.lock().undos += 1;
+        self.record.lock().spurious();
     }
 
     fn on_mtu_update(&mut self, mtu: u16) {

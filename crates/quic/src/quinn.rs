@@ -20,13 +20,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
 use windtunnel_sim::application::ApplicationConfig;
-use windtunnel_sim::endpoint::{FlowContext, Stack, StackController, StackParams};
+use windtunnel_sim::endpoint::{FlowContext, Stack, StackController, StackControllers, StackParams};
 use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
 use windtunnel_wire::Ecn;
 
 use crate::clock::instant;
 use crate::connection::{Connection, Happening};
 use crate::family::family;
+use crate::fault::Fault;
 use crate::hosted::Hosted;
 use crate::seen::Record;
 use crate::{seed, stack, tls};
@@ -84,16 +85,17 @@ struct Watcher {
 impl Controller for Watcher {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet: u64) {
         self.inside.on_sent(now, bytes, last_packet);
+        self.record.lock().sent(now, bytes);
     }
 
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, app_limited: bool, rtt: &RttEstimator) {
         self.inside.on_ack(now, sent, bytes, app_limited, rtt);
-        self.record.lock().acknowledged(now, sent, bytes, rtt.get());
+        self.record.lock().acknowledged(now, sent, bytes, app_limited, [rtt.get(), rtt.min()]);
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
         self.inside.on_end_acks(now, in_flight, app_limited, largest);
-        self.record.lock().ack_ended(in_flight, app_limited, self.inside.metrics().ssthresh);
+        self.record.lock().ack_ended(now, in_flight, app_limited, self.inside.metrics().ssthresh);
     }
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, is_persistent: bool, lost: u64) {
@@ -101,11 +103,10 @@ impl Controller for Watcher {
         self.inside.on_congestion_event(now, sent, is_persistent, lost);
         let mut seen = self.record.lock();
         // A congestion event without losses is one for CE.
-        if lost > 0 {
-            seen.lost(now, sent);
-        } else if self.inside.window() < before {
+        if lost == 0 && self.inside.window() < before {
             seen.ecn_reductions += 1;
         }
+        seen.congested(now, sent, is_persistent, lost);
     }
 
     fn on_mtu_update(&mut self, mtu: u16) {

@@ -2,7 +2,8 @@
 //!
 //! The stacks say little about themselves from outside, but they tell their controller of every ACK and loss. A watcher
 //! stands in front of the controller, passes each call on and notes it here. Connection and simulator hold the same
-//! record; a run is one thread, so that the lock is always free.
+//! record; a run is one thread, so that the lock is always free. A *shadow* is told the same: one of windtunnel's
+//! controllers that follows the stack's packets and decides nothing, so that both windows can be compared.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -11,10 +12,15 @@ use windtunnel_cc::ExitReason;
 use windtunnel_units::{Bytes, Duration};
 
 use crate::clock::duration;
+use crate::hosted::Hosted;
 
 /// What the controller was told so far.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Seen {
+    /// What follows the stack's packets and decides nothing.
+    pub(crate) shadow: Option<Hosted>,
+    /// When the controller was last told of a packet.
+    heard: Option<Instant>,
     /// The round-trip time of the newest packet acknowledged; its reader takes it.
     pub(crate) rtt: Option<Duration>,
     pub(crate) srtt: Duration,
@@ -23,6 +29,8 @@ pub(crate) struct Seen {
     pub(crate) app_limited: bool,
     /// Packet bytes acknowledged.
     pub(crate) delivered: Bytes,
+    /// Packet bytes declared lost.
+    pub(crate) lost: Bytes,
     pub(crate) ssthresh: Option<Bytes>,
     /// Recovery periods that a loss started (RFC 9002 section 7.3.2), whether or not the controller reduced its window.
     pub(crate) loss_episodes: u64,
@@ -37,31 +45,78 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// A packet leaves.
+    pub(crate) fn sent(&mut self, now: Instant, bytes: u64) {
+        self.heard = Some(now);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.on_sent(now, bytes);
+        }
+    }
+
     /// A packet sent at `sent` was acknowledged.
     pub(crate) fn acknowledged(
         &mut self,
         now: Instant,
         sent: Instant,
         bytes: u64,
-        srtt: std::time::Duration,
+        app_limited: bool,
+        [srtt, min_rtt]: [std::time::Duration; 2],
     ) {
+        self.heard = Some(now);
         self.rtt = Some(duration(now - sent));
         self.srtt = duration(srtt);
         self.delivered += Bytes::new(bytes);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.on_acked(sent, bytes, app_limited, [srtt, min_rtt]);
+        }
     }
 
     /// An ACK is processed.
-    pub(crate) fn ack_ended(&mut self, in_flight: u64, app_limited: bool, ssthresh: Option<u64>) {
+    pub(crate) fn ack_ended(
+        &mut self,
+        now: Instant,
+        in_flight: u64,
+        app_limited: bool,
+        ssthresh: Option<u64>,
+    ) {
         self.in_flight = Bytes::new(in_flight);
         self.app_limited = app_limited;
         self.ssthresh = ssthresh.filter(|ssthresh| *ssthresh != u64::MAX).map(Bytes::new);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.on_ack_end(now, in_flight);
+        }
     }
 
-    /// A packet sent at `sent` was lost.
-    pub(crate) fn lost(&mut self, now: Instant, sent: Instant) {
-        if self.recovery.is_none_or(|start| sent > start) {
+    /// Packets were lost, or were marked if none was lost: the newest of them left at `sent`.
+    pub(crate) fn congested(&mut self, now: Instant, sent: Instant, is_persistent: bool, lost: u64) {
+        self.lost += Bytes::new(lost);
+        if lost > 0 && self.recovery.is_none_or(|start| sent > start) {
             self.recovery = Some(now);
             self.loss_episodes += 1;
+        }
+        if let Some(shadow) = &mut self.shadow {
+            shadow.on_congestion(now, sent, is_persistent, lost);
+        }
+    }
+
+    /// The packets whose loss started the recovery period have arrived after all.
+    #[cfg_attr(not(feature = "noq"), expect(dead_code, reason = "quinn does not tell"))]
+    pub(crate) fn spurious(&mut self) {
+        self.undos += 1;
+        if let (Some(shadow), Some(now)) = (&mut self.shadow, self.heard) {
+            shadow.on_spurious(now);
+        }
+    }
+
+    /// What else the controller was told, and what the shadow would do.
+    pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let bytes = |bytes: Option<Bytes>| bytes.map_or(f64::NAN, Bytes::as_f64);
+        out("ssthresh", bytes(self.ssthresh));
+        out("lost", self.lost.as_f64());
+        if let Some(shadow) = &self.shadow {
+            out("shadow_cwnd", shadow.window() as f64);
+            out("shadow_ssthresh", bytes(shadow.ssthresh().map(Bytes::new)));
+            shadow.probe(out);
         }
     }
 }

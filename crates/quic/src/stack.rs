@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use windtunnel_sim::application::{ApplicationConfig, Protocol, Stream};
 use windtunnel_sim::endpoint::{
-    Counted, FlowContext, Halves, Stack, StackController, StackDescription, StackParams,
+    Counted, FlowContext, Halves, Stack, StackController, StackControllers, StackDescription, StackParams,
 };
 use windtunnel_units::Bytes;
-use windtunnel_wire::Ecn;
 
 use crate::connection::Connection;
+use crate::fault::Fault;
 use crate::guard::Guarded;
-use crate::halves::{Receiver, Sender};
+use crate::halves::{Host, Receiver, Sender};
+use crate::hosted::Hosted;
 use crate::seen::Record;
 
 /// Both ends of a connection.
@@ -27,20 +28,23 @@ pub(crate) trait Ends: StackParams + Clone {
     /// The stack reports reductions that it undoes.
     const UNDOES: bool;
 
+    /// What both hosts do wrong.
+    fn fault(&self) -> Option<Fault>;
+
     /// The client and the server of a flow. What `controller` is told goes into `record`.
     fn ends(&self, controller: &StackController, flow: &FlowContext<'_>, record: &Record) -> Pair;
 }
 
-/// A stack, and what decides the windows of its senders.
+/// A stack, and the controllers of its senders.
 #[derive(Clone, Debug)]
 struct Quic<P> {
     params: P,
-    controller: StackController,
+    controllers: StackControllers,
 }
 
 /// The stack with these parameters.
-pub(crate) fn stack<P: Ends>(params: &P, controller: StackController) -> Arc<dyn Stack> {
-    Arc::new(Quic { params: params.clone(), controller })
+pub(crate) fn stack<P: Ends>(params: &P, controllers: StackControllers) -> Arc<dyn Stack> {
+    Arc::new(Quic { params: params.clone(), controllers })
 }
 
 /// Checks that a connection can carry an application.
@@ -63,7 +67,7 @@ impl<P: Ends> Stack for Quic<P> {
     }
 
     fn description(&self) -> Option<StackDescription<'_>> {
-        Some(StackDescription { params: &self.params, controller: &self.controller })
+        Some(StackDescription { params: &self.params, controllers: &self.controllers })
     }
 
     fn counts(&self) -> Counted {
@@ -74,19 +78,21 @@ impl<P: Ends> Stack for Quic<P> {
     fn halves(&self, flow: &FlowContext<'_>) -> Option<Halves> {
         let application = Stream::new(flow.application, Bytes::new(u64::from(payload(flow))), flow.seed)?;
         let record = Record::default();
-        let Pair { client, server, initial_window } = self.params.ends(&self.controller, flow, &record);
-        let [client, server] = [client, server]
-            .map(|end| -> Box<dyn Connection> { Box::new(Guarded::new(self.params.name(), flow.flow, end)) });
-        let sets_ecn = flow.ecn != Ecn::NotEct;
+        let Pair { client, server, initial_window } =
+            self.params.ends(&self.controllers.decides, flow, &record);
+        let initial_window = Bytes::new(initial_window);
+        if let Some(shadow) = self.controllers.shadow.as_deref() {
+            let mss = Bytes::new(u64::from(payload(flow)));
+            let shadow = Hosted::starting_at(initial_window, shadow, mss, flow.seed, Record::default());
+            record.lock().shadow = Some(shadow);
+        }
+        let [client, server] = [client, server].map(|end| {
+            let guarded = Guarded::new(self.params.name(), flow.flow, end);
+            Host::new(flow, Box::new(guarded), self.params.fault())
+        });
         Some(Halves {
-            sender: Box::new(Sender::new(
-                flow.flow,
-                client,
-                application,
-                sets_ecn,
-                (record, Bytes::new(initial_window)),
-            )),
-            receiver: Box::new(Receiver::new(flow.flow, server, sets_ecn)),
+            sender: Box::new(Sender::new(client, application, record, initial_window)),
+            receiver: Box::new(Receiver::new(server)),
         })
     }
 }

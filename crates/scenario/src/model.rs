@@ -237,7 +237,7 @@ impl FlowGroup {
     /// Its controller, if that is one of windtunnel's or of a plugin: alone, or inside the stack of another crate.
     fn controller(&self) -> Option<&dyn ControllerParams> {
         if let Transport::Foreign(stack) = &self.transport {
-            return match stack.description()?.controller {
+            return match &stack.description()?.controllers.decides {
                 StackController::Own(_) => None,
                 StackController::Ours(params) => Some(&**params),
             };
@@ -266,10 +266,8 @@ impl Scenario {
     pub fn unseeded(&self) -> Vec<String> {
         each_once(self.flows.iter().filter_map(|group| {
             let Transport::Foreign(stack) = &group.transport else { return None };
-            let StackDescription { params, controller: StackController::Own(name) } = stack.description()?
-            else {
-                return None;
-            };
+            let StackDescription { params, controllers } = stack.description()?;
+            let StackController::Own(name) = controllers.decides else { return None };
             params.draws_unseeded(name).then(|| format!("{name} of {}", params.name()))
         }))
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use windtunnel_cc::Feedback;
+use windtunnel_cc::{ControllerParams, Feedback};
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec, Takes};
 use windtunnel_sim::endpoint::{StackController, StackDescription};
@@ -12,7 +12,7 @@ use windtunnel_tcp::{Endpoint, FeedbackScheme};
 use windtunnel_wire::Ecn;
 
 use crate::model::{Ect, Endpoints, FlowGroup, Hosts, Impairment, Link, Queue, Scenario, Shape, Transport};
-use crate::parse::OURS;
+use crate::parse::{OURS, SHADOW};
 use crate::registry::{Described, MDS_SUFFIX};
 
 impl Scenario {
@@ -146,16 +146,26 @@ fn controller(group: &FlowGroup) -> Option<Value> {
     Some(Value::Object(cc))
 }
 
-/// The controller of a flow over the stack of another crate.
+/// The controllers of a flow over the stack of another crate.
 fn in_stack(group: &FlowGroup, stack: StackDescription<'_>) -> Option<Value> {
-    let ours = match stack.controller {
-        StackController::Own(name) => return Some(json!({ "kind": name })),
-        StackController::Ours(params) => params,
+    let mut cc = match &stack.controllers.decides {
+        StackController::Own(name) => entries([("kind", json!(name))]),
+        StackController::Ours(params) => {
+            let name = group.cc_name.strip_suffix(&format!("-in-{}", stack.params.name()))?;
+            entries([(OURS, named(name, &**params))])
+        }
     };
-    let name = group.cc_name.strip_suffix(&format!("-in-{}", stack.params.name()))?;
+    if let Some(shadow) = &stack.controllers.shadow {
+        cc.insert(SHADOW.to_owned(), named(shadow.name(), &**shadow));
+    }
+    Some(Value::Object(cc))
+}
+
+/// A controller under the name that a scenario has for it.
+fn named(name: &str, params: &dyn ControllerParams) -> Value {
     let mut cc = entries([("kind", json!(name.strip_suffix(MDS_SUFFIX).unwrap_or(name)))]);
-    cc.extend(ours.to_map());
-    Some(json!({ OURS: cc }))
+    cc.extend(params.to_map());
+    Value::Object(cc)
 }
 
 fn line(link: &Link) -> Map<String, Value> {

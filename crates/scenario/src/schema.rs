@@ -15,7 +15,7 @@ use windtunnel_tcp::{AckParams, AckPolicy, FeedbackScheme};
 use windtunnel_wire::Dscp;
 
 use crate::file::File;
-use crate::parse::OURS;
+use crate::parse::{OURS, SHADOW};
 use crate::registry::{BSD42, CLASSICS, Family, Registry, SHORT_NAMES, SUFFIXES};
 
 /// The JSON Schema of a scenario file that names algorithms of `registry`.
@@ -149,17 +149,22 @@ fn controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
     });
     let registered = name_or_table(&registry.controllers, &[""], &Map::new(), None, generator);
     let of_stacks = &registry.stack_controllers;
-    let inside = json!({
-        "type": "object",
-        "properties": { OURS: { "$ref": format!("#/$defs/{}", ControllerValue::NAME) } },
-        "required": [OURS],
-        "additionalProperties": false,
-    });
+    let ours = json!({ "$ref": format!("#/$defs/{}", ControllerValue::NAME) });
+    let over_stacks =
+        [("kind", json!({ "enum": of_stacks })), (OURS, ours.clone())].map(|(decides, value)| {
+            json!({
+                "type": "object",
+                "properties": { decides: value, SHADOW: ours },
+                "required": [decides],
+                "additionalProperties": false,
+            })
+        });
     let mut any_of = vec![modern.to_value(), json!({ "enum": alone })];
     any_of.extend(old);
     any_of.push(registered.to_value());
     if !of_stacks.is_empty() {
-        any_of.extend([json!({ "enum": of_stacks }), inside]);
+        any_of.push(json!({ "enum": of_stacks }));
+        any_of.extend(over_stacks);
     }
     json_schema!({ "anyOf": any_of })
 }

@@ -6,3 +6,4 @@ mod facts;
 mod messages;
 mod refusals;
 mod runs;
+mod shadow;

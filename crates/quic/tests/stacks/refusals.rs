@@ -37,12 +37,12 @@ fn messages() {
             "s.toml:7: flow[0].app: \"cbr\" is not allowed: an application that `noq` can carry: it has no datagrams here",
         ),
         (
-            "stack = { kind = \"noq\", packet_threshold = 2 }",
-            "s.toml:6: flow[0].stack.packet_threshold: 2 is not allowed: at least 3",
+            "stack = { kind = \"noq\", packet_threshold = 0 }",
+            "s.toml:6: flow[0].stack.packet_threshold: 0 is not allowed: at least 1",
         ),
         (
             "stack = { kind = \"noq\", window = 2 }",
-            "s.toml:6: flow[0].stack.window: is not a key here; the keys are kind, initial_window, ack_frequency, packet_threshold, time_threshold, initial_rtt, send_window, receive_window",
+            "s.toml:6: flow[0].stack.window: is not a key here; the keys are kind, initial_window, ack_frequency, packet_threshold, time_threshold, initial_rtt, send_window, receive_window, fault",
         ),
         (
             "cc = { windtunnel = \"reno\" }",
@@ -73,6 +73,9 @@ fn a_resolved_scenario_reads_back() {
         "stack = \"quinn\"",
         "stack = { kind = \"noq\", initial_window = \"20 kB\", time_threshold = 1.25 }\ncc = \"bbr3\"",
         "stack = \"noq\"\ncc = { windtunnel = { kind = \"cubic\", slow_start = \"hystart\" } }\necn = false",
+        "stack = { kind = \"quinn\", fault = \"late-probes\" }\n\
+         cc = { kind = \"cubic\", shadow = { kind = \"cubic\", variant = \"rfc9438\", slow_start = \"standard\" } }",
+        "stack = \"noq\"\ncc = { windtunnel = \"bbr3\", shadow = \"bbr3\" }",
     ] {
         let scenario = parse(&text(1, BOTTLENECK, &[&format!("{flow}\nrtt = \"10 ms\"")])).expect(flow);
         let again = parse(&scenario.to_toml()).unwrap_or_else(|message| panic!("{flow}: {message}"));

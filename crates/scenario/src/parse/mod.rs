@@ -28,4 +28,4 @@ mod tcp;
 mod transport;
 
 pub(crate) use scenario::{fault_at, parse};
-pub(crate) use stack::OURS;
+pub(crate) use stack::{OURS, SHADOW};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use windtunnel_cc::Feedback;
+use windtunnel_cc::{ControllerParams, Feedback};
 use windtunnel_sim::application::ApplicationConfig;
-use windtunnel_sim::endpoint::{StackController, StackParams};
+use windtunnel_sim::endpoint::{StackController, StackControllers, StackParams};
 use windtunnel_tcp::Endpoint;
 use windtunnel_wire::Ecn;
 
@@ -21,6 +21,9 @@ use crate::registry::StackKind;
 
 /// The key of `cc` that puts one of windtunnel's controllers into a stack.
 pub(crate) const OURS: &str = "windtunnel";
+
+/// The key of `cc` that lets one of windtunnel's controllers ride along.
+pub(crate) const SHADOW: &str = "shadow";
 
 /// The stack of another crate that a flow names, if it names one.
 pub(super) fn stack(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Option<Arc<dyn StackParams>>, Fault> {
@@ -66,9 +69,13 @@ pub(super) fn over_stack(
     if let Err(why) = stack.carries(application) {
         return Err(at.get("app").not_allowed(format!("an application that `{name}` can carry: it {why}")));
     }
-    let (cc_name, controller) = stack_controller(stack, &at.get("cc"), of)?;
+    let cc = at.get("cc");
+    let (cc_name, decides) = stack_controller(stack, &cc, of)?;
+    let shadow = cc.get(SHADOW);
+    let shadow = if shadow.is_given() { Some(hosted(name, &shadow, of)?.1) } else { None };
+    let controllers = StackControllers { decides, shadow };
     let endpoint = Endpoint { ecn: code_point(&at.get("ecn"))?, paced: true, ..plain };
-    Ok(Carried { cc_name, transport: Transport::Foreign(stack.stack(controller)), endpoint })
+    Ok(Carried { cc_name, transport: Transport::Foreign(stack.stack(controllers)), endpoint })
 }
 
 /// The controller of a flow over `stack`, and its name in results.
@@ -80,8 +87,9 @@ fn stack_controller(
     let (name, own) = (stack.name(), stack.controllers());
     let inside = at.get(OURS);
     if inside.is_given() {
-        at.expect_keys(&[OURS])?;
-        return ours(name, &inside, of);
+        at.expect_keys(&[OURS, SHADOW])?;
+        let (ours, params) = hosted(name, &inside, of)?;
+        return Ok((format!("{ours}-in-{name}"), StackController::Ours(params)));
     }
     if !at.is_given() {
         return Ok((format!("{}-{name}", own[0]), StackController::Own(own[0])));
@@ -94,12 +102,17 @@ fn stack_controller(
         );
         return Err(asked_at.not_allowed(allowed).with_hint(nearest(asked, own.iter().copied())));
     };
-    at.expect_keys(&["kind"])?;
+    at.expect_keys(&["kind", SHADOW])?;
     Ok((format!("{own}-{name}"), StackController::Own(own)))
 }
 
-/// One of windtunnel's controllers inside a stack, which tells it of ACKs and losses, but not of counts of marks.
-fn ours(stack: &str, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(String, StackController), Fault> {
+/// The name of one of windtunnel's controllers, and the controller, which hears of ACKs and losses from a stack, but not of
+/// counts of marks.
+fn hosted(
+    stack: &str,
+    at: &Cursor<'_>,
+    of: Surroundings<'_>,
+) -> Result<(String, Arc<dyn ControllerParams>), Fault> {
     let Control::By(controller) = controller(at, of.endpoints, of.registry)? else {
         return Err(at.not_allowed("a controller; `bsd42` is a sender without one"));
     };
@@ -108,7 +121,7 @@ fn ours(stack: &str, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(String, S
         let allowed = format!("a controller that needs no counts of marks, which `{stack}` does not pass on");
         return Err(at.not_allowed(allowed));
     }
-    Ok((format!("{}-in-{stack}", controller.name), StackController::Ours(params)))
+    Ok((controller.name, params))
 }
 
 /// The code point of the flow's packets: ECT(0), as QUIC stacks send, unless the flow's sockets cannot set it.

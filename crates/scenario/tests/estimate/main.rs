@@ -135,7 +135,8 @@ fn examples(folder: &str, settings: &[&str]) -> Vec<Measured> {
         .iter()
         .filter(|file| file.extension().is_some_and(|extension| extension == "toml"))
         .filter(ours);
-    let texts = scenarios.map(|file| (file.display().to_string(), fs::read_to_string(file).expect("readable")));
+    let texts =
+        scenarios.map(|file| (file.display().to_string(), fs::read_to_string(file).expect("readable")));
     let ours = texts.filter(|(_, text)| !of_another_crate(text));
     ours.filter_map(|(name, text)| measure(&name, &text, settings)).collect()
 }

@@ -34,7 +34,9 @@ pub(crate) use ends::{Datagrams, Ends, Foreign, Ideal, Tcp, Transported};
 pub(crate) use note::Note;
 pub use observe::{Arrival, Counters, Feedback, Hidden, Reading, SenderState};
 pub(crate) use pair::Pair;
-pub use stack::{FlowContext, Kinds, Stack, StackController, StackDescription, StackParams};
+pub use stack::{
+    FlowContext, Kinds, Stack, StackController, StackControllers, StackDescription, StackParams,
+};
 pub(crate) use still::Still;
 pub(crate) use tcp::TcpEnd;
 pub(crate) use waiting::{Kind, Parts, Waiting};

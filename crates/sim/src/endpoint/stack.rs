@@ -77,13 +77,28 @@ impl PartialEq for StackController {
     }
 }
 
+/// The controllers of a flow over a stack.
+#[derive(Clone, Debug)]
+pub struct StackControllers {
+    /// What decides the window.
+    pub decides: StackController,
+    /// A controller of windtunnel's that is told what the other is told, and decides nothing.
+    pub shadow: Option<Arc<dyn ControllerParams>>,
+}
+
+impl PartialEq for StackControllers {
+    fn eq(&self, other: &StackControllers) -> bool {
+        self.decides == other.decides && self.shadow.as_deref() == other.shadow.as_deref()
+    }
+}
+
 /// A stack as a scenario describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StackDescription<'a> {
     /// The stack's parameters.
     pub params: &'a dyn StackParams,
-    /// What decides the window.
-    pub controller: &'a StackController,
+    /// Its senders' controllers.
+    pub controllers: &'a StackControllers,
 }
 
 /// A stack's parameters, as a scenario names them, and the stack that they describe.
@@ -102,8 +117,8 @@ pub trait StackParams: AnyParams {
         false
     }
 
-    /// The stack of flows whose windows `controller` decides.
-    fn stack(&self, controller: StackController) -> Arc<dyn Stack>;
+    /// The stack of flows with these controllers.
+    fn stack(&self, controllers: StackControllers) -> Arc<dyn Stack>;
 }
 
 impl PartialEq for dyn StackParams {
