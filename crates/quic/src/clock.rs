@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use windtunnel_units::{Duration, Time};
+use windtunnel_units::Time;
 
 /// The instant that stands for the start of a run.
 #[expect(clippy::disallowed_methods, reason = "an origin: only differences from it are used")]
@@ -22,10 +22,5 @@ pub(crate) fn instant(time: Time) -> Instant {
 
 /// The time of a stack's instant.
 pub(crate) fn time(instant: Instant) -> Time {
-    Time::ZERO + duration(instant.saturating_duration_since(start()))
-}
-
-/// A stack's span of time.
-pub(crate) fn duration(span: std::time::Duration) -> Duration {
-    Duration::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    Time::ZERO + instant.saturating_duration_since(start()).into()
 }

@@ -1,7 +1,7 @@
 //! What quinn and its fork noq have in common: their parameters, and one end of a connection.
 //!
 //! Their types have the same names and nearly the same methods. The module that calls the macro has those that differ:
-//! `handle`, `transmit`, `window`, `endpoint`, `cids`, `write` and `adapted`.
+//! `handle`, `transmit`, `window`, `endpoint`, `cids`, `write` and `Watcher`.
 
 /// Writes the parameters and the connection of a stack of quinn's family.
 macro_rules! family {
@@ -171,7 +171,7 @@ macro_rules! family {
                         if let Some(window) = self.initial_window {
                             config.initial_window(window.get());
                         }
-                        Arc::new(config).build(now, mtu)
+                        Inside::Own(Arc::new(config).build(now, mtu))
                     }};
                 }
                 let inside = match &self.controller {
@@ -179,10 +179,64 @@ macro_rules! family {
                     $(StackController::Own($other) => own!($config),)*
                     StackController::Own(name) => unreachable!("the stack names no controller {name}"),
                     StackController::Ours(params) => {
-                        adapted(Hosted::new(&**params, mtu, self.seed, self.record.clone()), now)
+                        let start = instant(Time::ZERO);
+                        let hosted = Hosted::new(Arc::clone(params), start, mtu, self.seed);
+                        Inside::Ours(Box::new(Adapter::new(hosted)))
                     }
                 };
                 Box::new(Watcher { inside, record: self.record.clone() })
+            }
+        }
+
+        /// The controller that decides the window.
+        enum Inside {
+            Own(Box<dyn Controller>),
+            Ours(Box<Adapter>),
+        }
+
+        impl Inside {
+            fn on_new_path(&self) -> Inside {
+                match self {
+                    Inside::Own(own) => Inside::Own(own.clone_box()),
+                    Inside::Ours(ours) => Inside::Ours(Box::new(ours.on_new_path())),
+                }
+            }
+
+            /// Why slow start ended: the stack's own controllers do not say.
+            fn slow_start_exit(&self) -> Option<ExitReason> {
+                match self {
+                    Inside::Own(_) => None,
+                    Inside::Ours(ours) => ours.hosted().slow_start_exit(),
+                }
+            }
+        }
+
+        impl std::ops::Deref for Inside {
+            type Target = dyn Controller;
+
+            fn deref(&self) -> &(dyn Controller + 'static) {
+                match self {
+                    Inside::Own(own) => &**own,
+                    Inside::Ours(ours) => &**ours,
+                }
+            }
+        }
+
+        impl std::ops::DerefMut for Inside {
+            fn deref_mut(&mut self) -> &mut (dyn Controller + 'static) {
+                match self {
+                    Inside::Own(own) => &mut **own,
+                    Inside::Ours(ours) => &mut **ours,
+                }
+            }
+        }
+
+        impl std::fmt::Debug for Inside {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self {
+                    Inside::Own(_) => "Own",
+                    Inside::Ours(_) => "Ours",
+                })
             }
         }
 

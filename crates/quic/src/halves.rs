@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use windtunnel_cc::ExitReason;
+use windtunnel_hosted::HEADERS;
 use windtunnel_sim::application::{Completion, Stream, Wish};
 use windtunnel_sim::endpoint::{
     Arrival, Counters, Feedback, FlowContext, Reading, ReceiverHalf, SenderHalf, SenderState,
@@ -19,9 +20,6 @@ use crate::clock::{instant, time};
 use crate::connection::{Connection, Happening};
 use crate::fault::{Fault, Faulty};
 use crate::seen::Record;
-
-/// The headers of IPv4 and UDP.
-pub(crate) const HEADERS: Bytes = Bytes::new(28);
 
 /// What applications write.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];

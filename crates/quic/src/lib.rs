@@ -5,8 +5,8 @@
 //! sockets: virtual time takes the place of the clock ([`clock`]), and datagrams become packets ([`halves`]). The data
 //! sender is the client; the handshake is a part of the flow.
 //!
-//! A stack's own controller decides the window, or one of windtunnel's inside it ([`hosted`]). A file for each stack
-//! adapts its calls to [`connection::Connection`]; each is behind a feature of this crate, of the stack's name.
+//! A stack's own controller decides the window, or one of windtunnel's inside it ([`windtunnel_hosted`]). A file for each
+//! stack adapts its calls to [`connection::Connection`]; each is behind a feature of this crate, of the stack's name.
 //!
 //! Connection IDs, and what a stack draws from its own stream, come from the flow's seed; TLS takes its keys from the
 //! system. Times, sizes and ECN fields of packets are the same in each run, their contents are not.
@@ -20,7 +20,6 @@ mod family;
 mod fault;
 mod guard;
 mod halves;
-mod hosted;
 mod seed;
 mod seen;
 mod stack;

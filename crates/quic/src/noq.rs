@@ -20,6 +20,9 @@ use noq_proto::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
+use windtunnel_cc::ExitReason;
+use windtunnel_hosted::Hosted;
+use windtunnel_hosted::noq::Adapter;
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::endpoint::{FlowContext, Stack, StackController, StackControllers, StackParams};
 use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
@@ -29,7 +32,6 @@ use crate::clock::instant;
 use crate::connection::{Connection, Happening};
 use crate::family::family;
 use crate::fault::Fault;
-use crate::hosted::Hosted;
 use crate::seen::Record;
 use crate::{seed, stack, tls};
 
@@ -74,14 +76,10 @@ fn window(connection: &proto::Connection) -> Option<u64> {
     connection.congestion_state(PathId::ZERO).map(Controller::window)
 }
 
-fn adapted(hosted: Hosted, now: Instant) -> Box<dyn Controller> {
-    Box::new(Adapter { hosted, now })
-}
-
 /// Passes each call on, and notes what the controller was told.
 #[derive(Debug)]
 struct Watcher {
-    inside: Box<dyn Controller>,
+    inside: Inside,
     record: Record,
 }
 
@@ -114,7 +112,9 @@ impl Controller for Watcher {
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
         self.inside.on_end_acks(now, in_flight, app_limited, largest);
-        self.record.lock().ack_ended(now, in_flight, app_limited, self.inside.metrics().ssthresh);
+        let mut seen = self.record.lock();
+        seen.ack_ended(now, in_flight, app_limited, self.inside.metrics().ssthresh);
+        seen.slow_start_exit = self.inside.slow_start_exit();
     }
 
     fn on_congestion_event(
@@ -129,6 +129,7 @@ impl Controller for Watcher {
         let before = self.inside.window();
         self.inside.on_congestion_event(now, sent, is_persistent, is_ecn, lost, largest);
         let mut seen = self.record.lock();
+        seen.slow_start_exit = self.inside.slow_start_exit();
         if is_ecn && self.inside.window() < before {
             seen.ecn_reductions += 1;
         }
@@ -161,91 +162,11 @@ impl Controller for Watcher {
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(Watcher { inside: self.inside.clone_box(), record: self.record.clone() })
+        Box::new(Watcher { inside: self.inside.on_new_path(), record: self.record.clone() })
     }
 
     fn initial_window(&self) -> u64 {
         self.inside.initial_window()
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
-}
-
-/// One of windtunnel's controllers as one of noq's.
-#[derive(Debug)]
-struct Adapter {
-    hosted: Hosted,
-    /// The time of the last call, which not every call tells.
-    now: Instant,
-}
-
-impl Controller for Adapter {
-    fn on_packet_sent(&mut self, now: Instant, bytes: u16, _packet: u64) {
-        self.now = now;
-        self.hosted.on_sent(now, bytes.into());
-    }
-
-    fn on_cwnd_limited(&mut self) {
-        self.hosted.on_cwnd_limited();
-    }
-
-    fn on_ack(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        bytes: u64,
-        _packet: u64,
-        app_limited: bool,
-        rtt: &RttEstimator,
-    ) {
-        self.now = now;
-        self.hosted.on_acked(sent, bytes, app_limited, [rtt.get(), rtt.min()]);
-    }
-
-    fn on_end_acks(&mut self, now: Instant, in_flight: u64, _app_limited: bool, _largest: Option<u64>) {
-        self.hosted.on_ack_end(now, in_flight);
-    }
-
-    fn on_congestion_event(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        is_persistent: bool,
-        _is_ecn: bool,
-        lost: u64,
-        _largest: u64,
-    ) {
-        self.hosted.on_congestion(now, sent, is_persistent, lost);
-    }
-
-    fn on_spurious_congestion_event(&mut self) {
-        self.hosted.on_spurious(self.now);
-    }
-
-    fn on_mtu_update(&mut self, mtu: u16) {
-        self.hosted.on_mtu(mtu);
-    }
-
-    fn window(&self) -> u64 {
-        self.hosted.window()
-    }
-
-    fn metrics(&self) -> ControllerMetrics {
-        let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = self.hosted.window();
-        metrics.ssthresh = self.hosted.ssthresh();
-        metrics.pacing_rate = self.hosted.pacing_rate();
-        metrics
-    }
-
-    fn clone_box(&self) -> Box<dyn Controller> {
-        unreachable!("a connection here has one path, and a controller is copied when a path is left")
-    }
-
-    fn initial_window(&self) -> u64 {
-        self.hosted.initial_window()
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -19,6 +19,9 @@ use quinn_proto::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
+use windtunnel_cc::ExitReason;
+use windtunnel_hosted::Hosted;
+use windtunnel_hosted::quinn::Adapter;
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::endpoint::{FlowContext, Stack, StackController, StackControllers, StackParams};
 use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
@@ -28,7 +31,6 @@ use crate::clock::instant;
 use crate::connection::{Connection, Happening};
 use crate::family::family;
 use crate::fault::Fault;
-use crate::hosted::Hosted;
 use crate::seen::Record;
 use crate::{seed, stack, tls};
 
@@ -72,13 +74,9 @@ fn window(connection: &proto::Connection) -> Option<u64> {
     Some(connection.congestion_state().window())
 }
 
-fn adapted(hosted: Hosted, _now: Instant) -> Box<dyn Controller> {
-    Box::new(Adapter(hosted))
-}
-
 /// Passes each call on, and notes what the controller was told.
 struct Watcher {
-    inside: Box<dyn Controller>,
+    inside: Inside,
     record: Record,
 }
 
@@ -95,13 +93,16 @@ impl Controller for Watcher {
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
         self.inside.on_end_acks(now, in_flight, app_limited, largest);
-        self.record.lock().ack_ended(now, in_flight, app_limited, self.inside.metrics().ssthresh);
+        let mut seen = self.record.lock();
+        seen.ack_ended(now, in_flight, app_limited, self.inside.metrics().ssthresh);
+        seen.slow_start_exit = self.inside.slow_start_exit();
     }
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, is_persistent: bool, lost: u64) {
         let before = self.inside.window();
         self.inside.on_congestion_event(now, sent, is_persistent, lost);
         let mut seen = self.record.lock();
+        seen.slow_start_exit = self.inside.slow_start_exit();
         // A congestion event without losses is one for CE.
         if lost == 0 && self.inside.window() < before {
             seen.ecn_reductions += 1;
@@ -122,61 +123,11 @@ impl Controller for Watcher {
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(Watcher { inside: self.inside.clone_box(), record: self.record.clone() })
+        Box::new(Watcher { inside: self.inside.on_new_path(), record: self.record.clone() })
     }
 
     fn initial_window(&self) -> u64 {
         self.inside.initial_window()
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
-}
-
-/// One of windtunnel's controllers as one of quinn's.
-struct Adapter(Hosted);
-
-impl Controller for Adapter {
-    fn on_sent(&mut self, now: Instant, bytes: u64, _last_packet: u64) {
-        self.0.on_sent(now, bytes);
-    }
-
-    fn on_ack(&mut self, _now: Instant, sent: Instant, bytes: u64, app_limited: bool, rtt: &RttEstimator) {
-        self.0.on_acked(sent, bytes, app_limited, [rtt.get(), rtt.min()]);
-    }
-
-    fn on_end_acks(&mut self, now: Instant, in_flight: u64, _app_limited: bool, _largest: Option<u64>) {
-        self.0.on_ack_end(now, in_flight);
-    }
-
-    fn on_congestion_event(&mut self, now: Instant, sent: Instant, is_persistent: bool, lost: u64) {
-        self.0.on_congestion(now, sent, is_persistent, lost);
-    }
-
-    fn on_mtu_update(&mut self, mtu: u16) {
-        self.0.on_mtu(mtu);
-    }
-
-    fn window(&self) -> u64 {
-        self.0.window()
-    }
-
-    /// quinn shows these in its logs; its pacer takes the window and the round-trip time alone.
-    fn metrics(&self) -> ControllerMetrics {
-        let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = self.0.window();
-        metrics.ssthresh = self.0.ssthresh();
-        metrics.pacing_rate = self.0.pacing_rate().map(|bytes| bytes * 8);
-        metrics
-    }
-
-    fn clone_box(&self) -> Box<dyn Controller> {
-        unreachable!("a connection here has one path, and a controller is copied when a path is left")
-    }
-
-    fn initial_window(&self) -> u64 {
-        self.0.initial_window()
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

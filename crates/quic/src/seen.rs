@@ -9,18 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use windtunnel_cc::ExitReason;
+use windtunnel_hosted::Hosted;
 use windtunnel_units::{Bytes, Duration};
-
-use crate::clock::duration;
-use crate::hosted::Hosted;
 
 /// What the controller was told so far.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// What follows the stack's packets and decides nothing.
     pub(crate) shadow: Option<Hosted>,
-    /// When the controller was last told of a packet.
-    heard: Option<Instant>,
     /// The round-trip time of the newest packet acknowledged; its reader takes it.
     pub(crate) rtt: Option<Duration>,
     pub(crate) srtt: Duration,
@@ -47,7 +43,6 @@ pub(crate) struct Seen {
 impl Seen {
     /// A packet leaves.
     pub(crate) fn sent(&mut self, now: Instant, bytes: u64) {
-        self.heard = Some(now);
         if let Some(shadow) = &mut self.shadow {
             shadow.on_sent(now, bytes);
         }
@@ -62,12 +57,11 @@ impl Seen {
         app_limited: bool,
         [srtt, min_rtt]: [std::time::Duration; 2],
     ) {
-        self.heard = Some(now);
-        self.rtt = Some(duration(now - sent));
-        self.srtt = duration(srtt);
+        self.rtt = Some((now - sent).into());
+        self.srtt = srtt.into();
         self.delivered += Bytes::new(bytes);
         if let Some(shadow) = &mut self.shadow {
-            shadow.on_acked(sent, bytes, app_limited, [srtt, min_rtt]);
+            shadow.on_acked(now, sent, bytes, app_limited, [srtt, min_rtt]);
         }
     }
 
@@ -103,8 +97,8 @@ impl Seen {
     #[cfg_attr(not(feature = "noq"), expect(dead_code, reason = "quinn does not tell"))]
     pub(crate) fn spurious(&mut self) {
         self.undos += 1;
-        if let (Some(shadow), Some(now)) = (&mut self.shadow, self.heard) {
-            shadow.on_spurious(now);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.on_spurious();
         }
     }
 

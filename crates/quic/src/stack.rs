@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use windtunnel_hosted::HEADERS;
+use windtunnel_hosted::Hosted;
 use windtunnel_sim::application::{ApplicationConfig, Protocol, Stream};
 use windtunnel_sim::endpoint::{
     Counted, FlowContext, Halves, Stack, StackController, StackControllers, StackDescription, StackParams,
 };
-use windtunnel_units::Bytes;
+use windtunnel_units::{Bytes, Time};
 
+use crate::clock::instant;
 use crate::connection::Connection;
 use crate::fault::Fault;
 use crate::guard::Guarded;
 use crate::halves::{Host, Receiver, Sender};
-use crate::hosted::Hosted;
 use crate::seen::Record;
 
 /// Both ends of a connection.
@@ -81,9 +83,10 @@ impl<P: Ends> Stack for Quic<P> {
         let Pair { client, server, initial_window } =
             self.params.ends(&self.controllers.decides, flow, &record);
         let initial_window = Bytes::new(initial_window);
-        if let Some(shadow) = self.controllers.shadow.as_deref() {
+        if let Some(shadow) = &self.controllers.shadow {
+            let (shadow, start) = (Arc::clone(shadow), instant(Time::ZERO));
             let mss = Bytes::new(u64::from(payload(flow)));
-            let shadow = Hosted::starting_at(initial_window, shadow, mss, flow.seed, Record::default());
+            let shadow = Hosted::with_initial_window(initial_window, shadow, start, mss, flow.seed);
             record.lock().shadow = Some(shadow);
         }
         let [client, server] = [client, server].map(|end| {
@@ -99,5 +102,5 @@ impl<P: Ends> Stack for Quic<P> {
 
 /// The largest UDP payload of a flow's packets.
 pub(crate) fn payload(flow: &FlowContext<'_>) -> u16 {
-    u16::try_from((flow.mtu - crate::halves::HEADERS).get()).unwrap_or(u16::MAX)
+    u16::try_from((flow.mtu - HEADERS).get()).unwrap_or(u16::MAX)
 }

@@ -147,6 +147,13 @@ pub(crate) const fn truncated(x: f64) -> u64 {
     if n > 0 { n as u64 } else { 0 }
 }
 
+/// Spans of more than 584 years become [`Duration::MAX`].
+impl From<std::time::Duration> for Duration {
+    fn from(span: std::time::Duration) -> Duration {
+        Duration(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
 impl Add<Duration> for Time {
     type Output = Time;
     fn add(self, d: Duration) -> Time {

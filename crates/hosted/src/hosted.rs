@@ -7,18 +7,18 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 use windtunnel_cc::rate_sample::{RateSampler, Snapshot};
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, ControllerParams, FlowInit, LossFinder, LostSegment,
-    Needs, Pacing, PathView, SentSegment, Trigger,
+    AckSample, CongestionControl, CongestionEvent, ControllerParams, ExitReason, FlowInit, LossFinder,
+    LostSegment, Needs, Pacing, PathView, SentSegment, Trigger,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
-use crate::clock::{duration, time};
-use crate::halves::HEADERS;
-use crate::seen::Record;
+/// The headers of IPv4 and UDP.
+pub const HEADERS: Bytes = Bytes::new(28);
 
 /// The largest initial window in bytes that RFC 9002 section 7.2 recommends, unless ten packets are less.
 const LARGEST_INITIAL_WINDOW: u64 = 14_720;
@@ -44,11 +44,25 @@ struct Acked {
     app_limited: bool,
 }
 
-/// The controller, with what its sender does for it.
-pub(crate) struct Hosted {
+/// A controller, with what its sender does for it.
+///
+/// Calls are those of a QUIC stack: [`on_sent`] for each packet; for an ACK, [`on_acked`] for each packet that it newly
+/// acknowledges, and then [`on_ack_end`]; [`on_congestion`] whenever losses or marks are found. Only packets that count
+/// as in flight are told of (RFC 9002 section 2).
+///
+/// [`on_sent`]: Hosted::on_sent
+/// [`on_acked`]: Hosted::on_acked
+/// [`on_congestion`]: Hosted::on_congestion
+/// [`on_ack_end`]: Hosted::on_ack_end
+pub struct Hosted {
     cc: Box<dyn CongestionControl>,
+    params: Arc<dyn ControllerParams>,
+    seed: u64,
     needs: Needs,
-    record: Record,
+    /// The controller's time 0. Packets that left before are none of its path's.
+    start: Instant,
+    /// When the last call was.
+    now: Instant,
     mss: Bytes,
     initial_window: Bytes,
     sampler: RateSampler,
@@ -77,29 +91,33 @@ impl fmt::Debug for Hosted {
 }
 
 impl Hosted {
-    /// The controller of a connection whose packets have `mss` bytes of UDP payload.
-    pub(crate) fn new(params: &dyn ControllerParams, mss: u16, seed: u64, record: Record) -> Hosted {
+    /// The controller of a connection that starts at `start`, with packets of `mss` bytes of UDP payload. Its random
+    /// numbers come from `seed`.
+    pub fn new(params: Arc<dyn ControllerParams>, start: Instant, mss: u16, seed: u64) -> Hosted {
         let mss = Bytes::new(u64::from(mss));
         let initial_window = (mss * 10).min((mss * 2).max(Bytes::new(LARGEST_INITIAL_WINDOW)));
-        Hosted::starting_at(initial_window, params, mss, seed, record)
+        Hosted::with_initial_window(initial_window, params, start, mss, seed)
     }
 
-    /// The same with another initial window.
-    pub(crate) fn starting_at(
+    /// The same with an initial window that is not that of RFC 9002.
+    pub fn with_initial_window(
         initial_window: Bytes,
-        params: &dyn ControllerParams,
+        params: Arc<dyn ControllerParams>,
+        start: Instant,
         mss: Bytes,
         seed: u64,
-        record: Record,
     ) -> Hosted {
         let init =
             FlowInit { mtu: mss + HEADERS, iw: initial_window, paced: true, seed, ..FlowInit::new(mss) };
         let cc = params.build(init);
         Hosted {
             needs: cc.needs(),
-            record,
             sampler: RateSampler::new(cc.needs().rate_samples),
             cc,
+            params,
+            seed,
+            start,
+            now: start,
             mss,
             initial_window,
             departed: VecDeque::new(),
@@ -118,6 +136,25 @@ impl Hosted {
         }
     }
 
+    /// The controller for a new path of the connection, which starts at the last call: a fresh one with the same
+    /// parameters (RFC 9000 section 9.4).
+    #[must_use]
+    pub fn on_new_path(&self) -> Hosted {
+        let mss = self.mss.get().try_into().unwrap_or(u16::MAX);
+        Hosted::new(Arc::clone(&self.params), self.now, mss, self.seed)
+    }
+
+    /// The controller's time at `instant`.
+    fn time(&self, instant: Instant) -> Time {
+        Time::ZERO + instant.saturating_duration_since(self.start).into()
+    }
+
+    /// A call at `now`.
+    fn advance(&mut self, now: Instant) -> Time {
+        self.now = now;
+        self.time(now)
+    }
+
     fn path(&self, now: Time) -> PathView {
         PathView {
             now,
@@ -131,8 +168,8 @@ impl Hosted {
     }
 
     /// A packet leaves.
-    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) {
-        let (now, bytes) = (time(now), Bytes::new(bytes));
+    pub fn on_sent(&mut self, now: Instant, bytes: u64) {
+        let (now, bytes) = (self.advance(now), Bytes::new(bytes));
         if self.in_flight == Bytes::ZERO {
             let idle = self.last_sent.map(|last| now.since(last)).unwrap_or_default();
             self.cc.on_tx_start(idle, &self.path(now));
@@ -154,21 +191,26 @@ impl Hosted {
     }
 
     /// The window kept the stack from sending more.
-    #[cfg_attr(not(feature = "noq"), expect(dead_code, reason = "quinn does not tell"))]
-    pub(crate) fn on_cwnd_limited(&mut self) {
+    pub fn on_cwnd_limited(&mut self) {
         self.is_cwnd_limited = true;
     }
 
-    /// A packet of `bytes` that left at `sent` is acknowledged.
-    pub(crate) fn on_acked(
+    /// A packet of `bytes` that left at `sent` is acknowledged. `srtt` and `min_rtt` are the stack's, with this ACK.
+    /// `app_limited`: the connection had no data to send before it.
+    pub fn on_acked(
         &mut self,
+        now: Instant,
         sent: Instant,
         bytes: u64,
         app_limited: bool,
         [srtt, min_rtt]: [std::time::Duration; 2],
     ) {
-        let (sent, bytes) = (time(sent), Bytes::new(bytes));
-        (self.srtt, self.min_rtt) = (duration(srtt), duration(min_rtt));
+        self.now = now;
+        if sent < self.start {
+            return;
+        }
+        let (sent, bytes) = (self.time(sent), Bytes::new(bytes));
+        (self.srtt, self.min_rtt) = (srtt.into(), min_rtt.into());
         self.acked.bytes += bytes;
         self.acked.newest = self.acked.newest.max(Some(sent));
         self.acked.app_limited = app_limited;
@@ -184,9 +226,9 @@ impl Hosted {
         Some(self.departed[index])
     }
 
-    /// All packets of an ACK were reported.
-    pub(crate) fn on_ack_end(&mut self, now: Instant, in_flight: u64) {
-        let (now, acked) = (time(now), std::mem::take(&mut self.acked));
+    /// All packets of an ACK were reported; `in_flight` bytes are left.
+    pub fn on_ack_end(&mut self, now: Instant, in_flight: u64) {
+        let (now, acked) = (self.advance(now), std::mem::take(&mut self.acked));
         let prior_in_flight = self.in_flight;
         self.in_flight = Bytes::new(in_flight);
         let Some(newest) = acked.newest else { return };
@@ -225,15 +267,19 @@ impl Hosted {
             ..AckSample::default()
         };
         self.cc.on_ack(&ack, &path);
-        self.record.lock().slow_start_exit = self.cc.slow_start_exit();
         if self.needs.own_reductions && self.cc.asks_reduction() {
             self.reduce(Trigger::Controller, Bytes::ZERO, now);
         }
     }
 
-    /// Packets are lost, or were marked if none was lost: the newest of them left at `sent`.
-    pub(crate) fn on_congestion(&mut self, now: Instant, sent: Instant, is_persistent: bool, lost: u64) {
-        let (now, sent, lost) = (time(now), time(sent), Bytes::new(lost));
+    /// `lost` bytes of packets are lost, or some were marked if `lost` is 0: the newest of them left at `sent`.
+    /// `is_persistent`: the congestion is persistent (RFC 9002 section 7.6).
+    pub fn on_congestion(&mut self, now: Instant, sent: Instant, is_persistent: bool, lost: u64) {
+        let now = self.advance(now);
+        if sent < self.start {
+            return;
+        }
+        let (sent, lost) = (self.time(sent), Bytes::new(lost));
         self.newly_lost += lost;
         self.in_flight = self.in_flight.saturating_sub(lost);
         self.sampler.on_lost(lost);
@@ -268,13 +314,11 @@ impl Hosted {
         if self.cc.on_congestion(&event, &self.path(now)) {
             (self.recovery, self.is_recovering) = (Some(now), true);
         }
-        self.record.lock().slow_start_exit = self.cc.slow_start_exit();
     }
 
-    /// The packets whose loss started the recovery period have arrived after all.
-    #[cfg_attr(not(feature = "noq"), expect(dead_code, reason = "quinn does not tell"))]
-    pub(crate) fn on_spurious(&mut self, now: Instant) {
-        let path = self.path(time(now));
+    /// The last ACK shows that the packets whose loss started the recovery period have arrived after all.
+    pub fn on_spurious(&mut self) {
+        let path = self.path(self.time(self.now));
         self.cc.on_undo(&path);
         self.recovery = None;
         if std::mem::take(&mut self.is_recovering) {
@@ -282,30 +326,38 @@ impl Hosted {
         }
     }
 
-    /// Packets may have another size from now on.
-    pub(crate) fn on_mtu(&mut self, mss: u16) {
+    /// Packets may have `mss` bytes of UDP payload from now on.
+    pub fn on_mtu(&mut self, mss: u16) {
         self.mss = Bytes::new(u64::from(mss));
     }
 
     /// The named numbers of the controller.
-    pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+    pub fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.cc.probe(out);
     }
 
-    pub(crate) fn window(&self) -> u64 {
+    /// The congestion window in bytes.
+    pub fn window(&self) -> u64 {
         self.cc.cwnd().get()
     }
 
-    pub(crate) fn initial_window(&self) -> u64 {
+    /// The initial window in bytes (RFC 9002 section 7.2).
+    pub fn initial_window(&self) -> u64 {
         self.initial_window.get()
     }
 
-    pub(crate) fn ssthresh(&self) -> Option<u64> {
+    /// The slow-start threshold in bytes, once there is one.
+    pub fn ssthresh(&self) -> Option<u64> {
         Some(self.cc.control().ssthresh).filter(|ssthresh| *ssthresh < Bytes::MAX).map(Bytes::get)
     }
 
+    /// Why slow start ended; none while it lasts.
+    pub fn slow_start_exit(&self) -> Option<ExitReason> {
+        self.cc.slow_start_exit()
+    }
+
     /// The pacing rate in bytes per second, if the controller sets it.
-    pub(crate) fn pacing_rate(&self) -> Option<u64> {
+    pub fn pacing_rate(&self) -> Option<u64> {
         match self.cc.pacing() {
             Pacing::Rate(rate) if rate > Rate::ZERO => Some(rate.bits_per_sec() / 8),
             _ => None,
