@@ -286,7 +286,8 @@ def test_junit(hostile: RunResult, harmless: RunResult, tmp_path: Path) -> None:
     elements = {}
     for result in (hostile, harmless):
         path = tmp_path / "claims.xml"
-        junit.write(path, [(result.title, decide.decided_run(result))], undecided=False)
+        cases = junit.cases_of(decide.decided_run(result))
+        junit.write(path, [(result.title, cases)], undecided=False)
         elements[result.title] = [(element.tag, list(element.attrib)) for element in ET.parse(path).iter()]
     assert elements[hostile.title] == elements["harmless"]
 

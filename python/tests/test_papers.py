@@ -483,7 +483,7 @@ def test_a_failed_run_is_shown_and_does_not_stop_the_others(tmp_path: Path) -> N
     shown = io.StringIO()
     console = Console(file=shown, width=200)
     out = tmp_path / "out"
-    assert run_suite(suite, ["fig2", "P06"], out=out, jobs=2, console=console, part=True) == 1
+    assert run_suite(suite, ["fig2", "P06"], out=out, jobs=2, console=console, part=True).code == 1
     assert "failed fig3a" in shown.getvalue()
     rows = {row["id"]: row for row in json.loads((out / "rows.json").read_text())["rows"]}
     assert rows["P06"]["verdict"] == "differs"

@@ -14,10 +14,10 @@ const BURST_INTERVAL: Duration = Duration::from_millis(20);
 /// By how much [`Fault::LateProbes`] delays a timer.
 const LATE: Duration = Duration::from_secs(1);
 
-/// Timers closer than this are not those of probes: pacing, delayed ACKs and the time threshold are closer.
+/// A timer that expires later than this after the last packet left is not that of the pacer.
 const PROBES_FROM: Duration = Duration::from_millis(60);
 
-/// What the sender's host does wrong.
+/// What the hosts do wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -27,8 +27,16 @@ pub enum Fault {
     AlwaysEct,
     /// Datagrams leave at once every 20 ms: there is no pacing (RFC 9002 section 7.7).
     Bursts,
-    /// Timers of more than 60 ms expire a second late: there are no probes in time (RFC 9002 section 6.2).
+    /// The sender's timers expire a second late if that is more than 60 ms after its last packet: there are no probes in
+    /// time (RFC 9002 section 6.2).
     LateProbes,
+}
+
+impl Fault {
+    /// The fault that the receiver has as well.
+    pub(crate) fn of_receiver(self) -> Option<Fault> {
+        (self != Fault::LateProbes).then_some(self)
+    }
 }
 
 /// A host with a fault, or without.
@@ -39,6 +47,7 @@ pub(crate) struct Faulty {
     burst: Time,
     /// Datagrams wait for it.
     is_withholding: bool,
+    last_sent: Time,
 }
 
 impl Faulty {
@@ -51,8 +60,9 @@ impl Faulty {
         if self.fault == Some(Fault::DeafToCe) && ecn == Ecn::Ce { Ecn::Ect0 } else { ecn }
     }
 
-    /// The ECN field of a packet that the stack sends with `ecn`.
-    pub(crate) fn sent(&self, ecn: Ecn) -> Ecn {
+    /// The ECN field of a packet that the stack sends with `ecn` at `now`.
+    pub(crate) fn sent(&mut self, ecn: Ecn, now: Time) -> Ecn {
+        self.last_sent = now;
         if self.fault == Some(Fault::AlwaysEct) { Ecn::Ect0 } else { ecn }
     }
 
@@ -70,10 +80,12 @@ impl Faulty {
     }
 
     /// When a timer of the stack for `timer` expires.
-    pub(crate) fn timer(&self, timer: Time, now: Time) -> Time {
+    pub(crate) fn timer(&self, timer: Time) -> Time {
         match self.fault {
             Some(Fault::Bursts) if self.is_withholding => timer.min(self.burst),
-            Some(Fault::LateProbes) if timer < Time::NEVER && timer > now + PROBES_FROM => timer + LATE,
+            Some(Fault::LateProbes) if timer < Time::NEVER && timer > self.last_sent + PROBES_FROM => {
+                timer + LATE
+            }
             _ => timer,
         }
     }

@@ -53,7 +53,7 @@ impl Host {
     fn poll(&mut self, now: Time) -> Option<Packet> {
         self.datagram.clear();
         let ecn = if self.faulty.may_send(now) { self.transmit(now) } else { None };
-        self.set_timer(now);
+        self.set_timer();
         let payload = Bytes::new(self.datagram.len() as u64);
         let mut packet = Packet::new(self.flow, payload + HEADERS, payload);
         packet.ecn = if self.sets_ecn { ecn? } else { ecn.map(|_| Ecn::NotEct)? };
@@ -67,12 +67,12 @@ impl Host {
         if ecn.is_none() {
             self.faulty.drained(now);
         }
-        ecn.map(|ecn| self.faulty.sent(ecn))
+        ecn.map(|ecn| self.faulty.sent(ecn, now))
     }
 
-    fn set_timer(&mut self, now: Time) {
+    fn set_timer(&mut self) {
         let timer = self.connection.next_timer().map_or(Time::NEVER, time);
-        self.timer = self.faulty.timer(timer, now);
+        self.timer = self.faulty.timer(timer);
     }
 
     /// Calls the connection's timer if it is due.
@@ -80,7 +80,7 @@ impl Host {
         if self.timer <= now {
             self.connection.expire(instant(now));
         }
-        self.set_timer(now);
+        self.set_timer();
     }
 }
 
@@ -189,7 +189,7 @@ impl Sender {
                 self.is_closed = true;
             }
         }
-        self.host.set_timer(now);
+        self.host.set_timer();
     }
 
     /// A stream is acknowledged, and with it, perhaps, others before it.
@@ -342,7 +342,7 @@ impl ReceiverHalf for Receiver {
         self.0.receive(packet, now);
         while self.0.connection.happened().is_some() {}
         let delivered = Bytes::new(self.0.connection.read());
-        self.0.set_timer(now);
+        self.0.set_timer();
         Arrival { delivered, ..Arrival::default() }
     }
 

@@ -89,10 +89,10 @@ impl<P: Ends> Stack for Quic<P> {
             let shadow = Hosted::with_initial_window(initial_window, shadow, start, mss, flow.seed);
             record.lock().shadow = Some(shadow);
         }
-        let [client, server] = [client, server].map(|end| {
-            let guarded = Guarded::new(self.params.name(), flow.flow, end);
-            Host::new(flow, Box::new(guarded), self.params.fault())
-        });
+        let host =
+            |end, fault| Host::new(flow, Box::new(Guarded::new(self.params.name(), flow.flow, end)), fault);
+        let fault = self.params.fault();
+        let (client, server) = (host(client, fault), host(server, fault.and_then(Fault::of_receiver)));
         Some(Halves {
             sender: Box::new(Sender::new(client, application, record, initial_window)),
             receiver: Box::new(Receiver::new(server)),

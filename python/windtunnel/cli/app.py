@@ -26,6 +26,7 @@ _COMMANDS = {
     "explain": ("explain", "explain"),
     "reproduce": ("reproduce", "reproduce"),
     "evaluate": ("evaluate", "evaluate"),
+    "conform": ("conform", "conform"),
     "flowgrind": ("flowgrind", "flowgrind"),
     "validate": ("validate", "validate"),
     "bench": ("bench", "bench"),

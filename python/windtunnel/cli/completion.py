@@ -47,6 +47,13 @@ def controllers(_: click.Context, __: click.Parameter, incomplete: str) -> list[
     return _that_start(incomplete, _listing()["controllers"])
 
 
+def stacks(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Stacks of other people."""
+    from windtunnel.conform.subject import OURS
+
+    return _that_start(incomplete, [name for name in _listing()["stacks"] if name not in OURS])
+
+
 def queues(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Queues."""
     return _that_start(incomplete, _listing()["queues"])

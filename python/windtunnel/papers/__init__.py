@@ -65,7 +65,7 @@ def reproduce(
         force=force,
         allow_read=allow_read,
         use_cache=use_cache,
-    )
+    ).code
 
 
 def ids(name: str) -> list[str]:

@@ -27,16 +27,17 @@ def expanded(tables: Sequence[Mapping[str, Any]], *, quick: bool = False) -> Ite
         values: Mapping[str, Sequence[object]] = {**table.get("for", {}), **fewer}
         rest = {key: value for key, value in table.items() if key not in ("for", "quick_for")}
         for chosen in itertools.product(*values.values()):
-            yield _replaced(rest, dict(zip(values, map(str, chosen), strict=True)))
+            yield replaced(rest, dict(zip(values, map(str, chosen), strict=True)))
 
 
-def _replaced(value: Any, names: Mapping[str, str]) -> Any:
+def replaced(value: Any, names: Mapping[str, str]) -> Any:
+    """``value`` with each ``$name`` in its texts replaced, where ``names`` has it."""
     if isinstance(value, str):
         return Placeholders(value).safe_substitute(names)
     if isinstance(value, list):
-        return [_replaced(each, names) for each in value]
+        return [replaced(each, names) for each in value]
     if isinstance(value, dict):
-        return {Placeholders(key).safe_substitute(names): _replaced(each, names) for key, each in value.items()}
+        return {Placeholders(key).safe_substitute(names): replaced(each, names) for key, each in value.items()}
     return value
 
 

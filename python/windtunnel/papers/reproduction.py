@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,19 @@ COLUMNS = (
 )
 
 
+@dataclass(frozen=True)
+class Reproduced:
+    """What came of a suite: its rows, and how many runs failed."""
+
+    rows: list[Row]
+    failed: int
+
+    @property
+    def code(self) -> int:
+        """The exit code: 1 if a run failed. What rows say does not matter: a document may be wrong."""
+        return 1 if self.failed else 0
+
+
 def run_suite(
     suite: Suite,
     ids: Sequence[str],
@@ -65,8 +78,8 @@ def run_suite(
     force: bool = False,
     allow_read: Sequence[Path] = (),
     use_cache: bool = True,
-) -> int:
-    """Run the groups ``ids`` of ``suite`` with ``settings`` into the folder ``out``; 1 if a run failed, else 0.
+) -> Reproduced:
+    """Run the groups ``ids`` of ``suite`` with ``settings`` into the folder ``out``.
 
     ``part`` says that these are not all rows of the suite: they are printed, and notes may refer to others.
     ``force`` replaces the folder of a suite. With ``use_cache`` numbers are taken from earlier runs of this or another
@@ -100,7 +113,7 @@ def run_suite(
     failed = [o for o in outcomes if o.error]
     show_failures(console, failed)
     console.print(f"{len(every)} rows, {len(outcomes)} runs. Report: {out / 'report.html'}", soft_wrap=True)
-    return 1 if failed else 0
+    return Reproduced(every, len(failed))
 
 
 def _run(work: Sequence[Job], jobs: int | None, console: Console, *, use_cache: bool) -> list[JobResult]:

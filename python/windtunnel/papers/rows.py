@@ -49,6 +49,13 @@ class Row:
         """The verdict as people read it. Raises ValueError for an unknown one."""
         return word(self.verdict, self.of)
 
+    def sentence(self) -> str:
+        """What was measured and what is expected, in one line."""
+        measured = "nothing to measure" if self.measured is None else f"{self.measured:.4g} {self.unit}".rstrip()
+        interval = "" if self.interval is None else f" ({self.interval[0]:.4g} to {self.interval[1]:.4g})"
+        expected = "" if self.expected is None else f", expected {self.expected}"
+        return f"{self.what}: {measured}{interval}{expected}"
+
     @property
     def wide(self) -> bool:
         """Whether the interval is wider than a fifth of the measured value, so that it contains much else."""

@@ -11,6 +11,7 @@ from windtunnel.papers.features import (
     crossings,
     extremes,
     falls,
+    loss_detection,
     marks,
     overflows,
     probes,
@@ -21,6 +22,7 @@ from windtunnel.papers.features import (
     spikes,
     summary,
     transients,
+    window_laws,
     windows,
 )
 from windtunnel.papers.features.method import METHODS, evaluate, identity
@@ -40,6 +42,7 @@ __all__ = [
     "extremes",
     "falls",
     "identity",
+    "loss_detection",
     "marks",
     "overflows",
     "probes",
@@ -50,5 +53,6 @@ __all__ = [
     "spikes",
     "summary",
     "transients",
+    "window_laws",
     "windows",
 ]
