@@ -26,7 +26,7 @@ pub fn positive(key: &'static str, value: f64) -> Result<(), OutOfRange> {
 /// number of 64 bits.
 pub(crate) const MOST_INCREASE: f64 = 1e9;
 
-/// Accepts an increase in segments: greater than zero, and at most [`MOST_INCREASE`].
+/// Accepts an increase in segments: greater than zero, and at most 1e9.
 ///
 /// # Errors
 /// Any other value.

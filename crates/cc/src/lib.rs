@@ -26,9 +26,11 @@
 //!
 //! An adapter to another transport, such as QUIC, needs this crate alone: [`rate_sample`] takes samples of the delivery
 //! rate, and [`HoldOff`] makes one congestion event of the losses of a round (`examples/alone.rs`). Without the feature
-//! `schema`, parameters are Rust structs only, and neither serde nor schemars is needed.
+//! `schema`, parameters are Rust structs only, and neither serde nor schemars is needed. `README.md` says what is public,
+//! and what may change before version 1.0.
 
 mod bbr;
+mod catalogue;
 pub mod check;
 mod control;
 mod controller;
@@ -47,6 +49,7 @@ mod unresponsive;
 mod vivace;
 pub mod windowed;
 
+pub use catalogue::catalogue;
 pub use control::{Control, ExitReason, Pacing, Phase};
 pub use controller::{CongestionControl, ControllerParams};
 pub use hold_off::HoldOff;
@@ -71,6 +74,11 @@ windtunnel_algorithm::kinds! {
     vivace: VivaceParams;
     scream: ScreamParams;
 }
+
+/// The code in the crate's front page is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 /// Passes each built-in kind to `visitor`, in the order of listings and messages.
 pub fn visit(visitor: &mut impl Kinds) {

@@ -64,7 +64,7 @@ pub enum SsthreshBase {
 /// A read-only view of the connection at the moment of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct PathView {
-    /// The simulated clock.
+    /// The time since a start that the transport chooses: in a simulation, that of the run.
     pub now: Time,
     /// Payload of a full segment.
     pub mss: Bytes,

@@ -1,7 +1,7 @@
 //! Windtunnel's congestion controllers inside QUIC stacks.
 //!
 //! [`Hosted`] is a controller with what its sender does for it, whichever stack it is in. A module for each stack, behind
-//! a feature of its name, makes it one of the stack's own controllers: [`quinn`] and [`noq`]. A stack is given a factory
+//! a feature of its name, makes it one of the stack's own controllers: `quinn` and `noq`. A stack is given a factory
 //! in its configuration and needs no change:
 //!
 //! ```

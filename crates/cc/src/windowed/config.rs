@@ -47,6 +47,14 @@ impl PartialEq for WindowedConfig {
 }
 
 impl WindowedConfig {
+    /// Describes a growth function with its usual slow start and the conventional response, in the variants of `style`.
+    pub fn usual(avoidance: Arc<dyn AvoidanceParams>, style: Style) -> WindowedConfig {
+        let slow_start = avoidance.usual_slow_start(style);
+        let mut config = WindowedConfig { avoidance, slow_start, ..WindowedConfig::default() };
+        config.resolve(style);
+        config
+    }
+
     /// Fills in all values that depend on the endpoints' style, so that the effective configuration can be printed.
     pub fn resolve(&mut self, style: Style) {
         if let Some(resolved) = self.avoidance.resolved(style) {
