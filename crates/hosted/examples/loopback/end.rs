@@ -44,8 +44,7 @@ macro_rules! stack {
             use std::sync::Arc;
             use std::time::Instant;
 
-            use windtunnel_cc::ControllerParams;
-            use windtunnel_hosted::$stack::Factory;
+            use $proto::congestion::ControllerFactory;
             use $proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
             use $proto::{
                 ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig,
@@ -57,6 +56,8 @@ macro_rules! stack {
 
             /// Bytes in flight, and bytes that the receiver takes: more than loopback holds.
             const FLOW_CONTROL: u32 = 64 << 20;
+
+            const TLS: &str = "the certificate and the key are good";
 
             struct End {
                 endpoint: Endpoint,
@@ -75,13 +76,14 @@ macro_rules! stack {
             /// The sender, which connects to `peer`.
             pub(crate) fn client(
                 peer: SocketAddr,
-                params: Arc<dyn ControllerParams>,
+                controllers: Arc<dyn ControllerFactory + Send + Sync>,
                 now: Instant,
             ) -> Box<dyn super::End> {
-                let suite = QuicClientConfig::try_from(tls::client()).expect("TLS 1.3 has QUIC's suite");
+                let suite =
+                    tls::client().ok().and_then(|tls| QuicClientConfig::try_from(tls).ok()).expect(TLS);
                 let mut config = ClientConfig::new(Arc::new(suite));
                 let mut transport = transport();
-                transport.congestion_controller_factory(Arc::new(Factory::new(params, 1)));
+                transport.congestion_controller_factory(controllers);
                 config.transport_config(Arc::new(transport));
                 let mut endpoint = $endpoint(Arc::new(EndpointConfig::default()), None);
                 let connection = endpoint.connect(now, config, peer, tls::SERVER_NAME);
@@ -91,7 +93,8 @@ macro_rules! stack {
 
             /// The receiver, whose peer is `peer`.
             pub(crate) fn server(peer: SocketAddr) -> Box<dyn super::End> {
-                let suite = QuicServerConfig::try_from(tls::server()).expect("TLS 1.3 has QUIC's suite");
+                let suite =
+                    tls::server().ok().and_then(|tls| QuicServerConfig::try_from(tls).ok()).expect(TLS);
                 let mut config = ServerConfig::with_crypto(Arc::new(suite));
                 config.transport_config(Arc::new(transport()));
                 let endpoint = $endpoint(Arc::new(EndpointConfig::default()), Some(Arc::new(config)));

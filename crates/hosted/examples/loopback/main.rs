@@ -9,6 +9,7 @@
 #![expect(clippy::disallowed_methods, reason = "the time is real")]
 
 mod end;
+#[path = "../../../quic/src/tls.rs"]
 mod tls;
 
 use std::io::{self, ErrorKind};
@@ -106,8 +107,14 @@ fn transfer(stack: &str, params: Arc<dyn ControllerParams>, seconds: u64) -> io:
     let start = Instant::now();
     let peers = (server.local_addr()?, client.local_addr()?);
     let (mut sender, mut receiver) = match stack {
-        "quinn" => (quinn::client(peers.0, params, start), quinn::server(peers.1)),
-        _ => (noq::client(peers.0, params, start), noq::server(peers.1)),
+        "quinn" => (
+            quinn::client(peers.0, Arc::new(windtunnel_hosted::quinn::Factory::new(params, 1)), start),
+            quinn::server(peers.1),
+        ),
+        _ => (
+            noq::client(peers.0, Arc::new(windtunnel_hosted::noq::Factory::new(params, 1)), start),
+            noq::server(peers.1),
+        ),
     };
     let stop = AtomicBool::new(false);
     let mut read = 0;

@@ -6,6 +6,7 @@ mod close;
 mod congestion_echo;
 mod handshake;
 mod harness;
+mod hosted;
 mod linux;
 mod model_based;
 mod nonces;
