@@ -11,8 +11,9 @@ use windtunnel_cc::ExitReason;
 use windtunnel_hosted::HEADERS;
 use windtunnel_sim::application::{Completion, Stream, Wish};
 use windtunnel_sim::endpoint::{
-    Arrival, Counters, Feedback, FlowContext, Reading, ReceiverHalf, SenderHalf, SenderState,
+    Arrival, Counters, Feedback, FlowContext, Hidden, Reading, ReceiverHalf, SenderHalf, SenderState,
 };
+use windtunnel_tcp::{CaState, Limited};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
@@ -32,6 +33,8 @@ pub(crate) struct Host {
     /// The host's sockets can set the ECN field.
     sets_ecn: bool,
     faulty: Faulty,
+    /// The largest datagram.
+    payload: Bytes,
     timer: Time,
     datagram: Vec<u8>,
 }
@@ -39,8 +42,15 @@ pub(crate) struct Host {
 impl Host {
     /// The host of an end of `flow`.
     pub(crate) fn new(flow: &FlowContext<'_>, connection: Box<dyn Connection>, fault: Option<Fault>) -> Host {
-        let (sets_ecn, faulty) = (flow.ecn != Ecn::NotEct, Faulty::new(fault));
-        Host { flow: flow.flow, connection, sets_ecn, faulty, timer: Time::NEVER, datagram: Vec::new() }
+        Host {
+            flow: flow.flow,
+            connection,
+            sets_ecn: flow.ecn != Ecn::NotEct,
+            faulty: Faulty::new(fault),
+            payload: flow.mtu - HEADERS,
+            timer: Time::NEVER,
+            datagram: Vec::new(),
+        }
     }
 
     fn receive(&mut self, packet: &Packet, now: Time) {
@@ -120,6 +130,8 @@ pub(crate) struct Sender {
     /// Bytes of messages that are acknowledged, up to the first that is not.
     acked: Bytes,
     packets: u64,
+    /// What kept the last call from sending more.
+    limit: Limited,
     /// The reductions for CE that were reported.
     told: u64,
 }
@@ -139,12 +151,31 @@ impl Sender {
             written: Bytes::ZERO,
             acked: Bytes::ZERO,
             packets: 0,
+            limit: Limited::Handshake,
             told: 0,
         }
     }
 
     fn window(&self) -> Bytes {
         self.host.connection.window().map_or(self.initial_window, Bytes::new)
+    }
+
+    /// What keeps the connection from sending more at `now`. With data, and room in the window, it is the pacer if a
+    /// timer is near, and else flow control: other timers are further away than an eighth of a round trip.
+    fn limited(&self, now: Time) -> Limited {
+        let seen = self.record.lock();
+        let full = self.window().saturating_sub(self.host.payload);
+        if !self.is_connected {
+            Limited::Handshake
+        } else if self.writes.is_empty() {
+            Limited::Application
+        } else if seen.in_flight > full {
+            Limited::Cwnd
+        } else if self.host.timer < now + seen.srtt / 8 {
+            Limited::Pacing
+        } else {
+            Limited::Receiver
+        }
     }
 
     fn grant(&mut self, wish: Wish) {
@@ -254,7 +285,10 @@ impl SenderHalf for Sender {
 
     fn poll(&mut self, now: Time) -> Option<Packet> {
         let packet = self.host.poll(now);
-        self.packets += u64::from(packet.is_some());
+        match packet {
+            Some(_) => self.packets += 1,
+            None => self.limit = self.limited(now),
+        }
         packet
     }
 
@@ -319,7 +353,20 @@ impl SenderHalf for Sender {
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("cwnd", self.window().as_f64());
+        out("limit", f64::from(self.limit as u8));
         self.record.lock().probe(out);
+    }
+
+    fn hidden(&self) -> Option<Hidden> {
+        let seen = self.record.lock();
+        Some(Hidden {
+            cwnd: self.window(),
+            ssthresh: seen.ssthresh.unwrap_or(Bytes::MAX),
+            srtt: seen.srtt,
+            state: if seen.is_recovering { CaState::Recovery } else { CaState::Open } as u8,
+            limit: self.limit as u8,
+            in_flight: seen.in_flight,
+        })
     }
 
     fn is_done(&self) -> bool {

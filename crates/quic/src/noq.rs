@@ -25,7 +25,7 @@ use windtunnel_hosted::Hosted;
 use windtunnel_hosted::noq::Adapter;
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::endpoint::{FlowContext, Stack, StackController, StackControllers, StackParams};
-use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Rate, Time};
 use windtunnel_wire::Ecn;
 
 use crate::clock::instant;
@@ -113,7 +113,9 @@ impl Controller for Watcher {
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
         self.inside.on_end_acks(now, in_flight, app_limited, largest);
         let mut seen = self.record.lock();
-        seen.ack_ended(now, in_flight, app_limited, self.inside.metrics().ssthresh);
+        let metrics = self.inside.metrics();
+        let pacing_rate = metrics.pacing_rate.map(|bytes| Rate::from_bits_per_sec(8 * bytes));
+        seen.ack_ended(now, in_flight, app_limited, (metrics.ssthresh, pacing_rate));
         seen.slow_start_exit = self.inside.slow_start_exit();
     }
 

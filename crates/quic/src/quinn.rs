@@ -24,7 +24,7 @@ use windtunnel_hosted::Hosted;
 use windtunnel_hosted::quinn::Adapter;
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::endpoint::{FlowContext, Stack, StackController, StackControllers, StackParams};
-use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Rate, Time};
 use windtunnel_wire::Ecn;
 
 use crate::clock::instant;
@@ -94,7 +94,9 @@ impl Controller for Watcher {
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
         self.inside.on_end_acks(now, in_flight, app_limited, largest);
         let mut seen = self.record.lock();
-        seen.ack_ended(now, in_flight, app_limited, self.inside.metrics().ssthresh);
+        let metrics = self.inside.metrics();
+        let pacing_rate = metrics.pacing_rate.map(Rate::from_bits_per_sec);
+        seen.ack_ended(now, in_flight, app_limited, (metrics.ssthresh, pacing_rate));
         seen.slow_start_exit = self.inside.slow_start_exit();
     }
 

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use windtunnel_cc::ExitReason;
 use windtunnel_hosted::Hosted;
-use windtunnel_units::{Bytes, Duration};
+use windtunnel_units::{Bytes, Duration, Rate};
 
 /// What the controller was told so far.
 #[derive(Debug, Default)]
@@ -28,10 +28,14 @@ pub(crate) struct Seen {
     /// Packet bytes declared lost.
     pub(crate) lost: Bytes,
     pub(crate) ssthresh: Option<Bytes>,
+    /// What its pacer is told, if the controller sets a rate.
+    pub(crate) pacing_rate: Option<Rate>,
     /// Recovery periods that a loss started (RFC 9002 section 7.3.2), whether or not the controller reduced its window.
     pub(crate) loss_episodes: u64,
     /// When the last of them started.
     recovery: Option<Instant>,
+    /// No packet sent since then is acknowledged.
+    pub(crate) is_recovering: bool,
     /// Why slow start ended, if the controller is one of windtunnel's, which says so.
     pub(crate) slow_start_exit: Option<ExitReason>,
     /// Reductions for CE.
@@ -43,6 +47,7 @@ pub(crate) struct Seen {
 impl Seen {
     /// A packet leaves.
     pub(crate) fn sent(&mut self, now: Instant, bytes: u64) {
+        self.in_flight += Bytes::new(bytes);
         if let Some(shadow) = &mut self.shadow {
             shadow.on_sent(now, bytes);
         }
@@ -57,6 +62,7 @@ impl Seen {
         app_limited: bool,
         [srtt, min_rtt]: [std::time::Duration; 2],
     ) {
+        self.is_recovering &= self.recovery.is_some_and(|start| sent <= start);
         self.rtt = Some((now - sent).into());
         self.srtt = srtt.into();
         self.delivered += Bytes::new(bytes);
@@ -65,17 +71,18 @@ impl Seen {
         }
     }
 
-    /// An ACK is processed.
+    /// An ACK is processed. The controller now has this slow-start threshold and pacing rate, if it has any.
     pub(crate) fn ack_ended(
         &mut self,
         now: Instant,
         in_flight: u64,
         app_limited: bool,
-        ssthresh: Option<u64>,
+        (ssthresh, pacing_rate): (Option<u64>, Option<Rate>),
     ) {
         self.in_flight = Bytes::new(in_flight);
         self.app_limited = app_limited;
         self.ssthresh = ssthresh.filter(|ssthresh| *ssthresh != u64::MAX).map(Bytes::new);
+        self.pacing_rate = pacing_rate;
         if let Some(shadow) = &mut self.shadow {
             shadow.on_ack_end(now, in_flight);
         }
@@ -85,7 +92,7 @@ impl Seen {
     pub(crate) fn congested(&mut self, now: Instant, sent: Instant, is_persistent: bool, lost: u64) {
         self.lost += Bytes::new(lost);
         if lost > 0 && self.recovery.is_none_or(|start| sent > start) {
-            self.recovery = Some(now);
+            (self.recovery, self.is_recovering) = (Some(now), true);
             self.loss_episodes += 1;
         }
         if let Some(shadow) = &mut self.shadow {
@@ -107,6 +114,7 @@ impl Seen {
         let bytes = |bytes: Option<Bytes>| bytes.map_or(f64::NAN, Bytes::as_f64);
         out("ssthresh", bytes(self.ssthresh));
         out("lost", self.lost.as_f64());
+        out("pacing_rate", self.pacing_rate.map_or(f64::NAN, |rate| rate.bits_per_sec() as f64));
         if let Some(shadow) = &self.shadow {
             out("shadow_cwnd", shadow.window() as f64);
             out("shadow_ssthresh", bytes(shadow.ssthresh().map(Bytes::new)));

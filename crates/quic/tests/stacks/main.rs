@@ -3,6 +3,7 @@
 mod bulk;
 mod ecn;
 mod facts;
+mod limits;
 mod messages;
 mod refusals;
 mod runs;
