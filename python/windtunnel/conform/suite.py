@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from windtunnel.conform.figure import add_figure
 from windtunnel.conform.subject import Subject
 from windtunnel.papers.arms import replaced
 from windtunnel.papers.data_folder import DataFolder
@@ -24,6 +25,8 @@ def suite(subject: Subject) -> Suite:
     setups: dict[str, Setup] = {}
     by_topic = {topic: _experiments(topic, subject, setups) for topic in TOPICS}
     groups = [_group(experiment) for mine in by_topic.values() for experiment in mine]
+    for group in groups:
+        add_figure(group, setups)
     aliases = {topic: [experiment.id for experiment in mine] for topic, mine in by_topic.items()}
     for document in ("9000", "9002", "9406", "9438", "9743"):
         aliases[document] = [group.id for group in groups if group.id.startswith(document)]
