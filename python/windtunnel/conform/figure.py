@@ -58,5 +58,5 @@ def _draw(excerpt: Excerpt) -> bytes:
             label="the shadow, which decides nothing",
         )  # fmt: skip
         axes.set(xlabel="Time (s)", ylabel="cwnd (packets of 1472 B)", xlim=(0, None), ylim=(0, None))
-        axes.legend(loc="upper right")
+        figure.legend(loc="outside upper right", ncols=2)
     return png(figure, DPI)
