@@ -52,6 +52,20 @@ def test_columns_from_arrow(mixed: wt.RunResult) -> None:
     np.testing.assert_array_equal(arrow.column(pa.array([1, None])), [1.0, np.nan])
 
 
+def test_bytes_in_arrow_and_back() -> None:
+    """Bytes of any length, whole and in parts; `pyarrow`'s own conversion is the expectation."""
+    contents = [b"", b"a", bytes(range(256)), b"\0"]
+    for values in (contents, []):
+        column = np.empty(len(values), dtype=np.object_)
+        column[:] = values
+        table = wt.Table({"content": column}).to_arrow()
+        table.validate(full=True)
+        assert table.equals(pa.table({"content": pa.array(values, pa.large_binary())}))
+        for part in (table, table.slice(1, 2)):
+            back = arrow.column(part["content"])
+            assert back.dtype == np.object_ and back.tolist() == part["content"].to_pylist()
+
+
 def test_tables_are_arrow_streams(mixed: wt.RunResult) -> None:
     """A table is an Arrow stream as the PyCapsule interface defines it: any reader of Arrow takes it as it is."""
     table = mixed.tables["queues"]

@@ -419,6 +419,10 @@ class RunResult:
         """The algorithms of the run whose code is not windtunnel's own: ``["controller my-aimd"]``."""
 
     @property
+    def secrets(self) -> str:
+        """What decrypts the payloads: the lines of a TLS key log (RFC 9850); empty where none are recorded."""
+
+    @property
     def unseeded(self) -> list[str]:
         """What drew random numbers in it that its seed does not decide: ``["bbr of quinn"]``."""
 
@@ -530,6 +534,11 @@ class RunResult:
           5 policed, 6 filtered), retransmission; and of the sender after it has sent the packet: cwnd, ssthresh,
           srtt_ns, state, limit, in_flight
 
+        With ``record.payloads = true`` what each packet over a real stack carries:
+
+        - ``payloads``: id (as in ``packets``; copies carry what the packet does that they are made of), content (what
+          follows the UDP header, as ``bytes``)
+
         Where connections arrive during the run (``app = "poisson"``), ``dequeue_events`` and ``packets`` have a last
         column ``connection``: the flow's own number for a flow that is one connection; the others are counted from the
         number of flows on, in the order of their arrival.
@@ -597,12 +606,15 @@ def write_pcapng(
     link: str = "ethernet",
     ip: int = 4,
     snaplen: int = 128,
+    payloads: tuple[npt.NDArray[np.uint64], Sequence[bytes]] | None = None,
+    secrets: str = "",
 ) -> int:
     """Write the packets seen at ``points`` to a pcapng file, and return how many.
 
     A flow is ``(name, mss, timestamps, sack, mds)``, ``mds`` being ``(state_change_acks, immediate_acks)`` or None. A
     part is some rows of the table of packets, later ones than those of the part before: its columns, contiguous, of its
     types. Points are ``sender``,
-    ``queue-in``, ``queue-out``, ``receiver``; a link is ``ethernet`` or ``raw``. Raises ValueError for other words, and
+    ``queue-in``, ``queue-out``, ``receiver``; a link is ``ethernet`` or ``raw``. ``payloads`` are the table of that
+    name, and ``secrets`` what decrypts them: a block in front of the packets. Raises ValueError for other words, and
     for rows that no run with these flows and queues can have; OSError if the file cannot be written.
     """

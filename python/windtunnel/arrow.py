@@ -21,6 +21,8 @@ def arrow_table(columns: Mapping[str, npt.NDArray[Any]]) -> pa.Table:
 
 
 def _array(values: npt.NDArray[Any]) -> pa.Array:
+    if values.dtype == np.object_:
+        return _bytes(values)
     if values.dtype == np.bool_:
         return pa.Array.from_buffers(pa.bool_(), len(values), [None, _bits(values)])
     return numbers(values, np.isnan(values) if values.dtype.kind == "f" else None)
@@ -33,6 +35,12 @@ def numbers(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = No
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [validity, pa.py_buffer(values)])
 
 
+def _bytes(values: npt.NDArray[np.object_]) -> pa.Array:
+    ends = np.cumsum([0, *map(len, values)], dtype=np.int64)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(values))]
+    return pa.Array.from_buffers(pa.large_binary(), len(values), buffers)
+
+
 def texts(values: Sequence[str]) -> pa.Array:
     """Texts."""
     encoded = [text.encode() for text in values]
@@ -41,7 +49,11 @@ def texts(values: Sequence[str]) -> pa.Array:
 
 
 def column(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
-    """Numbers or truth values as a column of a table, with NaN for null."""
+    """Numbers, truth values or bytes as a column of a table, with NaN for null; no bytes for a null among them."""
+    if pa.types.is_large_binary(array.type):
+        objects = np.empty(len(array), dtype=np.object_)
+        objects[:] = [value or b"" for value in array.to_pylist()]
+        return objects
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if array.null_count and not pa.types.is_floating(array.type):

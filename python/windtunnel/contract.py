@@ -38,7 +38,7 @@ LIST: Kind = ("a list", (list,))
 _DOCUMENT = {"schema_version": WHOLE, "meta": OBJECT, "flows": LIST, "queues": LIST, "windows": LIST}
 _DOCUMENT_MORE = {"stalled": OBJECT, "impairments": LIST, "notes": LIST, "fairness": LIST, "claims": LIST}
 _META = {"duration_s": NUMBER, "seed": WHOLE, "digest": TEXT, "packets": WHOLE, "events": WHOLE}
-_META_MORE = {"title": TEXT, "version": TEXT, "scenario": OBJECT, "foreign": LIST, "unseeded": LIST}
+_META_MORE = {"title": TEXT, "version": TEXT, "scenario": OBJECT, "foreign": LIST, "unseeded": LIST, "secrets": TEXT}
 _FLOW = {"name": TEXT, "cc": TEXT, "goodput_mbps": NUMBER}
 _FLOW_MORE = {"application": TEXT, "first_packet_s": NUMBER, "last_packet_s": NUMBER, "datagrams": OBJECT}
 _QUEUE = {"name": TEXT}
@@ -71,6 +71,9 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "sojourn_points": ("time_s", "queue", "ms", "empty"),
     "mark_points": ("time_s", "queue", "kind", "hz"),
 }
+
+#: The columns of bytes; all others are numbers.
+_BYTES = {("payloads", "content")}
 
 
 def is_summary(document: object) -> bool:
@@ -160,7 +163,7 @@ def read_arrow(file: Path, columns: Mapping[str, pa.DataType | None]) -> pa.Tabl
 
 
 def _open_table(file: Path) -> tuple[ParquetFile, list[str]]:
-    """A table's file and its columns of numbers. Raises InputError."""
+    """A table's file and its columns of numbers or bytes. Raises InputError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -174,7 +177,10 @@ def _open_table(file: Path) -> tuple[ParquetFile, list[str]]:
     names = [column.name for column in columns]
     for column in columns:
         kind = column.type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+        if (file.stem, column.name) in _BYTES:
+            if not pa.types.is_large_binary(kind):
+                raise InputError(f"{file}: column `{column.name}` holds {kind}, not bytes")
+        elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
             raise InputError(f"{file}: column `{column.name}` holds {kind}, not numbers")
     if missing := [name for name in COLUMNS.get(file.stem, ()) if name not in names]:
         raise InputError(f"{file}: column {', '.join(f'`{name}`' for name in missing)} is missing")

@@ -9,6 +9,7 @@
 | ``cc.parquet``, ``aqm.parquet`` | the state of controllers and of queues, where any of them has one |
 | ``transfers.parquet`` | each transfer that was completed, where flows make transfers |
 | ``packets.parquet`` | every packet at every place, where the scenario records packets |
+| ``payloads.parquet`` | the payload of each packet over a real stack, where the scenario records payloads |
 | ``points/*.parquet`` | single events, thinned: one file per ``*_points`` table |
 | ``events/*.parquet`` | every event, where the scenario records events |
 | ``report.html`` | the interactive report |

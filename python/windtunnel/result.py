@@ -40,8 +40,9 @@ class RunResult:
     foreign`` (algorithms whose code is not windtunnel's own: ``["controller my-aimd"]``), ``unseeded`` (what drew
     random numbers that the seed does not decide, so that another run may differ), ``digest, duration_s,
     packets, events, cpu_seconds`` (of this process, in the simulation alone), ``packets_per_second`` (packets over CPU
-    seconds) and ``host`` (``python, system, machine``). Only ``cpu_seconds``, ``packets_per_second`` and ``host``
-    differ between runs of the same scenario and version.
+    seconds) and ``host`` (``python, system, machine``); where payloads are recorded, also ``secrets`` (the lines of a
+    TLS key log, RFC 9850). Only ``cpu_seconds``, ``packets_per_second``, ``host`` and ``secrets`` differ between runs
+    of the same scenario and version.
     """
 
     summary: Mapping[str, Any]

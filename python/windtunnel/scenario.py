@@ -207,6 +207,7 @@ class Scenario:
             "foreign": raw.foreign,
             "unseeded": raw.unseeded,
             **({"plugins": plugins(raw.foreign)} if raw.foreign else {}),
+            **({"secrets": raw.secrets} if raw.secrets else {}),
             "digest": raw.digest,
             "duration_s": summary["duration_s"],
             "packets": summary["packets"],

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    #: A column: a one-dimensional NumPy array; all columns of a table have the same length.
+    #: A column: a one-dimensional NumPy array, of numbers, truth values or ``bytes``; all columns of a table have the
+    #: same length.
     Column: TypeAlias = npt.NDArray[Any]
 
 #: The optional libraries, and what is said where one is missing.

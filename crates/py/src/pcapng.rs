@@ -7,16 +7,18 @@ use std::path::PathBuf;
 use numpy::{Element, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyError, PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
-use windtunnel_export::pcapng::{Capture, Flow, Format, IpVersion, Link, MdsOffer, Packets, Point};
+use windtunnel_export::pcapng::{Capture, Flow, Format, IpVersion, Link, MdsOffer, Packets, Payloads, Point};
 
 /// `(name, mss, timestamps, sack, (state_change_acks, immediate_acks) | None)`.
 type PyFlow = (String, u16, bool, bool, Option<(bool, bool)>);
 
 /// Writes a capture of the packets in `parts`, an iterable of columns by name, each part later than the one before it.
+/// `payloads` are the identities of packets, in ascending order, and the payload of each; `secrets` decrypt them.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each is named in Python")]
-#[pyo3(signature = (path, about, flows, queues, parts, points, link="ethernet", ip=4, snaplen=128))]
+#[pyo3(signature = (path, about, flows, queues, parts, points, link="ethernet", ip=4, snaplen=128, payloads=None, secrets=""))]
 pub(crate) fn write_pcapng(
     py: Python<'_>,
     path: PathBuf,
@@ -28,6 +30,8 @@ pub(crate) fn write_pcapng(
     link: &str,
     ip: u8,
     snaplen: u32,
+    payloads: Option<(PyReadonlyArray1<'_, u64>, Vec<PyBackedBytes>)>,
+    secrets: &str,
 ) -> PyResult<u64> {
     let point = |name: &String| {
         Point::named(name).ok_or_else(|| PyValueError::new_err(format!("`{name}` is not a point")))
@@ -49,13 +53,25 @@ pub(crate) fn write_pcapng(
     let flows: Vec<Flow> = flows.into_iter().map(flow).collect();
     let file = File::create(path)?;
     let mut capture = Capture::new(file, about, flows, &queues, format).map_err(to_python)?;
+    if !secrets.is_empty() {
+        capture.secrets(secrets).map_err(to_python)?;
+    }
+    let contents: Vec<&[u8]> =
+        payloads.iter().flat_map(|(_, contents)| contents).map(|bytes| &**bytes).collect();
+    let ids = payloads.as_ref().map(|(ids, _)| ids.as_slice()).transpose()?;
+    let payloads = Payloads { ids: ids.unwrap_or_default(), contents: &contents };
     for part in parts.try_iter()? {
-        write_part(py, &mut capture, part?.cast::<PyDict>()?)?;
+        write_part(py, &mut capture, part?.cast::<PyDict>()?, &payloads)?;
     }
     py.detach(|| capture.finish()).map_err(to_python)
 }
 
-fn write_part(py: Python<'_>, capture: &mut Capture<File>, part: &Bound<'_, PyDict>) -> PyResult<()> {
+fn write_part(
+    py: Python<'_>,
+    capture: &mut Capture<File>,
+    part: &Bound<'_, PyDict>,
+    payloads: &Payloads<'_>,
+) -> PyResult<()> {
     /// Borrows the columns of the arrays as a table, and keeps the arrays alive.
     macro_rules! borrow {
         ($table:ident: $($name:ident),* $(,)?) => {
@@ -70,7 +86,7 @@ fn write_part(py: Python<'_>, capture: &mut Capture<File>, part: &Bound<'_, PyDi
         mds, accecn_kind, accecn_n, accecn1, accecn2, accecn3,
         drop, retransmission, cwnd, ssthresh, srtt_ns, state, limit, in_flight,
     );
-    py.detach(|| capture.write(&table)).map_err(to_python)
+    py.detach(|| capture.write(&table, payloads)).map_err(to_python)
 }
 
 fn to_python(error: io::Error) -> PyErr {

@@ -1,9 +1,11 @@
 //! The result of a run as a Python object whose arrays own the recorder's columns.
 
-use numpy::IntoPyArray;
+use std::sync::Arc;
+
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use serde::Serialize;
 use windtunnel_scenario::Scenario;
 use windtunnel_sim::recorder::columns::{Column, Table};
@@ -14,6 +16,7 @@ use windtunnel_sim::{RunResult, Summary};
 pub(crate) struct PyRunResult {
     summary: SeededSummary,
     tables: Py<PyDict>,
+    secrets: String,
     foreign: Vec<String>,
     unseeded: Vec<String>,
     resolved: String,
@@ -38,6 +41,7 @@ impl PyRunResult {
         Ok(PyRunResult {
             summary: SeededSummary { summary: result.summary, seed: scenario.seed },
             tables: tables.unbind(),
+            secrets: result.secrets,
             foreign: scenario.foreign(),
             unseeded: scenario.unseeded(),
             resolved: scenario.to_json(),
@@ -69,6 +73,11 @@ impl PyRunResult {
     }
 
     #[getter]
+    fn secrets(&self) -> &str {
+        &self.secrets
+    }
+
+    #[getter]
     fn foreign(&self) -> Vec<String> {
         self.foreign.clone()
     }
@@ -94,7 +103,7 @@ impl PyRunResult {
     }
 }
 
-/// The columns of a table as arrays that own them: nothing is copied.
+/// The columns of a table as arrays that own them: only bytes are copied, one after the other.
 fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     for (name, column) in table.columns {
@@ -106,7 +115,14 @@ fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
             Column::I32(v) => dict.set_item(name, v.into_pyarray(py)),
             Column::U8(v) => dict.set_item(name, v.into_pyarray(py)),
             Column::Bool(v) => dict.set_item(name, v.into_pyarray(py)),
+            Column::Binary(v) => dict.set_item(name, objects(py, v)),
         }?;
     }
     Ok(dict)
+}
+
+/// An array of `bytes`.
+fn objects(py: Python<'_>, values: Vec<Arc<[u8]>>) -> Bound<'_, PyArray1<Py<PyAny>>> {
+    let bytes = |value: Arc<[u8]>| PyBytes::new(py, &value).into_any().unbind();
+    values.into_iter().map(bytes).collect::<Vec<_>>().into_pyarray(py)
 }

@@ -56,4 +56,9 @@ pub(crate) trait Connection: Debug + Send {
 
     /// The congestion window in bytes.
     fn window(&self) -> Option<u64>;
+
+    /// What decrypts its packets, in the lines of a key log; nothing if it does not tell.
+    fn secrets(&self) -> String {
+        String::new()
+    }
 }

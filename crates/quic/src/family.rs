@@ -126,7 +126,12 @@ macro_rules! family {
                 record: &Record,
             ) -> stack::Pair {
                 const TLS: &str = "the certificate and the key are good";
-                let suite = tls::client().ok().and_then(|tls| QuicClientConfig::try_from(tls).ok()).expect(TLS);
+                let secrets = Secrets::default();
+                let noted = |mut tls: rustls::ClientConfig| {
+                    tls.key_log = Arc::new(secrets.clone());
+                    QuicClientConfig::try_from(tls).ok()
+                };
+                let suite = tls::client().ok().and_then(noted).expect(TLS);
                 let mut client = ClientConfig::new(Arc::new(suite));
                 let mut transport = self.transport(flow);
                 let factory: Arc<dyn ControllerFactory + Send + Sync> = Arc::new(Factory {
@@ -148,7 +153,7 @@ macro_rules! family {
                 let mut server = ServerConfig::with_crypto(Arc::new(suite));
                 server.transport_config(Arc::new(self.transport(flow)));
                 stack::Pair {
-                    client: Box::new(End::new(seed, Role::Client(client))),
+                    client: Box::new(End::new(seed, Role::Client(client, secrets))),
                     server: Box::new(End::new(seed, Role::Server(Arc::new(server)))),
                     initial_window: at_start.window(),
                 }
@@ -261,7 +266,7 @@ macro_rules! family {
 
         /// Which end it is.
         enum Role {
-            Client(ClientConfig),
+            Client(ClientConfig, Secrets),
             Server(Arc<ServerConfig>),
         }
 
@@ -272,6 +277,8 @@ macro_rules! family {
             /// The configuration of a client that has not connected.
             client: Option<ClientConfig>,
             peer: SocketAddr,
+            /// What the client's TLS has noted.
+            secrets: Secrets,
             /// A datagram that the endpoint sends without a connection.
             response: Vec<u8>,
             happened: VecDeque<Happening>,
@@ -287,9 +294,9 @@ macro_rules! family {
 
         impl End {
             fn new(seed: u64, role: Role) -> End {
-                let (is_server, client, server) = match role {
-                    Role::Client(config) => (false, Some(config), None),
-                    Role::Server(config) => (true, None, Some(config)),
+                let (is_server, client, server, secrets) = match role {
+                    Role::Client(config, secrets) => (false, Some(config), None, secrets),
+                    Role::Server(config) => (true, None, Some(config), Secrets::default()),
                 };
                 let mut config = EndpointConfig::default();
                 config.rng_seed(Some(seed::of_end(seed, is_server)));
@@ -300,6 +307,7 @@ macro_rules! family {
                     connection: None,
                     client,
                     peer: SocketAddr::from(([10, 0, 0, host], port)),
+                    secrets,
                     response: Vec::new(),
                     happened: VecDeque::new(),
                     readable: Vec::new(),
@@ -461,6 +469,10 @@ macro_rules! family {
 
             fn window(&self) -> Option<u64> {
                 window(&self.connection.as_ref()?.1)
+            }
+
+            fn secrets(&self) -> String {
+                self.secrets.lines()
             }
         }
     };

@@ -114,6 +114,10 @@ impl Connection for Guarded {
     fn window(&self) -> Option<u64> {
         self.inside.window()
     }
+
+    fn secrets(&self) -> String {
+        self.inside.secrets()
+    }
 }
 
 #[cfg(test)]

@@ -369,6 +369,10 @@ impl SenderHalf for Sender {
         })
     }
 
+    fn secrets(&self) -> String {
+        self.host.connection.secrets()
+    }
+
     fn is_done(&self) -> bool {
         self.application.is_done() && self.writes.is_empty() && self.sent.is_empty()
     }

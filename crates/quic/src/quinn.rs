@@ -31,6 +31,7 @@ use crate::clock::instant;
 use crate::connection::{Connection, Happening};
 use crate::family::family;
 use crate::fault::Fault;
+use crate::secrets::Secrets;
 use crate::seen::Record;
 use crate::{seed, stack, tls};
 

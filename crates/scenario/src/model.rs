@@ -245,6 +245,11 @@ impl FlowGroup {
         self.transport.controller().map(|controller| &**controller)
     }
 
+    /// Whether its ends are a stack of another crate.
+    pub(crate) const fn is_over_stack(&self) -> bool {
+        matches!(self.transport, Transport::Foreign(_))
+    }
+
     /// Its flows.
     pub fn members(&self) -> impl Iterator<Item = Member> + '_ {
         (0..self.count).map(|n| {

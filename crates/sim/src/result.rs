@@ -17,6 +17,9 @@ pub struct RunResult {
     pub summary: Summary,
     /// Time series and single events.
     pub tables: Vec<Table>,
+    /// What decrypts the payloads that are kept: the lines of a key log (RFC 9850); empty if none are kept, or none are
+    /// encrypted.
+    pub secrets: String,
 }
 
 /// The summary of a run.

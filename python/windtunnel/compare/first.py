@@ -62,7 +62,7 @@ def first_difference(baseline: RunSide, candidate: RunSide) -> First | str:
 
 def _beginning(side: RunSide, span: float) -> RunResult:
     duration = float(side.result.summary["duration_s"])
-    settings = ["record.events=true", "record.packets=false", "claim=[]"]
+    settings = ["record.events=true", "record.packets=false", "record.payloads=false", "claim=[]"]
     if span < duration:
         settings += [f'duration="{span:g} s"', "window=[]"]
     return side.scenario.override(*settings).run()

@@ -184,7 +184,7 @@ def recording(tables: Set[str], duration: str) -> tuple[str, ...]:
     if not any(table.endswith("_events") for table in tables):
         settings.append("record.events=false")
     if "packets" not in tables:
-        settings.append("record.packets=false")
+        settings += ["record.packets=false", "record.payloads=false"]
     return tuple(settings)
 
 

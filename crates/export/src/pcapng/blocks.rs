@@ -15,6 +15,7 @@ const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
+const DECRYPTION_SECRETS: u32 = 10;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 const COMMENT: u16 = 1;
@@ -26,6 +27,9 @@ const EPB_FLAGS: u16 = 2;
 const EPB_PACKETID: u16 = 5;
 const ISB_IFRECV: u16 = 4;
 const ISB_IFDROP: u16 = 5;
+
+/// Secrets are the lines of a TLS key log: `TLSK`.
+const TLS_KEY_LOG: u32 = 0x544C_534B;
 
 /// Timestamps count units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
@@ -93,6 +97,16 @@ impl<W: Write> Blocks<W> {
         self.option(IF_NAME, name.as_bytes());
         self.option(IF_DESCRIPTION, about.as_bytes());
         self.option(IF_TSRESOL, &[NANOSECONDS]);
+        self.end_of_options();
+        self.end()
+    }
+
+    /// Secrets, which readers use for the packets after them.
+    pub(super) fn secrets(&mut self, key_log: &str) -> io::Result<()> {
+        self.begin(DECRYPTION_SECRETS);
+        self.u32(TLS_KEY_LOG);
+        self.u32(key_log.len() as u32);
+        self.padded(key_log.as_bytes(), key_log.len());
         self.end_of_options();
         self.end()
     }
@@ -219,6 +233,24 @@ mod tests {
             76, 0, 0, 0,
         ];
         assert_eq!(file_of_a_packet(3), expected);
+    }
+
+    /// A block of secrets, byte by byte from the draft's "Decryption Secrets Block": type, length, padding.
+    #[test]
+    fn decryption_secrets_block() {
+        let mut file = Vec::new();
+        let mut blocks = Blocks::new(&mut file);
+        blocks.secrets("A 01\n").unwrap();
+        blocks.flush().unwrap();
+        #[rustfmt::skip]
+        let expected = [
+            10, 0, 0, 0,  32, 0, 0, 0,
+            b'K', b'S', b'L', b'T',  5, 0, 0, 0,
+            b'A', b' ', b'0', b'1',  b'\n', 0, 0, 0,
+            0, 0, 0, 0,
+            32, 0, 0, 0,
+        ];
+        assert_eq!(file, expected);
     }
 
     /// The file has as much of a frame as is to be captured, with the zeros that end it.

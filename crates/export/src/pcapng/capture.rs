@@ -8,7 +8,7 @@ use super::comments::Comments;
 use super::headers::Frame;
 use super::places::{Interfaces, Place};
 use super::routes::Routes;
-use super::{EPOCH, Flow, Format, Packets};
+use super::{EPOCH, Flow, Format, Packets, Payloads};
 
 /// A capture that is being written.
 ///
@@ -58,18 +58,24 @@ impl<W: Write> Capture<W> {
         })
     }
 
+    /// Writes the secrets with which readers decrypt payloads: the lines of a key log (RFC 9850). They stand before the
+    /// packets that need them.
+    pub fn secrets(&mut self, key_log: &str) -> io::Result<()> {
+        self.blocks.secrets(key_log)
+    }
+
     /// Writes the packets that were seen at the points of the format; rows of later calls are later ones.
     ///
     /// Fails if the writer does, or, with `InvalidData`, at a row that no run with these flows and queues can have.
-    pub fn write(&mut self, packets: &Packets<'_>) -> io::Result<()> {
+    pub fn write(&mut self, packets: &Packets<'_>, payloads: &Payloads<'_>) -> io::Result<()> {
         for index in 0..packets.len() {
-            self.row(packets, index)?;
+            self.row(packets, index, payloads)?;
             self.rows += 1;
         }
         Ok(())
     }
 
-    fn row(&mut self, packets: &Packets<'_>, index: usize) -> io::Result<()> {
+    fn row(&mut self, packets: &Packets<'_>, index: usize, payloads: &Payloads<'_>) -> io::Result<()> {
         let number = self.rows;
         let refuse =
             |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("packet {number}: {why}"));
@@ -78,7 +84,9 @@ impl<W: Write> Capture<W> {
         let passed = self.routes.passed(position);
         let Some(interface) = self.interfaces.of(position) else { return Ok(()) };
         let row = packets.row(index);
-        self.frame.write(&row, &self.flows[position.flow as usize], passed, &self.format).map_err(refuse)?;
+        let flow = &self.flows[position.flow as usize];
+        let content = payloads.of(row.original());
+        self.frame.write(&row, flow, content, passed, &self.format).map_err(refuse)?;
         self.comments.write(&row, position.point);
         self.last = EPOCH + Duration::from_nanos(row.t_ns);
         self.seen[interface as usize] += 1;

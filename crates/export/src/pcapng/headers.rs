@@ -34,7 +34,8 @@ const TCP_CHECKSUM: usize = 16;
 /// Number and time of sending, with which a datagram's data start.
 const STAMPS: usize = 16;
 
-/// A frame: all its headers and data. The data are zeros, but for the first of a datagram.
+/// A frame: all its headers and data. The data are zeros, but for the first of a datagram, or for all of it where its
+/// payload was kept.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     /// The bytes before the zeros.
@@ -58,11 +59,12 @@ impl Frame {
         self.length
     }
 
-    /// Becomes that of `row` after a number of queues.
+    /// Becomes that of `row` after a number of queues; `content` is the payload of a datagram, if it was kept.
     pub(super) fn write(
         &mut self,
         row: &Row,
         flow: &Flow,
+        content: Option<&[u8]>,
         passed: usize,
         format: &Format,
     ) -> Result<(), String> {
@@ -81,13 +83,14 @@ impl Frame {
                 self.length = at + length;
             }
             UDP => {
-                let (stamps, payload) = udp_payload(row);
-                let stamps = &stamps[..payload.min(STAMPS)];
-                let header = ip.udp(stamps, payload)?;
+                let (stamps, simulated) = udp_payload(row);
+                let payload = content.map_or(simulated, <[u8]>::len);
+                let data = content.unwrap_or(&stamps[..payload.min(STAMPS)]);
+                let header = ip.udp(data, payload)?;
                 ip.write(&mut self.start, format.link, IpNumber::UDP, UdpHeader::LEN + payload)?;
                 self.start.extend_from_slice(&header.to_bytes());
                 self.length = self.start.len() + payload;
-                self.start.extend_from_slice(stamps);
+                self.start.extend_from_slice(data);
             }
             other => return Err(format!("protocol {other} is neither TCP (6) nor UDP (17)")),
         }
@@ -240,8 +243,8 @@ impl Ip<'_> {
             .to_be()
     }
 
-    /// The header of `payload` bytes that start with `stamps` and go on with zeros, which change nothing in the checksum.
-    fn udp(&self, stamps: &[u8], payload: usize) -> Result<UdpHeader, String> {
+    /// The header of `payload` bytes that start with `data` and go on with zeros, which change nothing in the checksum.
+    fn udp(&self, data: &[u8], payload: usize) -> Result<UdpHeader, String> {
         let Ends { source, destination } = self.ends;
         let mut header = UdpHeader {
             source_port: source.port(),
@@ -250,8 +253,8 @@ impl Ip<'_> {
             checksum: 0,
         };
         header.checksum = match self.version {
-            IpVersion::V4 => header.calc_checksum_ipv4_raw(source.ipv4(), destination.ipv4(), stamps),
-            IpVersion::V6 => header.calc_checksum_ipv6_raw(source.ipv6(), destination.ipv6(), stamps),
+            IpVersion::V4 => header.calc_checksum_ipv4_raw(source.ipv4(), destination.ipv4(), data),
+            IpVersion::V6 => header.calc_checksum_ipv6_raw(source.ipv6(), destination.ipv6(), data),
         }
         .map_err(|e| e.to_string())?;
         Ok(header)

@@ -1,8 +1,9 @@
 //! Captures: a run's packets as a pcapng file, for Wireshark, tshark, tcptrace and all readers of tcpdump's files.
 //!
 //! Each packet gets the headers that it would have on a real wire, with correct checksums; its payload is zeros and
-//! usually not captured. The packet's comments say what no header shows (the sender's window and state where its state
-//! changes, why a packet was dropped). There is one interface per place of observation:
+//! usually not captured. A datagram of a real stack has its real payload where that was kept, and the secrets that decrypt
+//! it come first in the file. The packet's comments say what no header shows (the sender's window and state where its
+//! state changes, why a packet was dropped). There is one interface per place of observation:
 //!
 //! | interface | place |
 //! |---|---|
@@ -23,12 +24,14 @@ mod comments;
 mod flow;
 mod headers;
 mod packets;
+mod payloads;
 mod places;
 mod routes;
 
 pub use capture::Capture;
 pub use flow::{Flow, MdsOffer};
 pub use packets::{Packets, Row};
+pub use payloads::Payloads;
 
 /// The start of a run in a capture: 2020-01-01 00:00:00 UTC, so that equal runs give equal files.
 pub const EPOCH: std::time::Duration = std::time::Duration::from_secs(1_577_836_800);

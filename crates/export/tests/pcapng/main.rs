@@ -1,5 +1,6 @@
 //! Captures, read back byte by byte.
 
 mod headers;
+mod payloads;
 mod places;
 mod reader;

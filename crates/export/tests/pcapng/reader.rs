@@ -2,7 +2,7 @@
 
 use std::io;
 
-use windtunnel_export::pcapng::{Capture, Flow, Format, Packets, Row};
+use windtunnel_export::pcapng::{Capture, Flow, Format, Packets, Payloads, Row};
 
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
@@ -119,11 +119,27 @@ pub(crate) fn file_in_parts(flow: Flow, parts: &[&[Row]], format: &Format) -> io
     let queues = ["first".to_owned(), "second".to_owned()];
     let mut capture = Capture::new(&mut file, "a test", vec![flow], &queues, format.clone())?;
     for rows in parts {
-        with_columns(rows, |packets| capture.write(packets))?;
+        with_columns(rows, |packets| capture.write(packets, &Payloads::default()))?;
     }
     let packets = capture.finish()?;
     assert_eq!(packets, self::packets(&file).len() as u64);
     Ok(file)
+}
+
+/// The file of these rows of one flow, with payloads and the secrets that decrypt them.
+pub(crate) fn file_with_payloads(
+    flow: Flow,
+    rows: &[Row],
+    payloads: &Payloads<'_>,
+    secrets: &str,
+    format: &Format,
+) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut capture = Capture::new(&mut file, "a test", vec![flow], &[], format.clone()).unwrap();
+    capture.secrets(secrets).unwrap();
+    with_columns(rows, |packets| capture.write(packets, payloads)).unwrap();
+    capture.finish().unwrap();
+    file
 }
 
 /// Calls `then` with a table of these rows.

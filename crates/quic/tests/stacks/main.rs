@@ -5,6 +5,7 @@ mod ecn;
 mod facts;
 mod limits;
 mod messages;
+mod payloads;
 mod refusals;
 mod runs;
 mod shadow;

@@ -16,6 +16,8 @@ fn compressed(table: &str) -> f64 {
     match table {
         // Most columns repeat.
         "packets" => 0.08,
+        // They are encrypted.
+        "payloads" => 1.0,
         "flows" | "queues" | "bands" | "cc" | "aqm" | "qdisc" => 0.25,
         "dequeue_events" | "mark_events" | "ack_events" => 0.35,
         _ => 0.6,
@@ -40,11 +42,13 @@ impl Disk {
     pub(super) fn of(tables: &[TableRows]) -> Disk {
         let memory: f64 = tables.iter().map(|table| table.memory().as_f64()).sum();
         let parquet = tables.iter().map(|table| table.memory().as_f64() * compressed(table.table)).sum();
-        let packets = tables.iter().find(|table| table.table == "packets").map_or(0, |table| table.rows);
+        let find = |name| tables.iter().find(|table| table.table == name);
+        let packets = find("packets").map_or(0, |table| table.rows);
+        let payloads = find("payloads").map_or(Bytes::ZERO, TableRows::memory);
         Disk {
             parquet: Bytes::from_f64(parquet),
             csv: Bytes::from_f64(memory * CSV),
-            pcapng: Bytes::new(packets.saturating_mul(PCAPNG_ROW)),
+            pcapng: Bytes::new(packets.saturating_mul(PCAPNG_ROW)) + payloads,
         }
     }
 }

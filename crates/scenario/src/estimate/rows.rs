@@ -11,7 +11,7 @@ use windtunnel_sim::{RecordParams, StateRecording};
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::connections::{Connections, packets_on};
-use super::traffic::{LinkTraffic, Traffic, room, whole};
+use super::traffic::{ACK, LinkTraffic, Traffic, room, whole};
 use super::{Certainty, Part};
 use crate::compile::controller_init;
 use crate::model::{FlowGroup, Link, Scenario};
@@ -72,6 +72,7 @@ const LONGER_INTERVAL: (&str, &str) = ("record.interval", "record at longer inte
 const FEWER_POINTS: (&str, &str) = ("record.points", "keep points further apart, or none with \"0 s\"");
 const NO_EVENTS: (&str, &str) = ("record.events", "record single events in a shorter run");
 const NO_PACKETS: (&str, &str) = ("record.packets", "record packets in a shorter run");
+const NO_PAYLOADS: (&str, &str) = ("record.payloads", "record payloads in a shorter run");
 const NO_CHANGES: (&str, &str) = ("record.state", "record the state at intervals, or in a shorter run");
 const FEWER_TRANSFERS: (&str, &str) = ("duration", "make the run shorter, or its transfers fewer");
 
@@ -260,7 +261,18 @@ impl Count<'_> {
             let row = sizes::PACKETS + Bytes::from_f64(sizes::PACKET_NOTES.as_f64() * sent / rows.max(1.0));
             tables.push(table("packets", rows, row, Expectation, NO_PACKETS));
         }
+        if self.record.payloads {
+            tables.push(self.payloads());
+        }
         tables
+    }
+
+    fn payloads(&self) -> TableRows {
+        let stacks = || self.traffic.of_stacks(self.scenario);
+        let rows: f64 = stacks().map(|group| group.sent + group.replies).sum();
+        let bytes: f64 = stacks().map(|group| group.sent * group.size + group.replies * ACK).sum();
+        let row = sizes::payload(whole(bytes / rows.max(1.0)));
+        table("payloads", rows, row, Certainty::Expectation, NO_PAYLOADS)
     }
 }
 

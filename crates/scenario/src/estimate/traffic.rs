@@ -11,7 +11,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 use crate::model::{FlowGroup, Link, Scenario, Transport};
 
 /// The length of an ACK.
-const ACK: f64 = 52.0;
+pub(super) const ACK: f64 = 52.0;
 
 /// Packets of a connection besides its data: the handshake and the end.
 const OF_CONNECTION: f64 = 4.0;
@@ -107,11 +107,15 @@ impl Traffic {
         Packets { data: sum(|group| group.sent), replies: sum(|group| group.replies), events: self.events }
     }
 
+    /// The packets of groups over stacks of other crates.
+    pub(super) fn of_stacks<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = &'a GroupTraffic> {
+        let groups = scenario.flows.iter().zip(&self.groups);
+        groups.filter(|(group, _)| group.is_over_stack()).map(|(_, traffic)| traffic)
+    }
+
     /// Data packets over stacks of other crates.
     pub(super) fn over_stacks(&self, scenario: &Scenario) -> f64 {
-        let is_over_stack = |group: &FlowGroup| matches!(group.transport, Transport::Foreign(_));
-        let groups = scenario.flows.iter().zip(&self.groups);
-        groups.filter(|(group, _)| is_over_stack(group)).map(|(_, traffic)| traffic.sent).sum()
+        self.of_stacks(scenario).map(|traffic| traffic.sent).sum()
     }
 
     /// Packets that senders receive.

@@ -7,6 +7,7 @@ use windtunnel_units::{Duration, Time};
 
 use super::cursor::Cursor;
 use super::fault::Fault;
+use crate::model::FlowGroup;
 
 /// Points of one series over a run, unless the scenario says otherwise: more than a figure has pixels.
 const POINTS: u64 = 20_000;
@@ -37,6 +38,24 @@ pub(crate) fn record(
     }
     let usual = || LEAST_POINT_DISTANCE.max(duration * series.div_ceil(SERIES) / POINTS);
     Ok(RecordParams { points: Some(params.points.unwrap_or_else(usual)), ..params })
+}
+
+/// Checks that there are packets whose payloads can be kept.
+pub(crate) fn check_payloads(
+    params: RecordParams,
+    at: &Cursor<'_>,
+    flows: &[FlowGroup],
+) -> Result<(), Fault> {
+    let needs = |what: &str| Err(at.get("payloads").fault(format!("needs {what}")));
+    if params.payloads && !params.packets {
+        return needs("packets = true: payloads are kept of packets that are recorded");
+    }
+    if params.payloads && !flows.iter().any(FlowGroup::is_over_stack) {
+        return needs(
+            "a flow over a real stack, such as stack = \"quinn\": the payloads of other flows are not simulated",
+        );
+    }
+    Ok(())
 }
 
 /// Validates the windows.

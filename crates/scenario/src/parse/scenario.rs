@@ -14,7 +14,7 @@ use super::interrupt::Interrupt;
 use super::limit::Crossing;
 use super::link::{Place, Surroundings, link};
 use super::overrides;
-use super::record::{Names, check_windows, record};
+use super::record::{Names, check_payloads, check_windows, record};
 use super::route::Graph;
 use crate::Reading;
 use crate::file::{File, LinkPlace};
@@ -80,6 +80,7 @@ fn resolve(at: &Cursor<'_>, reading: &Reading<'_>) -> Result<Scenario, Fault> {
     let flows = flows(&file.flow, at, &topology, of)?;
     let series = flows.iter().map(|group| u64::from(group.count)).sum::<u64>() + links.len() as u64;
     let record = record(file.record, &at.get("record"), file.duration, series)?;
+    check_payloads(record, &at.get("record"), &flows)?;
     check_windows(&file.window, &at.get("window"), end)?;
     check_claims(&file.claim, &at.get("claim"))?;
     let File { title, duration, seed, endpoints, mtu, window: windows, claim: claims, .. } = file;

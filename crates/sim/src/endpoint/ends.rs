@@ -100,6 +100,11 @@ impl Ends {
         });
     }
 
+    /// What decrypts the flow's packets.
+    pub(crate) fn secrets(&self) -> String {
+        with_halves!(self, halves => halves.sender.secrets(), nobody => String::new())
+    }
+
     /// Nothing is left to send, to acknowledge, or to write.
     pub(crate) fn is_done(&self) -> bool {
         with_halves!(

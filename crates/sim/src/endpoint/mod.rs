@@ -110,6 +110,11 @@ pub trait SenderHalf: Debug + Send {
         None
     }
 
+    /// What decrypts the packets of both halves, in the lines of a key log (RFC 9850), each with its end; empty without TLS.
+    fn secrets(&self) -> String {
+        String::new()
+    }
+
     /// If true, the timer's event is cancelled as soon as the timer is. If false, the event stays, fires too early,
     /// and is set again, which is cheaper for timers that move with every packet.
     fn withdraws_timer(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Tables of typed columns: a run hands them out without a copy.
 
+use std::sync::Arc;
+
 /// One column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
@@ -17,6 +19,8 @@ pub enum Column {
     U8(Vec<u8>),
     /// Truth values.
     Bool(Vec<bool>),
+    /// Bytes.
+    Binary(Vec<Arc<[u8]>>),
 }
 
 impl Column {
@@ -30,6 +34,7 @@ impl Column {
             Column::I32(v) => v.len(),
             Column::U8(v) => v.len(),
             Column::Bool(v) => v.len(),
+            Column::Binary(v) => v.len(),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::link::Link;
 use crate::result::{ElementSummary, FlowSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary};
 
 impl Recorder {
-    /// All records; call it after the last interval has ended.
+    /// All records but for secrets, which are the flows'; call it after the last interval has ended.
     pub(crate) fn finish(
         mut self,
         links: &[Link],
@@ -65,8 +65,8 @@ impl Recorder {
         tables.extend(self.transfers.into_table());
         tables.extend(self.points.into_iter().flat_map(Points::into_tables));
         tables.extend(self.events.into_iter().flat_map(Events::into_tables));
-        tables.extend(self.captures.map(Captures::into_table));
-        RunResult { summary, tables }
+        tables.extend(self.captures.into_iter().flat_map(Captures::into_tables));
+        RunResult { summary, tables, secrets: String::new() }
     }
 
     /// The summaries of `from..to`, which are edges of segments.

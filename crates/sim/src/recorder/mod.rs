@@ -22,6 +22,7 @@ mod loss_cause;
 mod messages;
 mod packets;
 mod params;
+mod payloads;
 mod points;
 mod queue_series;
 mod queue_state;
@@ -150,7 +151,9 @@ impl Recorder {
             detailed_dequeues: detailed || classes.any(),
             cc,
             aqm: QueueStates::new(queues(), &budget),
-            captures: params.packets.then(|| Captures::new(ConnectionColumn::new(network), &budget)),
+            captures: params
+                .packets
+                .then(|| Captures::new(ConnectionColumn::new(network), params.payloads, &budget)),
             tells_apart: params.packets || params.events,
             connections: Connections::new(network.flows.len()),
             element_names: network

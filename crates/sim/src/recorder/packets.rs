@@ -14,6 +14,7 @@ use super::budget::Budget;
 use super::columns::{Table, columns};
 use super::connections::ConnectionColumn;
 use super::loss_cause::LossCause;
+use super::payloads::Payloads;
 use crate::endpoint::Hidden;
 
 columns! {
@@ -83,6 +84,7 @@ pub(super) struct Captures {
     connections: ConnectionColumn,
     /// By number.
     packets: Vec<Captured>,
+    payloads: Option<Payloads>,
     budget: Budget,
 }
 
@@ -118,14 +120,18 @@ struct Owner {
 }
 
 impl Captures {
-    pub(super) fn new(connections: ConnectionColumn, budget: &Budget) -> Captures {
+    pub(super) fn new(connections: ConnectionColumn, payloads: bool, budget: &Budget) -> Captures {
         let rows = PacketColumns::within(budget);
-        Captures { rows, connections, packets: Vec::new(), budget: budget.clone() }
+        let payloads = payloads.then(|| Payloads::new(budget));
+        Captures { rows, connections, packets: Vec::new(), payloads, budget: budget.clone() }
     }
 
     /// Gives a packet that is being sent its number.
     pub(super) fn number(&mut self, packet: &mut Packet, reply: bool, retransmission: bool) {
         self.add(packet, reply, Captured { copy_of: 0, retransmission, last_row: None });
+        if let Some(payloads) = &mut self.payloads {
+            payloads.push(packet);
+        }
     }
 
     /// Numbers a copy that a medium made. A copy of a copy counts as a copy of the packet that was sent.
@@ -203,10 +209,10 @@ impl Captures {
         }
     }
 
-    pub(super) fn into_table(self) -> Table {
+    pub(super) fn into_tables(self) -> impl Iterator<Item = Table> {
         let mut table = self.rows.into_table();
         self.connections.add_to(&mut table);
-        table
+        std::iter::once(table).chain(self.payloads.map(Payloads::into_table))
     }
 }
 
@@ -264,6 +270,11 @@ impl PacketColumns {
 }
 
 impl Recorder {
+    /// True if payloads are kept, and so is what decrypts them.
+    pub(crate) const fn keeps_payloads(&self) -> bool {
+        self.params.payloads
+    }
+
     /// True if every packet is captured.
     #[inline]
     pub(crate) const fn captures(&self) -> bool {

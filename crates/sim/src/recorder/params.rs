@@ -22,6 +22,10 @@ pub struct RecordParams {
     /// Whether every packet is kept at its sender, before and after each queue, and at its receiver, as captures need
     /// it. Use this for short runs, because memory grows with their number.
     pub packets: bool,
+    /// Whether the payload of each such packet over a real stack is kept, and the TLS secrets of its connection: a capture
+    /// then has the real bytes, and analysers decrypt them. Both differ from run to run, because keys come from the
+    /// system.
+    pub payloads: bool,
 }
 
 impl Default for RecordParams {
@@ -32,6 +36,7 @@ impl Default for RecordParams {
             state: StateRecording::default(),
             events: false,
             packets: false,
+            payloads: false,
         }
     }
 }

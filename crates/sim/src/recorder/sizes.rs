@@ -9,6 +9,7 @@ use super::class_series::{self, ClassColumns};
 use super::events::{AckEvents, DequeueEvents, MarkEvents, Oscillators};
 use super::flow_series::{FlowColumns, FlowRecorder, FlowTotals};
 use super::packets::{Captured, PacketColumns};
+use super::payloads;
 use super::points::{MarkPoints, ThroughputPoints};
 use super::queue_series::{QueueColumns, QueueTotals};
 use super::tcp_series::TcpColumns;
@@ -41,6 +42,10 @@ pub const MARK_EVENTS: Bytes = Bytes::new(MarkEvents::ROW);
 pub const PACKETS: Bytes = Bytes::new(PacketColumns::ROW);
 /// What is noted about each captured packet besides its rows.
 pub const PACKET_NOTES: Bytes = Bytes::new(size_of::<Captured>() as u64);
+/// A row of `payloads` whose payload has `length` bytes.
+pub const fn payload(length: u64) -> Bytes {
+    payloads::memory(length)
+}
 
 /// The record of a flow.
 pub const FLOW: Bytes = Bytes::new(size_of::<FlowRecorder>() as u64);

@@ -249,11 +249,19 @@ impl Simulation {
         self.run_until(self.end);
         self.end_interval(self.end);
         let exceeded = self.check_memory();
+        let secrets = if self.recorder.keeps_payloads() {
+            self.flows.iter().map(|flow| flow.ends.secrets()).collect()
+        } else {
+            String::new()
+        };
         // A million flows are gigabytes, which their summaries can take over.
         drop(std::mem::take(&mut self.flows));
         drop(std::mem::replace(&mut self.timers, EventQueue::new(0)));
-        exceeded
-            .map(|()| self.recorder.finish(&self.links, &self.elements, self.end, self.handled, self.stalled))
+        exceeded.map(|()| {
+            let result =
+                self.recorder.finish(&self.links, &self.elements, self.end, self.handled, self.stalled);
+            RunResult { secrets, ..result }
+        })
     }
 
     #[inline]

@@ -25,7 +25,9 @@ impl Rows<'_> {
             Column::U32(values) => u64::from(values[row]),
             Column::U8(values) => u64::from(values[row]),
             Column::Bool(values) => u64::from(values[row]),
-            Column::F64(_) | Column::I64(_) | Column::I32(_) => panic!("{column} is not a count"),
+            Column::F64(_) | Column::I64(_) | Column::I32(_) | Column::Binary(_) => {
+                panic!("{column} is not a count")
+            }
         }
     }
 }

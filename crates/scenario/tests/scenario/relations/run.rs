@@ -114,5 +114,6 @@ pub(super) fn bits(column: &Column, row: usize) -> u64 {
         Column::I32(v) => u64::from(v[row].cast_unsigned()),
         Column::U8(v) => u64::from(v[row]),
         Column::Bool(v) => u64::from(v[row]),
+        Column::Binary(_) => panic!("no number"),
     }
 }

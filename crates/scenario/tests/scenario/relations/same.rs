@@ -83,7 +83,7 @@ pub(super) fn members_written_out(case: &Case) -> bool {
 /// totals, with one record, is the same run. The case itself has captures among others.
 pub(super) fn each_record(case: &Case) -> bool {
     let recorded = |record: RecordParams| Run::of(&Scenario { record, ..case.scenario.clone() });
-    let RecordParams { interval, points, state, events: _, packets } = case.scenario.record;
+    let RecordParams { interval, points, state, events: _, packets, payloads: _ } = case.scenario.record;
     assert!(packets, "a case has captures");
     let least = RecordParams {
         interval,
@@ -91,6 +91,7 @@ pub(super) fn each_record(case: &Case) -> bool {
         state: StateRecording::Off,
         events: false,
         packets: false,
+        payloads: false,
     };
     let run = recorded(least);
     case.run.assert_same(&run, "nothing recorded");
