@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from windtunnel.cli.streams import say
+from windtunnel.cli.streams import message, say
 from windtunnel.errors import InputError, did_you_mean
 
 _PATH = click.Path(path_type=Path)
@@ -44,12 +44,13 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--snaplen",
     type=click.IntRange(min=0),
-    default=128,
-    show_default=True,
-    help="Bytes to capture of each packet; 0 for all.",
+    default=None,
+    help="Bytes to capture of each packet; 0 for all. By default all where payloads are recorded, else 128.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing export of the same format.")
-def export(result_dir: Path, points: str, link: str, ip: str, snaplen: int, force: bool, **paths: Path | None) -> None:
+def export(
+    result_dir: Path, points: str, link: str, ip: str, snaplen: int | None, force: bool, **paths: Path | None
+) -> None:
     """Export a result folder. CSV, Parquet and xplot each need a new folder, the other formats a file."""
     chosen = {kind: path for kind, path in paths.items() if path}
     if not chosen:
@@ -63,7 +64,7 @@ def export(result_dir: Path, points: str, link: str, ip: str, snaplen: int, forc
         "pcapng": {"points": _points(points), "link": link, "ip": int(ip), "snaplen": snaplen}
     }
     from windtunnel.export import export as write
-    from windtunnel.export import export_file
+    from windtunnel.export import export_file, pcapng
     from windtunnel.folder import load
 
     # A capture takes the packets in parts, whose number does not matter then.
@@ -75,8 +76,14 @@ def export(result_dir: Path, points: str, link: str, ip: str, snaplen: int, forc
         else:
             export_file(result, kind, chosen[kind], force=force, **options.get(kind, {}))
         say(chosen[kind])
+    if "pcapng" in chosen and pcapng.has_zeros(result):
+        message(_ZEROS)
 
 
+_ZEROS = (
+    "the payloads of real stacks are zeros in the capture, because the run did not record them: "
+    "run it with --set record.packets=true --set record.payloads=true"
+)
 _FOLDERS = ("csv", "parquet", "xplot")
 _ORDER = (*_FOLDERS, "pcapng", "flent", "ss", "flowgrind", "tc")
 

@@ -27,7 +27,7 @@ class Connection:
 
     ``mtu``: its largest IP packet; ``mss``: data in a full segment; ``sack``, ``timestamps``: its options; ``mds``: it
     offers MDS; ``acks``: the receiver's policy; ``ecn``: its data are ECN-capable;
-    ``application``: what makes it send; ``udp``: it sends datagrams.
+    ``application``: what makes it send; ``udp``: it sends datagrams; ``is_over_stack``: they are a real stack's.
     """
 
     index: int
@@ -41,6 +41,7 @@ class Connection:
     acks: str
     application: str = "bulk"
     udp: bool = False
+    is_over_stack: bool = False
 
     @property
     def is_socket(self) -> bool:
@@ -84,6 +85,7 @@ def connections(result: RunResult) -> list[Connection]:
                 acks=str(_table(group.get("ack")).get("policy", "")),
                 application=str(flow.get("application", "bulk")),
                 udp=flow.get("datagrams") is not None or bool(group.get("stack")),
+                is_over_stack=bool(group.get("stack")),
             )
         )
     return entries

@@ -10,6 +10,9 @@ every packet.
 A flow that stands for many connections is one interface, and each of its connections a client of its own: the address
 and port of the sender are the connection's, those of the receiver are the flow's.
 
+Packets over a real stack have their real payload where the scenario records payloads, and the file holds the secrets
+with which Wireshark decrypts them; without, the payload is zeros.
+
 Wireshark calls a retransmission that follows new data within a round trip "out-of-order", even in a capture at the
 sender. Those that the simulator counts have the comment ``retransmission``, and
 ``tcp.analysis.retransmission || tcp.analysis.out_of_order`` at a sender finds them all.
@@ -56,13 +59,14 @@ def write_pcapng(
     points: Sequence[str] = POINTS[:1],
     link: str = LINKS[0],
     ip: int = IP_VERSIONS[0],
-    snaplen: int = 128,
+    snaplen: int | None = None,
 ) -> int:
     """Write the packets of ``result`` that were seen at ``points`` to ``path``; returns how many.
 
     ``link``: a synthetic Ethernet header (``ethernet``) or none (``raw``). ``ip``: the version; with 6 each packet is
     20 bytes longer than in the simulation. ``snaplen``: the bytes captured of each packet, 0 for all (an analyser
-    can check TCP checksums of whole packets only). Raises InputError if the run has no packets.
+    can check TCP checksums of whole packets only, and decrypt them); by default all where payloads are recorded, else
+    128. Raises InputError if the run has no packets.
     """
     if "packets" not in result.tables:
         raise InputError(
@@ -72,10 +76,29 @@ def write_pcapng(
     flows = [_flow(c) for c in connections(result)]
     queues = [str(queue["name"]) for queue in result.queues]
     about = f"{result.title or 'windtunnel'}; seed {result.summary['seed']}; digest {result.digest}"
+    payloads, secrets = _payloads(result), str(result.meta.get("secrets") or "")
+    if snaplen is None:
+        snaplen = 0 if payloads else 128
+    whole = (list(points), link, ip, snaplen, payloads, secrets)
     try:
-        return _core.write_pcapng(path, about, flows, queues, _parts(result), list(points), link, ip, snaplen)
+        return _core.write_pcapng(path, about, flows, queues, _parts(result), *whole)
     except ValueError as error:
         raise InputError(f"the packets cannot be exported: {error}") from None
+
+
+def has_zeros(result: RunResult) -> bool:
+    """Whether a capture has zeros in place of what a real stack sent, because payloads were not recorded."""
+    return "payloads" not in result.tables and any(c.is_over_stack for c in connections(result))
+
+
+def _payloads(result: RunResult) -> tuple[npt.NDArray[np.uint64], list[bytes]] | None:
+    """The identities of packets and their payloads, if they were recorded."""
+    table = result.tables.get("payloads")
+    if table is None:
+        return None
+    if not {"id", "content"} <= table.keys() or table["id"].dtype.kind not in "iu" or table["content"].dtype != "O":
+        raise InputError("the payloads of the result have no numbers of packets and bytes: are they damaged?")
+    return np.ascontiguousarray(table["id"], np.uint64), table["content"].tolist()
 
 
 def _flow(c: Connection) -> tuple[str, int, bool, bool, tuple[bool, bool] | None]:
