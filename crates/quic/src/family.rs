@@ -31,6 +31,9 @@ macro_rules! family {
             pub send_window: Option<Bytes>,
             /// How many bytes the receiver takes at once, in a stream and in all.
             pub receive_window: Option<Bytes>,
+            /// Whether packets are left unprotected: the handshake is real, and packets have the same sizes, but no cipher
+            /// runs. Captures of them cannot be decrypted.
+            pub null_crypto: bool,
             /// What its hosts do wrong, so that a test of stacks can be seen to fail.
             pub fault: Option<Fault>,
         }
@@ -126,12 +129,13 @@ macro_rules! family {
                 record: &Record,
             ) -> stack::Pair {
                 const TLS: &str = "the certificate and the key are good";
+                let provider = if self.null_crypto { null_crypto::provider } else { tls::provider };
                 let secrets = Secrets::default();
                 let noted = |mut tls: rustls::ClientConfig| {
                     tls.key_log = Arc::new(secrets.clone());
                     QuicClientConfig::try_from(tls).ok()
                 };
-                let suite = tls::client().ok().and_then(noted).expect(TLS);
+                let suite = tls::client(provider()).ok().and_then(noted).expect(TLS);
                 let mut client = ClientConfig::new(Arc::new(suite));
                 let mut transport = self.transport(flow);
                 let factory: Arc<dyn ControllerFactory + Send + Sync> = Arc::new(Factory {
@@ -149,7 +153,7 @@ macro_rules! family {
                     seed::Cids::new(seed, false).fill(&mut cid);
                     ConnectionId::new(&cid)
                 }));
-                let suite = tls::server().ok().and_then(|tls| QuicServerConfig::try_from(tls).ok()).expect(TLS);
+                let suite = tls::server(provider()).ok().and_then(|tls| QuicServerConfig::try_from(tls).ok()).expect(TLS);
                 let mut server = ServerConfig::with_crypto(Arc::new(suite));
                 server.transport_config(Arc::new(self.transport(flow)));
                 stack::Pair {

@@ -20,6 +20,7 @@ mod family;
 mod fault;
 mod guard;
 mod halves;
+mod null_crypto;
 mod secrets;
 mod seed;
 mod seen;

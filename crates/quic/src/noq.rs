@@ -34,7 +34,7 @@ use crate::family::family;
 use crate::fault::Fault;
 use crate::secrets::Secrets;
 use crate::seen::Record;
-use crate::{seed, stack, tls};
+use crate::{null_crypto, seed, stack, tls};
 
 family!(
     noq_proto, NoqParams, "noq",

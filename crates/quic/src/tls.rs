@@ -32,23 +32,24 @@ impl TimeProvider for Fixed {
     }
 }
 
-fn provider() -> Arc<CryptoProvider> {
+/// The cryptography of a connection's TLS.
+pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
 /// TLS of the client, which trusts the certificate.
-pub(crate) fn client() -> Result<ClientConfig, rustls::Error> {
+pub(crate) fn client(provider: Arc<CryptoProvider>) -> Result<ClientConfig, rustls::Error> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from(CERTIFICATE))?;
-    let builder = ClientConfig::builder_with_details(provider(), Arc::new(Fixed));
+    let builder = ClientConfig::builder_with_details(provider, Arc::new(Fixed));
     let versions = builder.with_protocol_versions(&[&version::TLS13])?;
     Ok(versions.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// TLS of the server, which has the certificate.
-pub(crate) fn server() -> Result<ServerConfig, rustls::Error> {
+pub(crate) fn server(provider: Arc<CryptoProvider>) -> Result<ServerConfig, rustls::Error> {
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(KEY));
-    let builder = ServerConfig::builder_with_details(provider(), Arc::new(Fixed));
+    let builder = ServerConfig::builder_with_details(provider, Arc::new(Fixed));
     let versions = builder.with_protocol_versions(&[&version::TLS13])?;
     versions.with_no_client_auth().with_single_cert(vec![CertificateDer::from(CERTIFICATE)], key)
 }

@@ -79,8 +79,10 @@ macro_rules! stack {
                 controllers: Arc<dyn ControllerFactory + Send + Sync>,
                 now: Instant,
             ) -> Box<dyn super::End> {
-                let suite =
-                    tls::client().ok().and_then(|tls| QuicClientConfig::try_from(tls).ok()).expect(TLS);
+                let suite = tls::client(tls::provider())
+                    .ok()
+                    .and_then(|tls| QuicClientConfig::try_from(tls).ok())
+                    .expect(TLS);
                 let mut config = ClientConfig::new(Arc::new(suite));
                 let mut transport = transport();
                 transport.congestion_controller_factory(controllers);
@@ -93,8 +95,10 @@ macro_rules! stack {
 
             /// The receiver, whose peer is `peer`.
             pub(crate) fn server(peer: SocketAddr) -> Box<dyn super::End> {
-                let suite =
-                    tls::server().ok().and_then(|tls| QuicServerConfig::try_from(tls).ok()).expect(TLS);
+                let suite = tls::server(tls::provider())
+                    .ok()
+                    .and_then(|tls| QuicServerConfig::try_from(tls).ok())
+                    .expect(TLS);
                 let mut config = ServerConfig::with_crypto(Arc::new(suite));
                 config.transport_config(Arc::new(transport()));
                 let endpoint = $endpoint(Arc::new(EndpointConfig::default()), Some(Arc::new(config)));

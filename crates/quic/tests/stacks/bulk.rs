@@ -72,3 +72,17 @@ fn ack_frequency_thins_acks() {
         assert!(asked * 5 < every_second, "{stack}: {asked} of {every_second}");
     }
 }
+
+/// Without packet protection the same packets leave at the same times: keys and ciphers have no part in a run. The digest
+/// covers times, sizes, ECN fields and windows.
+#[test]
+fn null_crypto_changes_no_packet() {
+    let link = "rate = \"20 Mbps\"\nqueue = { kind = \"codel\", ecn = true }";
+    for stack in ["quinn", "noq"] {
+        let digest = |more: &str| {
+            let flow = format!("stack = {{ kind = \"{stack}\"{more} }}\ncc = \"cubic\"\nrtt = \"40 ms\"");
+            run(&text(5, link, &[&flow])).summary.digest
+        };
+        assert_eq!(digest(", null_crypto = true"), digest(""), "{stack}");
+    }
+}

@@ -42,7 +42,7 @@ fn messages() {
         ),
         (
             "stack = { kind = \"noq\", window = 2 }",
-            "s.toml:6: flow[0].stack.window: is not a key here; the keys are kind, initial_window, ack_frequency, packet_threshold, time_threshold, initial_rtt, send_window, receive_window, fault",
+            "s.toml:6: flow[0].stack.window: is not a key here; the keys are kind, initial_window, ack_frequency, packet_threshold, time_threshold, initial_rtt, send_window, receive_window, null_crypto, fault",
         ),
         (
             "cc = { windtunnel = \"reno\" }",
