@@ -11,7 +11,7 @@ A flow that stands for many connections is one interface, and each of its connec
 and port of the sender are the connection's, those of the receiver are the flow's.
 
 Packets over a real stack have their real payload where the scenario records payloads, and the file holds the secrets
-with which Wireshark decrypts them; without, the payload is zeros.
+with which Wireshark decrypts them, if it sees each packet at one place; without, the payload is zeros.
 
 Wireshark calls a retransmission that follows new data within a round trip "out-of-order", even in a capture at the
 sender. Those that the simulator counts have the comment ``retransmission``, and
