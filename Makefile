@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
-SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+SOURCES := $(shell find crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test check test-long docs-run install wheel wheel-pgo test-wheel lint prose test-rust test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web clean
+.PHONY: demo test check test-long docs-run install wheel wheel-pgo test-wheel lint prose test-rust test-ngtcp2 test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -67,6 +67,14 @@ prose: install
 
 test-rust:
 	cargo test --workspace --quiet
+
+# ngtcp2, built in from the folder that NGTCP2_SOURCE names, and as a shared library (docs/how-to/quic-stack.md).
+test-ngtcp2:
+ifdef NGTCP2_SOURCE
+	cargo test -p windtunnel-quic --features ngtcp2 --test stacks ngtcp2
+else
+	@echo "skipped: NGTCP2_SOURCE does not name the folder of ngtcp2's sources; docs/how-to/quic-stack.md has the commands"
+endif
 
 # Two processes, each with whole files of tests.
 test-python: install

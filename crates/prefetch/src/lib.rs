@@ -3,7 +3,7 @@
 //! A thousand flows do not fit into a processor's cache, and each packet needs about a hundred cache lines of its flow's
 //! state. The loop knows which flows come next, so it asks for their memory while it works for others.
 //!
-//! This is the only unsafe code in the workspace, because safe Rust has no such instruction.
+//! This is unsafe code, because safe Rust has no such instruction; the only other calls C (`windtunnel-foreign`).
 //! `docs/decisions/0019-many-flows.md` says what it gains.
 
 /// Asking ahead pays from this number of flows on. The state of a flow is about 5 KiB: that of fewer flows stays in a

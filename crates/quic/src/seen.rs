@@ -38,6 +38,8 @@ pub(crate) struct Seen {
     pub(crate) is_recovering: bool,
     /// Why slow start ended, if the controller is one of windtunnel's, which says so.
     pub(crate) slow_start_exit: Option<ExitReason>,
+    /// Expiries of the probe timeout, where the stack tells.
+    pub(crate) probe_timeouts: Option<u64>,
     /// Reductions for CE.
     pub(crate) ecn_reductions: u64,
     /// Reductions that were undone, where the stack undoes any.
@@ -115,6 +117,7 @@ impl Seen {
         out("ssthresh", bytes(self.ssthresh));
         out("lost", self.lost.as_f64());
         out("pacing_rate", self.pacing_rate.map_or(f64::NAN, |rate| rate.bits_per_sec() as f64));
+        out("probe_timeouts", self.probe_timeouts.map_or(f64::NAN, |count| count as f64));
         if let Some(shadow) = &self.shadow {
             out("shadow_cwnd", shadow.window() as f64);
             out("shadow_ssthresh", bytes(shadow.ssthresh().map(Bytes::new)));

@@ -28,10 +28,18 @@ pub(crate) struct Pair {
 /// Makes the ends of connections in one stack.
 pub(crate) trait Ends: StackParams + Clone {
     /// The stack reports reductions that it undoes.
-    const UNDOES: bool;
+    const UNDOES: bool = false;
+
+    /// What its senders count.
+    fn counts(&self) -> Counted {
+        let counted = Counted::SENT | Counted::DELIVERED | Counted::LOSS_EPISODES | Counted::ECN_REDUCTIONS;
+        if Self::UNDOES { counted | Counted::UNDOS } else { counted }
+    }
 
     /// What both hosts do wrong.
-    fn fault(&self) -> Option<Fault>;
+    fn fault(&self) -> Option<Fault> {
+        None
+    }
 
     /// The client and the server of a flow. What `controller` is told goes into `record`.
     fn ends(&self, controller: &StackController, flow: &FlowContext<'_>, record: &Record) -> Pair;
@@ -61,7 +69,7 @@ pub(crate) fn carries(application: &ApplicationConfig) -> Result<(), String> {
 
 impl<P: Ends> Stack for Quic<P> {
     fn name(&self) -> &str {
-        self.params.name()
+        self.params.title()
     }
 
     fn protocol(&self) -> Protocol {
@@ -73,8 +81,7 @@ impl<P: Ends> Stack for Quic<P> {
     }
 
     fn counts(&self) -> Counted {
-        let counted = Counted::SENT | Counted::DELIVERED | Counted::LOSS_EPISODES | Counted::ECN_REDUCTIONS;
-        if P::UNDOES { counted | Counted::UNDOS } else { counted }
+        self.params.counts()
     }
 
     fn halves(&self, flow: &FlowContext<'_>) -> Option<Halves> {
@@ -90,7 +97,7 @@ impl<P: Ends> Stack for Quic<P> {
             record.lock().shadow = Some(shadow);
         }
         let host =
-            |end, fault| Host::new(flow, Box::new(Guarded::new(self.params.name(), flow.flow, end)), fault);
+            |end, fault| Host::new(flow, Box::new(Guarded::new(self.params.title(), flow.flow, end)), fault);
         let fault = self.params.fault();
         let (client, server) = (host(client, fault), host(server, fault.and_then(Fault::of_receiver)));
         Some(Halves {

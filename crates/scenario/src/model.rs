@@ -264,7 +264,13 @@ impl Scenario {
     /// The algorithms whose code is not compiled into the program, each once: "controller my-aimd".
     pub fn foreign(&self) -> Vec<String> {
         let foreign = self.flows.iter().filter_map(FlowGroup::controller).filter(|cc| cc.is_foreign());
-        each_once(foreign.map(|controller| format!("controller {}", controller.name())))
+        let controllers = foreign.map(|controller| format!("controller {}", controller.name()));
+        let stacks = self.flows.iter().filter_map(|group| {
+            let Transport::Foreign(stack) = &group.transport else { return None };
+            let params = stack.description()?.params;
+            params.file().map(|_| format!("stack {}", params.title()))
+        });
+        each_once(controllers.chain(stacks))
     }
 
     /// What draws random numbers that the seed does not decide, each once: "bbr of quinn". Two runs may differ.
@@ -273,7 +279,7 @@ impl Scenario {
             let Transport::Foreign(stack) = &group.transport else { return None };
             let StackDescription { params, controllers } = stack.description()?;
             let StackController::Own(name) = controllers.decides else { return None };
-            params.draws_unseeded(name).then(|| format!("{name} of {}", params.name()))
+            params.draws_unseeded(name).then(|| format!("{name} of {}", params.title()))
         }))
     }
 

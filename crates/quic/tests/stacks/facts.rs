@@ -30,19 +30,21 @@ fn waits(result: &RunResult) -> Vec<f64> {
     waits
 }
 
+/// The longest of them with a round trip of 100 ms over `link`.
+pub(crate) fn longest_wait(link: &str, stack: &str, cc: &str) -> f64 {
+    let text = format!("record = {{ interval = \"10 ms\" }}\n{}", text(60, link, &[&flow(stack, cc, 100)]));
+    let waits = waits(&run(&text));
+    assert!(waits.len() >= 4, "{stack} {cc}: {waits:?}");
+    waits.into_iter().fold(0.0, f64::max)
+}
+
 /// The CUBIC of quinn and noq computes RFC 8312's K from a `W_max` that fast convergence has lowered, and holds its window
 /// until the curve reaches it: about 1.1 s after every second loss at 50 Mbit/s and 100 ms. RFC 9438 section 4.2 takes the
 /// window at the start of the epoch for K, so that ours grows from the first round trips on.
 #[test]
 fn cubic_of_quinn_and_noq_freezes_after_fast_convergence() {
     let link = "rate = \"50 Mbps\"\nqueue = { kind = \"fifo\", limit = \"250 kB\" }\n";
-    let longest = |stack: &str, cc: &str| {
-        let text =
-            format!("record = {{ interval = \"10 ms\" }}\n{}", text(60, link, &[&flow(stack, cc, 100)]));
-        let waits = waits(&run(&text));
-        assert!(waits.len() >= 4, "{stack} {cc}: {waits:?}");
-        waits.into_iter().fold(0.0, f64::max)
-    };
+    let longest = |stack: &str, cc: &str| longest_wait(link, stack, cc);
     for stack in ["quinn", "noq"] {
         let (own, ours) = (longest(stack, "\"cubic\""), longest(stack, "{ windtunnel = \"cubic\" }"));
         assert!((0.9..1.4).contains(&own), "{stack}: {own} s");

@@ -3,8 +3,11 @@
 mod bulk;
 mod ecn;
 mod facts;
+mod library;
 mod limits;
 mod messages;
+#[cfg(feature = "ngtcp2")]
+mod ngtcp2;
 mod payloads;
 mod refusals;
 mod runs;

@@ -14,7 +14,7 @@ fn messages() {
     for (flow, expected) in [
         (
             "stack = \"quin\"",
-            "s.toml:6: flow[0].stack: \"quin\" is not allowed: a stack is one of linux, ideal, quinn, noq\n  did you mean `quinn`?",
+            "s.toml:6: flow[0].stack: \"quin\" is not allowed: a stack is one of linux, ideal, quinn, noq, library\n  did you mean `quinn`?",
         ),
         (
             "stack = \"ideal\"\ncc = \"reno\"",

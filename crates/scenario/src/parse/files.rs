@@ -56,6 +56,20 @@ impl Files {
         Ok(trace)
     }
 
+    /// The path without links of the library called `name`, if it is one of `allowed`.
+    pub(crate) fn library(&self, name: &str, allowed: &[PathBuf], at: &Cursor<'_>) -> Result<PathBuf, Fault> {
+        match real(&self.folder.join(name)) {
+            Ok(path) if allowed.contains(&path) => Ok(path),
+            _ => {
+                self.find(name, at)?;
+                Err(at.not_allowed(
+                    "a library that you allow, because its code runs as a part of windtunnel: --plugin FILE (in Python \
+                     load_plugin)",
+                ))
+            }
+        }
+    }
+
     /// The file that is meant, if it may be read. For other files, messages do not even reveal whether they exist.
     fn find(&self, name: &str, at: &Cursor<'_>) -> Result<PathBuf, Fault> {
         let path = self.folder.join(name);

@@ -29,6 +29,10 @@ pub(crate) const SHADOW: &str = "shadow";
 pub(super) fn stack(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Option<Arc<dyn StackParams>>, Fault> {
     let (flow, at) = (at, at.get("stack"));
     let kind = if at.is_given() {
+        let (name, name_at) = at.kind_name("a stack")?;
+        if let Some(fault) = of.registry.missing_stack(name, &name_at) {
+            return Err(fault);
+        }
         of.registry.stacks.read(&at, of.registry)?
     } else {
         StackKind::Built(of.endpoints)
@@ -48,8 +52,19 @@ pub(super) fn stack(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Option<Arc<
         StackKind::Foreign(_) if of.endpoints == Endpoints::Ideal => Err(at.fault(
             "needs endpoints = \"linux\": with ideal endpoints no packet is lost, and a real stack cannot run so",
         )),
-        StackKind::Foreign(params) => Ok(Some(params)),
+        StackKind::Foreign(params) => loaded(params, &at.get("file"), of).map(Some),
     }
+}
+
+/// The stack with its code, which may be in a file.
+fn loaded(
+    params: Arc<dyn StackParams>,
+    at: &Cursor<'_>,
+    of: Surroundings<'_>,
+) -> Result<Arc<dyn StackParams>, Fault> {
+    let Some(file) = params.file() else { return Ok(params) };
+    let path = of.files.library(file, &of.registry.libraries, at)?;
+    params.loaded(&path).map_err(|why| at.fault(format!("{file:?} {why}")))
 }
 
 /// Reads what a flow over `stack` says about its controller and its ECN.
@@ -60,7 +75,7 @@ pub(super) fn over_stack(
     plain: Endpoint,
     of: Surroundings<'_>,
 ) -> Result<Carried, Fault> {
-    let name = stack.name();
+    let name = stack.title();
     refuse(
         at,
         &["tcp", "iw", "ack", "pacing", "unresponsive", "mds_dscp", "ect"],
@@ -72,7 +87,13 @@ pub(super) fn over_stack(
     let cc = at.get("cc");
     let (cc_name, decides) = stack_controller(stack, &cc, of)?;
     let shadow = cc.get(SHADOW);
-    let shadow = if shadow.is_given() { Some(hosted(name, &shadow, of)?.1) } else { None };
+    let shadow = match stack.hosts() {
+        Ok(()) if shadow.is_given() => Some(hosted(name, &shadow, of)?.1),
+        Err(why) if shadow.is_given() => {
+            return Err(shadow.fault(format!("does not go with `{name}`, which {why}")));
+        }
+        _ => None,
+    };
     let controllers = StackControllers { decides, shadow };
     let endpoint = Endpoint { ecn: code_point(&at.get("ecn"))?, paced: true, ..plain };
     Ok(Carried { cc_name, transport: Transport::Foreign(stack.stack(controllers)), endpoint })
@@ -84,10 +105,15 @@ fn stack_controller(
     at: &Cursor<'_>,
     of: Surroundings<'_>,
 ) -> Result<(String, StackController), Fault> {
-    let (name, own) = (stack.name(), stack.controllers());
+    let (name, own) = (stack.title(), stack.controllers());
     let inside = at.get(OURS);
     if inside.is_given() {
         at.expect_keys(&[OURS, SHADOW])?;
+        if let Err(why) = stack.hosts() {
+            return Err(
+                at.fault(format!("does not go with `{name}`, which {why}: cc is one of {}", own.join(", ")))
+            );
+        }
         let (ours, params) = hosted(name, &inside, of)?;
         return Ok((format!("{ours}-in-{name}"), StackController::Ours(params)));
     }
@@ -96,10 +122,11 @@ fn stack_controller(
     }
     let (asked, asked_at) = at.kind_name("a controller")?;
     let Some(own) = own.iter().find(|own| **own == asked) else {
-        let allowed = format!(
-            "a controller of `{name}` is one of {}; one of windtunnel's inside it is cc = {{ {OURS} = \"cubic\" }}",
-            own.join(", ")
-        );
+        let inside = match stack.hosts() {
+            Ok(()) => format!("; one of windtunnel's inside it is cc = {{ {OURS} = \"cubic\" }}"),
+            Err(_) => String::new(),
+        };
+        let allowed = format!("a controller of `{name}` is one of {}{inside}", own.join(", "));
         return Err(asked_at.not_allowed(allowed).with_hint(nearest(asked, own.iter().copied())));
     };
     at.expect_keys(&["kind", SHADOW])?;

@@ -11,6 +11,7 @@ mod queues;
 mod short;
 mod stacks;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use windtunnel_cc::{AvoidanceParams, ControllerParams, ResponseParams, SlowStartParams};
@@ -52,6 +53,10 @@ pub struct Registry {
     pub(crate) stacks: Family<StackKind>,
     /// The names of the stacks' own controllers.
     pub(crate) stack_controllers: Vec<&'static str>,
+    /// Stacks that are known and not built in, each with how to get it.
+    pub(crate) missing_stacks: Vec<(&'static str, &'static str)>,
+    /// The shared libraries that stacks may be loaded from, by their paths without links.
+    pub(crate) libraries: Vec<PathBuf>,
 }
 
 /// Why an algorithm is not registered.
@@ -96,6 +101,8 @@ impl Default for Registry {
             applications: Family::new("an application", &[]),
             stacks: Family::new("a stack", &[]),
             stack_controllers: Vec::new(),
+            missing_stacks: Vec::new(),
+            libraries: Vec::new(),
         };
         windtunnel_cc::visit(&mut registry);
         windtunnel_qdisc::visit(&mut registry);

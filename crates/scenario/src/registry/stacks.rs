@@ -1,5 +1,7 @@
 //! The stacks that carry a flow: windtunnel's two TCPs, and those of other crates.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -9,6 +11,8 @@ use windtunnel_sim::endpoint::{Kinds, StackParams};
 
 use super::{DIFFER, Entry, Registry, RegistryError};
 use crate::model::Endpoints;
+use crate::parse::cursor::Cursor;
+use crate::parse::fault::Fault;
 
 /// What the name of a stack stands for.
 #[derive(Clone, Debug)]
@@ -66,11 +70,30 @@ impl Registry {
         }
         Ok(())
     }
+
+    /// Allows scenarios to load a stack from the shared library at `path`. Its code runs as a part of this program.
+    ///
+    /// # Errors
+    /// If there is no such file.
+    pub fn allow_library(&mut self, path: &Path) -> io::Result<()> {
+        self.libraries.push(path.canonicalize()?);
+        Ok(())
+    }
+
+    /// The answer to the name of a stack that is known and not built in.
+    pub(crate) fn missing_stack(&self, name: &str, at: &Cursor<'_>) -> Option<Fault> {
+        let (name, how) = self.missing_stacks.iter().find(|(missing, _)| *missing == name)?;
+        Some(at.fault(format!("{name:?} is not built in; built in are {}; {how}", self.stacks.names())))
+    }
 }
 
 /// The stacks of a crate are registered by going through them.
 impl Kinds for Registry {
     fn stack<P: Params + StackParams>(&mut self) {
         self.register_stack::<P>().expect(DIFFER);
+    }
+
+    fn missing(&mut self, name: &'static str, how: &'static str) {
+        self.missing_stacks.push((name, how));
     }
 }

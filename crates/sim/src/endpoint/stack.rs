@@ -1,6 +1,7 @@
 //! Stacks that are not part of this crate: what makes their halves, and how a scenario describes them.
 
 use std::fmt::Debug;
+use std::path::Path;
 use std::sync::Arc;
 
 use windtunnel_algorithm::{AnyParams, Params};
@@ -103,6 +104,11 @@ pub struct StackDescription<'a> {
 
 /// A stack's parameters, as a scenario names them, and the stack that they describe.
 pub trait StackParams: AnyParams {
+    /// Its name in results and messages.
+    fn title(&self) -> &str {
+        self.name()
+    }
+
     /// The names of its own controllers, that of a flow without `cc` first.
     fn controllers(&self) -> &'static [&'static str];
 
@@ -112,9 +118,30 @@ pub trait StackParams: AnyParams {
     /// Why it cannot, as the end of a sentence that starts with the stack's name.
     fn carries(&self, application: &ApplicationConfig) -> Result<(), String>;
 
+    /// Checks that one of windtunnel's controllers can decide its windows.
+    ///
+    /// # Errors
+    /// Why it cannot, as the end of a sentence that starts with the stack's name.
+    fn hosts(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Whether its own controller of this name draws random numbers that no seed decides: two runs may differ then.
     fn draws_unseeded(&self, _controller: &str) -> bool {
         false
+    }
+
+    /// The file that has its code, if that is not a part of this program: the value of its key `file`.
+    fn file(&self) -> Option<&str> {
+        None
+    }
+
+    /// The same stack with its code from the file at `path`; nothing else of it is used before.
+    ///
+    /// # Errors
+    /// Why it cannot be loaded, as the end of a sentence that starts with the file.
+    fn loaded(&self, _path: &Path) -> Result<Arc<dyn StackParams>, String> {
+        Err("holds no stack of this kind".to_owned())
     }
 
     /// The stack of flows with these controllers.
@@ -132,4 +159,7 @@ impl PartialEq for dyn StackParams {
 pub trait Kinds {
     /// Visits a stack.
     fn stack<P: Params + StackParams>(&mut self);
+
+    /// Visits a stack that is known and not built in, with how to get it, as a sentence says it.
+    fn missing(&mut self, name: &'static str, how: &'static str);
 }
