@@ -1,7 +1,7 @@
 //! ngtcp2, compiled in: `make test-ngtcp2`.
 
 use crate::facts::longest_wait;
-use crate::runs::{first, flow, run, text};
+use crate::runs::{first, flow, parse, run, text};
 
 /// 50 Mbit/s with 40 ms of round trip and a buffer of 1 BDP.
 const BOTTLENECK: &str = "rate = \"50 Mbps\"\nqueue = { kind = \"fifo\", limit = \"250 kB\" }";
@@ -12,9 +12,8 @@ fn each_controller_keeps_the_link_busy() {
     for cc in ["\"cubic\"", "\"reno\"", "\"bbr\""] {
         let result = run(&text(20, BOTTLENECK, &[&flow("ngtcp2", cc, 40)]));
         let flow = first(&result);
-        println!("{cc} {:#?}", flow);
         assert!(result.summary.stalled.is_none(), "{cc}: {:?}", result.summary.stalled);
-        assert!((44.0..49.1).contains(&flow.goodput_mbps), "{cc}: {} Mbit/s", flow.goodput_mbps);
+        assert!((45.5..49.1).contains(&flow.goodput_mbps), "{cc}: {} Mbit/s", flow.goodput_mbps);
         let rtt = flow.rtt_ms.expect("ACKs came");
         // 40 ms, and the time for a full buffer.
         assert!((40.0..=80.6).contains(&rtt.min) && rtt.max <= 80.6, "{cc}: {rtt:?}");
@@ -23,14 +22,15 @@ fn each_controller_keeps_the_link_busy() {
     }
 }
 
-/// All that it draws comes from the seed, so that equal runs have equal digests, and another seed another one.
+/// All that it draws comes from the seed, so that equal runs have equal digests, and no controller is named as one that
+/// draws without it.
 #[test]
 fn equal_runs_have_equal_digests() {
     for cc in ["\"cubic\"", "\"reno\"", "\"bbr\""] {
-        let seeded =
-            |seed: u32| format!("seed = {seed}\n{}", text(5, BOTTLENECK, &[&flow("ngtcp2", cc, 40)]));
-        let [one, same] = [seeded(1), seeded(1)].map(|text| run(&text).summary.digest);
-        assert_eq!(one, same, "{cc}");
+        let text = text(5, BOTTLENECK, &[&flow("ngtcp2", cc, 40)]);
+        assert_eq!(parse(&text).expect("a scenario").unseeded(), [""; 0], "{cc}");
+        let [one, other] = [run(&text), run(&text)];
+        assert_eq!(one.summary.digest, other.summary.digest, "{cc}");
     }
 }
 
