@@ -37,7 +37,7 @@ mod ngtcp2 {
         let gnutls = pkg_config::Config::new().atleast_version("3.7.5").probe("gnutls");
         let gnutls = gnutls.map_err(|error| format!("GnuTLS (libgnutls28-dev) is missing: {error}"))?;
         let generated = with_version(&source)?;
-        for input in ["adapters/ngtcp2/ngtcp2.c", "windtunnel_stack.h"] {
+        for input in ["adapters/ngtcp2", "windtunnel_stack.h"] {
             println!("cargo::rerun-if-changed={input}");
         }
         println!("cargo::rerun-if-changed={}", source.display());

@@ -3,8 +3,8 @@
  * What windtunnel asks of a transport stack in C, or in any language that exports C functions.
  *
  * A stack is a shared library with one function, windtunnel_stack(), which returns a table of functions. They serve one
- * end of one connection: datagrams and the time go in, datagrams and the next timer come out. A stack has no sockets and
- * no clock here, and draws what it needs from the seed that it is given, so that each run is the same.
+ * end of one connection: datagrams and the time go in, datagrams and the next timer come out. A stack has neither
+ * sockets nor a clock here, and draws what it needs from the seed that it is given, so that each run is the same.
  *
  * Rules for all functions:
  * - Times are nanoseconds. A run starts at one second, so that no time is 0. Time never goes back.
@@ -81,8 +81,8 @@ struct windtunnel_event {
 	const char *reason;
 };
 
-/* What an end tells of itself. All is WINDTUNNEL_UNTOLD before the call: a stack leaves as it is what it does not know of.
- * What it tells at one time, it tells at any other, before there is a connection, too. */
+/* What an end tells of itself. All is WINDTUNNEL_UNTOLD before the call, and a stack leaves what it does not know as it
+ * is. What it tells at one time, it tells at any other, before there is a connection, too. */
 struct windtunnel_state {
 	/* The congestion window in bytes; before there is a connection, the initial one. Every stack tells it. */
 	uint64_t cwnd;

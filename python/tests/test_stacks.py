@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +80,63 @@ def test_a_flow_without_a_stack_has_no_controller_inside_one() -> None:
     """The message names the key and what it belongs to."""
     with pytest.raises(wt.ScenarioError, match="belongs to a flow over a real stack"):
         wt.Scenario(duration="1 s", bottleneck=BOTTLENECK, flows=[{"rtt": "20 ms", "cc": {"windtunnel": "reno"}}]).run()
+
+
+LIBRARY = """title = "a library"
+seeds = 1
+[scenario]
+duration = "2 s"
+[scenario.bottleneck]
+rate = "20 Mbit/s"
+queue = "fifo"
+[[scenario.flow]]
+stack = { kind = "library", file = "./libtiny.so" }
+rtt = "20 ms"
+[axes.grid]
+rtt = { key = "flow.0.rtt", values = ["20 ms", "40 ms"] }
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The smallest stack in C, which the tests in Rust have, too."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler `cc` here")
+    root, folder = Path(__file__).parents[2], tmp_path_factory.mktemp("library")
+    source = root / "crates/quic/tests/stacks/tiny.c"
+    command = ["cc", "-shared", "-fPIC", "-I", root / "crates/foreign", source, "-o", folder / "libtiny.so"]
+    subprocess.run(command, check=True)
+    return folder / "libtiny.so"
+
+
+def test_a_library_runs_where_it_is_allowed(cli: Cli, tmp_path: Path, library: Path) -> None:
+    """A scenario alone cannot load a library. With --plugin it runs, and says that its code is not windtunnel's."""
+    shutil.copy(library, tmp_path)
+    text = FILE.replace('stack = "STACK"', 'stack = { kind = "library", file = "libtiny.so" }').replace("CC", '"fixed"')
+    (tmp_path / "own.toml").write_text(text, encoding="utf-8")
+    refused = cli("check", "own.toml")
+    assert refused.returncode == 2
+    assert 'own.toml:12: flow[1].stack.file: "libtiny.so" is not allowed: a library that you allow' in refused.stderr
+    done = cli("run", "own.toml", "--plugin", "libtiny.so", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "foreign code: stack tiny 0.1 of libtiny.so" in done.stdout
+    gone = cli("check", "own.toml", "--plugin", "libgone.so")
+    assert (gone.returncode, "libgone.so: cannot be read" in gone.stderr) == (2, True), gone.stderr
+
+
+def test_a_library_runs_in_other_processes(cli: Cli, tmp_path: Path, library: Path) -> None:
+    """The processes that compute a campaign may load what the command may; nothing of it is kept for later commands."""
+    shutil.copy(library, tmp_path)
+    (tmp_path / "many.toml").write_text(LIBRARY, encoding="utf-8")
+    for _ in range(2):
+        done = cli("sweep", "many.toml", "--plugin", "libtiny.so", "--jobs", "2", "--out", "out", "--force")
+        assert done.returncode == 0, done.stderr
+        assert "cache" not in done.stdout, done.stdout
+
+
+def test_a_stack_that_is_not_built_in_is_named(cli: Cli) -> None:
+    """`list` has what is built in; the message about a stack that is known says so, and how to get it."""
+    stacks = cli("list", "stacks").stdout
+    assert "library" in stacks and "quinn" in stacks
+    with pytest.raises(wt.ScenarioError, match=r"is not built in; built in are linux, ideal, quinn, noq, .*library; "):
+        result_of(stack="msquic")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import RawIOBase
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
@@ -107,6 +108,9 @@ def register_controller(
     quantity.
     Raises ValueError for a name that is taken or cannot be one.
     """
+
+def allow_library(path: Path) -> None:
+    """Let scenarios load a stack from a shared library; use :func:`windtunnel.load_plugin`. Raises OSError."""
 
 @final
 class FlowInit:

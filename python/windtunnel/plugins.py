@@ -1,4 +1,4 @@
-"""Congestion controllers written in Python: registering them, and the files (plugins) that do it.
+"""Plugins: Python files that register congestion controllers, and shared libraries that are stacks.
 
 A controller is a class. Each instance is told what happens on one connection and answers with a ``Control``::
 
@@ -103,6 +103,11 @@ def quantity(text: str) -> Quantity:
 _registered: dict[str, tuple[type, Path | None]] = {}
 _loading: list[Path] = []
 
+#: How the names of shared libraries end.
+_LIBRARY = (".so", ".dylib", ".dll")
+#: The shared libraries that scenarios may name as stacks, by their resolved paths.
+_libraries: dict[Path, None] = {}
+
 
 @dataclass(frozen=True)
 class Plugin:
@@ -150,8 +155,14 @@ def register_controller(name: str, cls: type[Controller], *, replace: bool = Fal
 
 
 def load_plugin(path: str | Path) -> None:
-    """Run a Python file that registers controllers, once. Raises InputError if it fails or registers nothing."""
+    """Run a Python file that registers controllers, once; or allow a shared library as a stack of scenarios.
+
+    Raises InputError if the file fails, or registers nothing. A library is loaded by the scenarios that name it.
+    """
     path = Path(path)
+    if path.suffix in _LIBRARY:
+        _allow_library(path)
+        return
     if any(plugin == path.resolve() for _, plugin in _registered.values()):
         return
     if not os.path.isfile(path):  # noqa: PTH113 - false also for a name that is too long
@@ -177,6 +188,14 @@ def load_plugin(path: str | Path) -> None:
         raise InputError(f"{path}: registers no controller: it must call windtunnel.register_controller(name, class)")
 
 
+def _allow_library(path: Path) -> None:
+    try:
+        _core.allow_library(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {reason(error)}") from None
+    _libraries[path.resolve()] = None
+
+
 def registered_by(path: str | Path) -> list[type]:
     """The classes that a loaded plugin has registered."""
     return [cls for cls, plugin in _registered.values() if plugin == Path(path).resolve()]
@@ -188,7 +207,7 @@ def _location(path: Path, error: Exception) -> str:
     return f"{path}:{lines[-1]}" if lines else str(path)
 
 
-#: What another process needs to have the same controllers: plugin files, and classes by name.
+#: What another process needs to have the same controllers and stacks: plugin files, and classes by name.
 Registrations = tuple[tuple[Path, ...], tuple[tuple[str, type], ...]]
 
 
@@ -196,7 +215,7 @@ def registrations() -> Registrations:
     """What :func:`restore` needs. A class that comes from no plugin and cannot be imported stays in this process."""
     files = dict.fromkeys(plugin for _, plugin in _registered.values() if plugin is not None)
     others = ((name, cls) for name, (cls, plugin) in _registered.items() if plugin is None)
-    return tuple(files), tuple((name, cls) for name, cls in others if _can_be_imported(cls))
+    return (*files, *_libraries), tuple((name, cls) for name, cls in others if _can_be_imported(cls))
 
 
 def all_travel() -> bool:

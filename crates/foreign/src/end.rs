@@ -1,7 +1,7 @@
 //! One end of one connection.
 //!
 //! Times are nanoseconds since the start of the run. What the header forbids, and can be seen, is a panic that says what
-//! the stack did: whoever calls a stack names it, and ends the run.
+//! the stack did: the caller names the stack, and ends the run.
 
 #![expect(unsafe_code, reason = "each call is one of a function in C")]
 

@@ -25,7 +25,7 @@ mod _core {
     #[pymodule_export]
     use super::pcapng::write_pcapng;
     #[pymodule_export]
-    use super::registry::{quantity, register_controller, size};
+    use super::registry::{allow_library, quantity, register_controller, size};
     #[pymodule_export]
     use super::result::PyRunResult;
     #[pymodule_export]

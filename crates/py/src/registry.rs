@@ -1,5 +1,6 @@
 //! The registry of this process: windtunnel's own algorithms, and the controllers that Python adds.
 
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -67,6 +68,15 @@ pub(crate) fn register_controller(
     changed
         .register_foreign_controller(algorithm, replace)
         .map_err(|e| PyValueError::new_err(e.to_string()))?;
+    *registry = Arc::new(changed);
+    Ok(())
+}
+
+#[pyfunction]
+pub(crate) fn allow_library(path: PathBuf) -> PyResult<()> {
+    let mut registry = locked();
+    let mut changed = Registry::clone(&registry);
+    changed.allow_library(&path)?;
     *registry = Arc::new(changed);
     Ok(())
 }

@@ -75,6 +75,11 @@ impl StackParams for LibraryParams {
         Some(&self.file)
     }
 
+    fn foreign(&self) -> Option<String> {
+        let (library, file) = (self.library?, Path::new(&self.file).file_name()?);
+        Some(format!("{} {} of {}", library.name(), library.version(), file.display()))
+    }
+
     fn loaded(&self, path: &Path) -> Result<Arc<dyn StackParams>, String> {
         let library = Library::open(path, tls::IDENTITY).map_err(|error| error.to_string())?;
         foreign::accepts(library, self.initial_window)?;

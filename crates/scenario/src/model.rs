@@ -267,8 +267,7 @@ impl Scenario {
         let controllers = foreign.map(|controller| format!("controller {}", controller.name()));
         let stacks = self.flows.iter().filter_map(|group| {
             let Transport::Foreign(stack) = &group.transport else { return None };
-            let params = stack.description()?.params;
-            params.file().map(|_| format!("stack {}", params.title()))
+            stack.description()?.params.foreign().map(|what| format!("stack {what}"))
         });
         each_once(controllers.chain(stacks))
     }

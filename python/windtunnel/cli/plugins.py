@@ -10,7 +10,7 @@ plugin_option = click.option(
     metavar="FILE",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Run a Python file that registers controllers first. Repeatable.",
+    help="Run a Python file that registers controllers first, or allow a shared library as a stack. Repeatable.",
 )
 
 

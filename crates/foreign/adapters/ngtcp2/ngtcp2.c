@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * ngtcp2 (github.com/ngtcp2/ngtcp2, v1.25.0) as a stack of windtunnel, and the example of an adapter. It calls the public
- * interface of ngtcp2 and of its crypto helper for GnuTLS alone.
+ * ngtcp2 (github.com/ngtcp2/ngtcp2, v1.25.0) as a stack of windtunnel, and the example of an adapter. It calls the
+ * public interface of ngtcp2 and of its crypto helper for GnuTLS alone.
  *
- * ngtcp2 has no buffer for what a stream sends: it asks for the data when it writes a packet. All data are zeros here, so
- * that the adapter keeps the number of bytes that each stream has still to send.
+ * ngtcp2 has no buffer for what a stream sends: it asks for the data when it writes a packet. All data are zeros here,
+ * so that the adapter keeps the number of bytes that each stream has still to send.
  */
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <gnutls/gnutls.h>
 #include <ngtcp2/ngtcp2.h>
 #include <ngtcp2/ngtcp2_crypto.h>
-#include <ngtcp2/ngtcp2_crypto_gnutls.h>
 
+#include "tls.h"
 #include "windtunnel_stack.h"
 
 /* How many bytes the streams of an end hold together. */
@@ -25,13 +24,6 @@
 
 /* How many streams may be open at once. */
 #define STREAMS 100
-
-/* The length of connection IDs: those of an end, and the one that a client makes up for the server. */
-#define CID_LENGTH 8
-#define INITIAL_CID_LENGTH 18
-
-static const char PRIORITIES[] = "%DISABLE_TLS13_COMPAT_MODE:NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+AES-128-GCM:"
-                                 "-GROUP-ALL:+GROUP-X25519";
 
 static const char *const CONTROLLERS[] = {"cubic", "reno", "bbr", NULL};
 static const ngtcp2_cc_algo ALGORITHMS[] = {NGTCP2_CC_ALGO_CUBIC, NGTCP2_CC_ALGO_RENO, NGTCP2_CC_ALGO_BBR};
@@ -46,18 +38,10 @@ struct stream {
 	struct stream *next;
 };
 
-/* What happened and was not told. */
-struct happening {
-	uint32_t kind;
-	uint64_t stream;
-	struct happening *next;
-};
-
 struct end {
 	struct windtunnel_config config;
 	uint64_t random;
-	gnutls_certificate_credentials_t credentials;
-	gnutls_session_t tls;
+	struct tls tls;
 	ngtcp2_crypto_conn_ref tls_to_connection;
 	ngtcp2_conn *connection;
 	struct sockaddr_in local, remote;
@@ -65,11 +49,13 @@ struct end {
 	struct stream *streams;
 	uint64_t buffered;
 	uint64_t received;
-	struct happening *happenings;
-	const char *reason;
-	/* The connection sends a CONNECTION_CLOSE next, and nothing afterwards. */
-	int is_closing;
-	int is_closed;
+	/* Streams that are acknowledged, until poll() tells. */
+	uint64_t *acked;
+	size_t acked_count;
+	int is_connected, told_connected;
+	/* Why the connection is closed, and whether it has to say so to the other end. */
+	const char *closed;
+	int told_closed, sends_close;
 };
 
 /* SplitMix64: all that ngtcp2 draws. GnuTLS draws its keys from the system. */
@@ -87,33 +73,13 @@ static void fill(struct end *end, uint8_t *bytes, size_t length)
 		bytes[i] = (uint8_t)draw(end);
 }
 
-static void happened(struct end *end, uint32_t kind, uint64_t stream)
-{
-	struct happening *happening = calloc(1, sizeof *happening), **last = &end->happenings;
-	if (!happening)
-		abort();
-	*happening = (struct happening){.kind = kind, .stream = stream};
-	while (*last)
-		last = &(*last)->next;
-	*last = happening;
-}
-
-static void closed(struct end *end, const char *reason)
-{
-	if (end->is_closed)
-		return;
-	end->is_closed = 1;
-	end->reason = reason;
-	happened(end, WINDTUNNEL_CLOSED, 0);
-}
-
-/* An error of ngtcp2 closes the connection, unless the other end has closed it. */
+/* An error of ngtcp2 closes the connection. */
 static void check(struct end *end, int error)
 {
-	if (!error)
+	if (!error || end->closed)
 		return;
-	end->is_closing = !ngtcp2_err_is_fatal(error) && error != NGTCP2_ERR_DRAINING && !end->is_closed;
-	closed(end, error == NGTCP2_ERR_DRAINING ? "the other end has closed it" : ngtcp2_strerror(error));
+	end->closed = error == NGTCP2_ERR_DRAINING ? "the other end has closed it" : ngtcp2_strerror(error);
+	end->sends_close = end->connection && error != NGTCP2_ERR_DRAINING && !ngtcp2_err_is_fatal(error);
 }
 
 /* The stream with data to send that has this number, and what points to it. */
@@ -145,7 +111,6 @@ static void on_rand(uint8_t *bytes, size_t length, const ngtcp2_rand_ctx *contex
 static int on_new_cid(ngtcp2_conn *connection, ngtcp2_cid *cid, ngtcp2_stateless_reset_token *token, size_t length,
                       void *end)
 {
-	(void)connection;
 	cid->datalen = length;
 	fill(end, cid->data, length);
 	fill(end, token->data, sizeof token->data);
@@ -154,8 +119,7 @@ static int on_new_cid(ngtcp2_conn *connection, ngtcp2_cid *cid, ngtcp2_stateless
 
 static int on_handshake(ngtcp2_conn *connection, void *end)
 {
-	(void)connection;
-	happened(end, WINDTUNNEL_CONNECTED, 0);
+	((struct end *)end)->is_connected = 1;
 	return 0;
 }
 
@@ -163,7 +127,6 @@ static int on_data(ngtcp2_conn *connection, uint32_t flags, int64_t stream, uint
                    size_t length, void *user, void *stream_user)
 {
 	struct end *end = user;
-	(void)flags, (void)offset, (void)data, (void)stream_user;
 	end->received += length;
 	ngtcp2_conn_extend_max_offset(connection, length);
 	return ngtcp2_conn_extend_max_stream_offset(connection, stream, length) ? NGTCP2_ERR_CALLBACK_FAILURE : 0;
@@ -174,12 +137,16 @@ static int on_stream_close(ngtcp2_conn *connection, uint32_t flags, int64_t stre
                            void *stream_user)
 {
 	struct end *end = user;
-	(void)flags, (void)code, (void)stream_user;
 	forget(end, stream);
-	if (end->config.is_server)
+	if (end->config.is_server) {
 		ngtcp2_conn_extend_max_streams_uni(connection, 1);
-	else
-		happened(end, WINDTUNNEL_FINISHED, (uint64_t)stream);
+		return 0;
+	}
+	uint64_t *acked = realloc(end->acked, (end->acked_count + 1) * sizeof *acked);
+	if (!acked)
+		return NGTCP2_ERR_CALLBACK_FAILURE;
+	acked[end->acked_count++] = (uint64_t)stream;
+	end->acked = acked;
 	return 0;
 }
 
@@ -222,38 +189,6 @@ static ngtcp2_path path_of(struct end *end)
 	                     .remote = {(struct sockaddr *)&end->remote, sizeof end->remote}};
 }
 
-/* Returns why it failed. */
-static const char *make_tls(struct end *end)
-{
-	const struct windtunnel_config *config = &end->config;
-	gnutls_datum_t certificate = {(uint8_t *)config->certificate, (unsigned)config->certificate_length};
-	gnutls_datum_t key = {(uint8_t *)config->key, (unsigned)config->key_length};
-	gnutls_datum_t protocol = {(uint8_t *)"windtunnel", 10};
-	unsigned flags = config->is_server ? GNUTLS_SERVER | GNUTLS_NO_AUTO_SEND_TICKET : GNUTLS_CLIENT;
-	int error = gnutls_certificate_allocate_credentials(&end->credentials);
-
-	if (!error && config->is_server)
-		error = gnutls_certificate_set_x509_key_mem(end->credentials, &certificate, &key, GNUTLS_X509_FMT_DER);
-	if (!error)
-		error = gnutls_init(&end->tls, flags | GNUTLS_NO_END_OF_EARLY_DATA);
-	if (!error)
-		error = gnutls_priority_set_direct(end->tls, PRIORITIES, NULL);
-	if (!error)
-		error = gnutls_credentials_set(end->tls, GNUTLS_CRD_CERTIFICATE, end->credentials);
-	if (!error)
-		error = gnutls_alpn_set_protocols(end->tls, &protocol, 1, 0);
-	if (!error && !config->is_server)
-		error = gnutls_server_name_set(end->tls, GNUTLS_NAME_DNS, config->server_name, strlen(config->server_name));
-	if (error < 0)
-		return gnutls_strerror(error);
-	if (config->is_server ? ngtcp2_crypto_gnutls_configure_server_session(end->tls)
-	                      : ngtcp2_crypto_gnutls_configure_client_session(end->tls))
-		return "GnuTLS takes no QUIC";
-	end->tls_to_connection = (ngtcp2_crypto_conn_ref){.get_conn = connection_of, .user_data = end};
-	gnutls_session_set_ptr(end->tls, &end->tls_to_connection);
-	return NULL;
-}
-
 static ngtcp2_cc_algo algorithm(const char *controller)
 {
 	size_t i = 0;
@@ -265,7 +200,7 @@ static ngtcp2_cc_algo algorithm(const char *controller)
 /* The connection starts with its first packet: `initial` is that of the client, for the server. */
 static int make_connection(struct end *end, const ngtcp2_pkt_hd *initial, uint64_t now)
 {
-	ngtcp2_cid own = {.datalen = CID_LENGTH}, other = {.datalen = INITIAL_CID_LENGTH};
+	ngtcp2_cid own = {.datalen = 8}, other = {.datalen = 18};
 	ngtcp2_path path = path_of(end);
 	ngtcp2_settings settings;
 	ngtcp2_transport_params params;
@@ -296,7 +231,7 @@ static int make_connection(struct end *end, const ngtcp2_pkt_hd *initial, uint64
 		                               &settings, &params, NULL, end);
 	}
 	if (!error)
-		ngtcp2_conn_set_tls_native_handle(end->connection, end->tls);
+		ngtcp2_conn_set_tls_native_handle(end->connection, end->tls.session);
 	return error;
 }
 
@@ -306,29 +241,17 @@ static void ng_destroy(void *opaque)
 {
 	struct end *end = opaque;
 	ngtcp2_conn_del(end->connection);
-	if (end->tls)
-		gnutls_deinit(end->tls);
-	if (end->credentials)
-		gnutls_certificate_free_credentials(end->credentials);
+	free_tls(&end->tls);
 	while (end->streams)
 		forget(end, end->streams->id);
-	while (end->happenings) {
-		struct happening *first = end->happenings;
-		end->happenings = first->next;
-		free(first);
-	}
+	free(end->acked);
 	free(end);
 }
 
 static void *ng_create(const struct windtunnel_config *config, const char **error)
 {
-	struct end *end;
+	struct end *end = calloc(1, sizeof *end);
 
-	if (config->initial_window) {
-		*error = "ngtcp2 has no setting for the initial window";
-		return NULL;
-	}
-	end = calloc(1, sizeof *end);
 	if (!end) {
 		*error = "no memory";
 		return NULL;
@@ -337,12 +260,13 @@ static void *ng_create(const struct windtunnel_config *config, const char **erro
 	end->random = config->seed * 2 + config->is_server;
 	end->local = config->is_server ? address(2, 443) : address(1, 50000);
 	end->remote = config->is_server ? address(1, 50000) : address(2, 443);
-	*error = make_tls(end);
-	if (*error) {
-		ng_destroy(end);
-		return NULL;
-	}
-	return end;
+	end->tls_to_connection = (ngtcp2_crypto_conn_ref){.get_conn = connection_of, .user_data = end};
+	*error = config->initial_window ? "ngtcp2 has no setting for it"
+	                                : make_tls(&end->tls, &end->config, &end->tls_to_connection);
+	if (!*error)
+		return end;
+	ng_destroy(end);
+	return NULL;
 }
 
 static void ng_connect(void *opaque, uint64_t now)
@@ -364,100 +288,97 @@ static void ng_receive(void *opaque, const uint8_t *datagram, size_t length, uin
 			return;
 		check(end, make_connection(end, &initial, now));
 	}
-	if (end->connection && !end->is_closed)
+	if (end->connection && !end->closed)
 		check(end, ngtcp2_conn_read_pkt(end->connection, &path, &info, datagram, length, now));
 }
 
-static size_t transmit_close(struct end *end, uint8_t *datagram, size_t capacity, ngtcp2_pkt_info *info, uint64_t now)
+/* Writes data of a stream into a packet, which takes more while this returns NGTCP2_ERR_WRITE_MORE. */
+static ngtcp2_ssize write_stream(struct end *end, struct stream *stream, ngtcp2_pkt_info *info, uint8_t *datagram,
+                                 size_t capacity, uint64_t now)
 {
-	ngtcp2_ccerr error;
-	ngtcp2_ssize length;
+	int is_last = stream->is_finished && stream->left <= sizeof ZEROS;
+	uint32_t flags = NGTCP2_WRITE_STREAM_FLAG_MORE | (is_last ? NGTCP2_WRITE_STREAM_FLAG_FIN : 0);
+	ngtcp2_vec data = {(uint8_t *)ZEROS, stream->left < sizeof ZEROS ? stream->left : sizeof ZEROS};
+	ngtcp2_ssize taken = -1;
+	ngtcp2_ssize length = ngtcp2_conn_writev_stream(end->connection, NULL, info, datagram, capacity, &taken, flags,
+	                                                stream->id, &data, 1, now);
 
-	end->is_closing = 0;
-	ngtcp2_ccerr_default(&error);
-	length = ngtcp2_conn_write_connection_close(end->connection, NULL, info, datagram, capacity, &error, now);
-	return length > 0 ? (size_t)length : 0;
+	if (length == NGTCP2_ERR_STREAM_SHUT_WR || length == NGTCP2_ERR_STREAM_NOT_FOUND) {
+		forget(end, stream->id);
+		return NGTCP2_ERR_WRITE_MORE;
+	}
+	if (taken >= 0) {
+		stream->left -= (uint64_t)taken;
+		end->buffered -= (uint64_t)taken;
+		if (is_last && !stream->left)
+			forget(end, stream->id);
+	}
+	return length;
 }
 
-/* Fills one packet with what the streams have, in their order. */
+static ngtcp2_ssize write_close(struct end *end, ngtcp2_pkt_info *info, uint8_t *datagram, size_t capacity,
+                                uint64_t now)
+{
+	ngtcp2_ccerr error;
+	ngtcp2_ccerr_default(&error);
+	end->sends_close = 0;
+	return ngtcp2_conn_write_connection_close(end->connection, NULL, info, datagram, capacity, &error, now);
+}
+
+/* One packet, with what the streams have, in the order in which they were opened. */
 static size_t ng_transmit(void *opaque, uint8_t *datagram, size_t capacity, uint32_t *ecn, uint64_t now)
 {
 	struct end *end = opaque;
 	ngtcp2_pkt_info info = {0};
-	ngtcp2_ssize length, taken;
-	int is_blocked = 0;
+	ngtcp2_ssize length = NGTCP2_ERR_WRITE_MORE;
 
-	if (!end->connection)
+	if (!end->connection || (end->closed && !end->sends_close))
 		return 0;
-	if (end->is_closing)
-		return transmit_close(end, datagram, capacity, &info, now);
-	if (end->is_closed)
-		return 0;
-	do {
-		struct stream *stream = is_blocked ? NULL : end->streams;
-		int is_last = stream && stream->left <= sizeof ZEROS && stream->is_finished;
-		uint32_t flags = is_last ? NGTCP2_WRITE_STREAM_FLAG_FIN : NGTCP2_WRITE_STREAM_FLAG_NONE;
-		ngtcp2_vec data = {(uint8_t *)ZEROS, 0};
-
-		if (stream) {
-			data.len = stream->left < sizeof ZEROS ? stream->left : sizeof ZEROS;
-			flags |= NGTCP2_WRITE_STREAM_FLAG_MORE;
-			/* An open stream that waits for more data has nothing to write, nor have those behind it. */
-			if (!data.len && !is_last)
-				stream = NULL;
-		}
-		taken = -1;
-		length = ngtcp2_conn_writev_stream(end->connection, NULL, &info, datagram, capacity, &taken,
-		                                   stream ? flags : NGTCP2_WRITE_STREAM_FLAG_NONE, stream ? stream->id : -1,
-		                                   stream ? &data : NULL, stream ? 1 : 0, now);
-		if (stream && taken >= 0) {
-			stream->left -= (uint64_t)taken;
-			end->buffered -= (uint64_t)taken;
-			if (is_last && !stream->left)
-				forget(end, stream->id);
-		}
-		/* Flow control, or a stream that the other end has stopped. */
-		if (length == NGTCP2_ERR_STREAM_DATA_BLOCKED)
-			is_blocked = 1;
-		else if (length == NGTCP2_ERR_STREAM_SHUT_WR || length == NGTCP2_ERR_STREAM_NOT_FOUND)
-			forget(end, stream->id);
-		else if (length != NGTCP2_ERR_WRITE_MORE)
-			break;
-	} while (1);
-	if (length < 0) {
-		check(end, (int)length);
-		return 0;
+	if (end->sends_close) {
+		length = write_close(end, &info, datagram, capacity, now);
+	} else {
+		while (length == NGTCP2_ERR_WRITE_MORE && end->streams && (end->streams->left || end->streams->is_finished))
+			length = write_stream(end, end->streams, &info, datagram, capacity, now);
+		/* There are no more data, or flow control keeps them: what else there is to send. */
+		if (length == NGTCP2_ERR_WRITE_MORE || length == NGTCP2_ERR_STREAM_DATA_BLOCKED)
+			length = ngtcp2_conn_write_pkt(end->connection, NULL, &info, datagram, capacity, now);
+		/* Sets the time of the next paced packet. */
+		ngtcp2_conn_update_pkt_tx_time(end->connection, now);
 	}
-	/* Sets the time of the next paced packet. */
-	ngtcp2_conn_update_pkt_tx_time(end->connection, now);
 	*ecn = info.ecn;
-	return (size_t)length;
+	check(end, length < 0 ? (int)length : 0);
+	return length > 0 ? (size_t)length : 0;
 }
 
 static uint64_t ng_next_timer(void *opaque)
 {
 	struct end *end = opaque;
-	return end->connection && !end->is_closed ? ngtcp2_conn_get_expiry2(end->connection) : WINDTUNNEL_UNTOLD;
+	return end->connection && !end->closed ? ngtcp2_conn_get_expiry2(end->connection) : WINDTUNNEL_UNTOLD;
 }
 
 static void ng_expire(void *opaque, uint64_t now)
 {
 	struct end *end = opaque;
-	if (end->connection && !end->is_closed)
+	if (end->connection && !end->closed)
 		check(end, ngtcp2_conn_handle_expiry(end->connection, now));
 }
 
 static void ng_poll(void *opaque, struct windtunnel_event *event)
 {
 	struct end *end = opaque;
-	struct happening *first = end->happenings;
 
 	event->kind = WINDTUNNEL_NOTHING;
-	if (!first)
-		return;
-	*event = (struct windtunnel_event){.kind = first->kind, .stream = first->stream, .reason = end->reason};
-	end->happenings = first->next;
-	free(first);
+	if (end->is_connected && !end->told_connected) {
+		end->told_connected = 1;
+		event->kind = WINDTUNNEL_CONNECTED;
+	} else if (end->acked_count) {
+		event->kind = WINDTUNNEL_FINISHED;
+		event->stream = end->acked[--end->acked_count];
+	} else if (end->closed && !end->told_closed) {
+		end->told_closed = 1;
+		event->kind = WINDTUNNEL_CLOSED;
+		event->reason = end->closed;
+	}
 }
 
 static int64_t ng_open(void *opaque)
@@ -482,7 +403,6 @@ static size_t ng_write(void *opaque, uint64_t id, const uint8_t *data, size_t le
 	uint64_t space = SEND_BUFFER - end->buffered;
 	size_t taken = length < space ? length : (size_t)space;
 
-	(void)data;
 	if (!stream)
 		return 0;
 	stream->left += taken;
@@ -516,9 +436,10 @@ static uint64_t ng_read(void *opaque)
 static void ng_close(void *opaque, uint64_t now)
 {
 	struct end *end = opaque;
-	(void)now;
-	end->is_closing = end->connection && !end->is_closed;
-	closed(end, "closed");
+	if (end->closed)
+		return;
+	end->closed = "closed";
+	end->sends_close = end->connection != NULL;
 }
 
 static void ng_state(void *opaque, struct windtunnel_state *state)

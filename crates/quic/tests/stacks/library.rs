@@ -13,7 +13,7 @@ use crate::runs::{first, registry, text};
 const BOTTLENECK: &str = "rate = \"10 Mbps\"\nqueue = \"fifo\"";
 
 /// Where the libraries are made: the scenarios' folder, too.
-fn folder() -> &'static Path {
+pub(crate) fn folder() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }
 
@@ -63,7 +63,8 @@ fn parse(flow: &str, allowed: &[&Path]) -> Result<Scenario, String> {
     scenario.map_err(|error| error.to_string().replace(file, "s.toml"))
 }
 
-fn run(flow: &str, library: &Path) -> RunResult {
+/// The result of a flow that may load this library.
+pub(crate) fn run(flow: &str, library: &Path) -> RunResult {
     let scenario = parse(flow, &[library]).unwrap_or_else(|message| panic!("{message}"));
     Simulation::new(compile(&scenario)).finish()
 }
@@ -94,7 +95,10 @@ fn a_library_is_foreign() {
     let Some(library) = tiny("libforeign.so", &[]) else { return };
     let flow = "stack = { kind = \"library\", file = \"libforeign.so\" }";
     let scenario = parse(flow, &[&library]).expect(flow);
-    assert_eq!((scenario.foreign(), scenario.unseeded()), (vec!["stack tiny".to_owned()], vec![]));
+    assert_eq!(
+        (scenario.foreign(), scenario.unseeded()),
+        (vec!["stack tiny 0.1 of libforeign.so".to_owned()], vec![])
+    );
     let free = parse(&format!("{flow}\ncc = \"free\""), &[&library]).expect(flow);
     assert_eq!(free.unseeded(), ["free of tiny"]);
     // A resolved scenario reads back as the same one, wherever it lies.

@@ -1,6 +1,12 @@
-//! ngtcp2, compiled in: `make test-ngtcp2`.
+//! ngtcp2, compiled in, and as the shared library that the how-to makes: `make test-ngtcp2`.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
 
 use crate::facts::longest_wait;
+use crate::library;
 use crate::runs::{first, flow, parse, run, text};
 
 /// 50 Mbit/s with 40 ms of round trip and a buffer of 1 BDP.
@@ -76,4 +82,26 @@ fn messages_have_streams() {
     // 50 ms of round trip and 50 ms of thinking; the ACK of a single packet may wait for 25 ms. That is more streams
     // than may be open at once.
     assert!((235..=300).contains(&completed), "{completed}");
+}
+
+/// The commands of docs/how-to/quic-stack.md make a library of the same adapter; its run is the same, packet by packet.
+#[test]
+fn the_library_of_the_how_to_runs_as_what_is_compiled_in() {
+    let repository =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("a repository");
+    let page = fs::read_to_string(repository.join("docs/how-to/quic-stack.md")).expect("the how-to");
+    let (_, block) = page.split_once("mkdir -p build/ngtcp2\n").expect("commands");
+    let (commands, _) = block.split_once("\n```\n").expect("the end of a block");
+    let folder = library::folder().join("how-to");
+    fs::create_dir_all(folder.join("build/ngtcp2")).expect("a folder to write to");
+    // It is there if the test has run before.
+    let _ = symlink(repository.join("crates"), folder.join("crates"));
+    let status = Command::new("sh").args(["-ec", commands]).current_dir(&folder).status().expect("a shell");
+    assert!(status.success(), "{commands}");
+
+    let library = folder.join("libwt_ngtcp2.so");
+    let loaded = format!("stack = {{ kind = \"library\", file = \"{}\" }}\ncc = \"reno\"", library.display());
+    let built_in = "stack = \"ngtcp2\"\ncc = \"reno\"";
+    let [loaded, built_in] = [&*loaded, built_in].map(|flow| library::run(flow, &library).summary.digest);
+    assert_eq!(loaded, built_in);
 }

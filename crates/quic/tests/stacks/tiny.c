@@ -204,7 +204,7 @@ const struct windtunnel_stack *SYMBOL(void)
 {
 	static const char *const controllers[] = {CONTROLLERS, NULL}, *const unseeded[] = {"free", NULL};
 	static struct windtunnel_stack table = {
-	    VERSION, NAME,    "0",  controllers, unseeded, create, destroy, connect, receive, transmit, next_timer,
+	    VERSION, NAME,    "0.1", controllers, unseeded, create, destroy, connect, receive, transmit, next_timer,
 	    expire,  poll,    open, write,       finish,   reset,  read,    close,   state,
 	};
 #ifdef NO_TABLE

@@ -136,6 +136,11 @@ pub trait StackParams: AnyParams {
         None
     }
 
+    /// What results say about that code: the stack's name, its version and the file's name.
+    fn foreign(&self) -> Option<String> {
+        None
+    }
+
     /// The same stack with its code from the file at `path`; nothing else of it is used before.
     ///
     /// # Errors
