@@ -20,7 +20,7 @@ DPI = 110
 CHANGES = 6000
 
 #: The sections that show both windows, and the setup that they draw.
-ARMS = {"9002-7.3.3": "newreno", "9438-4.4": "cubic", "9406-4.2": "hystart"}
+ARMS = {"9002-7.3": "newreno", "9438-4.4": "cubic", "9406-4.2": "hystart"}
 
 
 def add_figure(group: Group, setups: dict[str, Setup]) -> None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from windtunnel.errors import InputError
+from windtunnel.plugins import load_plugin
 from windtunnel.scenario import Scenario
 
 #: Names that stacks have for the controller of RFC 9002.
@@ -30,20 +31,28 @@ class Subject:
     allow_read: Sequence[Path] = ()
 
     @property
+    def is_file(self) -> bool:
+        """Whether it is the file of a library."""
+        return "/" in self.name or self.name.endswith((".so", ".dylib", ".dll"))
+
+    @property
     def table(self) -> str:
         """The value of a flow's ``stack``, as TOML."""
-        is_file = "/" in self.name or self.name.endswith((".so", ".dylib", ".dll"))
-        name = json.dumps(self.name)
-        return f'{{ kind = "library", file = {name} }}' if is_file else name
+        if not self.is_file:
+            return json.dumps(self.name)
+        return f'{{ kind = "library", file = {json.dumps(str(Path(self.name).absolute()))} }}'
 
     @property
     def title(self) -> str:
-        """Its name, without the folder of a file."""
-        return Path(self.name).name
+        """Its name, of a file without its folder."""
+        return Path(self.name).stem if self.is_file else self.name
 
     @cached_property
     def controllers(self) -> tuple[str, ...]:
         """Its own controllers. Raises ValueError if it is no stack, or not built in."""
+        if self.is_file:
+            # The user named it, so that it may run.
+            load_plugin(Path(self.name))
         self._check()
         return tuple(name for name in CONTROLLERS if self._takes(f'flow.0.cc="{name}"'))
 

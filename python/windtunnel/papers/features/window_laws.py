@@ -19,6 +19,8 @@ from windtunnel.papers.features.view import View, flow_numbers
 
 #: The UDP payload of a full packet, in bytes: 1500 without the headers of IPv4 and UDP.
 MSS = 1472.0
+#: The same with headers.
+MTU = 1500.0
 #: A window that falls by more than this share is reduced. Rounding, and what BBR takes back, is less.
 REDUCED = 0.1
 #: An epoch must be longer than this, in seconds, for a cubic to be fitted.
@@ -97,14 +99,15 @@ def least_window(view: View, start: float, stop: float) -> float:
 
 @method
 def growth_per_window(view: View, start: float, stop: float) -> float:
-    """By how many packets the window grows for each window of data acknowledged, without the round trip after a
+    """By how many packets the window grows for each window of data that arrives, without the round trip after a
     reduction: the median of the epochs.
     """
     (flow,) = flow_numbers(view.flow)
     table = view.run.tables["flows"]
     mine = np.asarray(table["flow"]) == flow
     ends = np.asarray(table["time_s"], dtype=np.float64)[mine]
-    delivered = np.cumsum(np.asarray(table["delivered_bytes"], dtype=np.float64)[mine]) / MSS
+    packets = np.asarray(table["throughput_mbps"], dtype=np.float64)[mine] * np.diff(ends, prepend=0.0) * 1e6 / 8 / MTU
+    delivered = np.cumsum(packets)
 
     def growth(epoch: Epoch) -> float:
         grown = epoch.window > epoch.window[0]
