@@ -44,15 +44,7 @@ pub(crate) fn told(stack: &'static Stack, identity: Identity) -> Result<State, L
     let mut told = State::default();
     for controller in stack.controllers {
         for (end, is_server) in [("server", true), ("client", false)] {
-            let config = Config {
-                controller,
-                is_server,
-                sets_ecn: true,
-                seed: 1,
-                max_udp_payload: 1472,
-                initial_window: None,
-                identity,
-            };
+            let config = Config::trial(controller, is_server, identity);
             let made = End::new(stack, &config).map_err(|why| LoadError::NoEnd { end, controller, why });
             told = made?.state();
         }

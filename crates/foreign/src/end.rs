@@ -45,6 +45,21 @@ pub struct Config<'c> {
     pub identity: Identity,
 }
 
+impl<'c> Config<'c> {
+    /// An end that is made to see whether it can be.
+    pub fn trial(controller: &'c str, is_server: bool, identity: Identity) -> Config<'c> {
+        Config {
+            controller,
+            is_server,
+            sets_ecn: true,
+            seed: 1,
+            max_udp_payload: 1472,
+            initial_window: None,
+            identity,
+        }
+    }
+}
+
 /// What happened to a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {

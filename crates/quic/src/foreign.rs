@@ -51,15 +51,8 @@ pub(crate) fn ends(
 /// Checks that the stack takes this initial window.
 pub(crate) fn accepts(library: Library, initial_window: Option<Bytes>) -> Result<(), String> {
     let Some(window) = initial_window else { return Ok(()) };
-    let config = Config {
-        controller: library.controllers()[0],
-        is_server: false,
-        sets_ecn: true,
-        seed: 1,
-        max_udp_payload: 1472,
-        initial_window: Some(window.get()),
-        identity: tls::IDENTITY,
-    };
+    let trial = Config::trial(library.controllers()[0], false, tls::IDENTITY);
+    let config = Config { initial_window: Some(window.get()), ..trial };
     let end = library.end(&config).map(drop);
     end.map_err(|why| format!("takes no initial window of {window}: {why}"))
 }
