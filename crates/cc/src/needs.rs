@@ -119,3 +119,10 @@ pub enum Feedback {
     /// How many packets and bytes were marked (AccECN).
     Counts,
 }
+
+impl Feedback {
+    /// True if SCE are heard.
+    pub const fn hears_sce(self) -> bool {
+        matches!(self, Feedback::PlainSce | Feedback::Sce)
+    }
+}

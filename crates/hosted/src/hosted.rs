@@ -17,6 +17,8 @@ use windtunnel_cc::{
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
+use crate::marks::Marks;
+
 /// The headers of IPv4 and UDP.
 pub const HEADERS: Bytes = Bytes::new(28);
 
@@ -59,6 +61,8 @@ pub struct Hosted {
     params: Arc<dyn ControllerParams>,
     seed: u64,
     needs: Needs,
+    /// Counts of marks, if it hears them.
+    marks: Option<Marks>,
     /// The controller's time 0. Packets that left before are none of its path's.
     start: Instant,
     /// When the last call was.
@@ -116,6 +120,7 @@ impl Hosted {
             cc,
             params,
             seed,
+            marks: None,
             start,
             now: start,
             mss,
@@ -136,12 +141,26 @@ impl Hosted {
         }
     }
 
+    /// The same controller, which hears `marks`: the finest feedback that it uses, such as counts of CE or SCE. Without them
+    /// it hears what a stack tells, which is classic feedback.
+    #[must_use]
+    pub fn hearing(mut self, marks: Marks) -> Hosted {
+        self.cc.on_negotiated(self.needs.feedback);
+        self.needs = self.cc.needs();
+        self.marks = Some(marks);
+        self
+    }
+
     /// The controller for a new path of the connection, which starts at the last call: a fresh one with the same
     /// parameters (RFC 9000 section 9.4).
     #[must_use]
     pub fn on_new_path(&self) -> Hosted {
         let mss = self.mss.get().try_into().unwrap_or(u16::MAX);
-        Hosted::new(Arc::clone(&self.params), self.now, mss, self.seed)
+        let fresh = Hosted::new(Arc::clone(&self.params), self.now, mss, self.seed);
+        match &self.marks {
+            Some(marks) => fresh.hearing(marks.clone()),
+            None => fresh,
+        }
     }
 
     /// The controller's time at `instant`.
@@ -261,6 +280,7 @@ impl Hosted {
             next_departure: now,
             rtt: Some(now.since(newest)),
             rate: sample.rate,
+            ecn: self.marks.as_ref().map(Marks::take).unwrap_or_default(),
             round_start: sample.round_start,
             app_limited: acked.app_limited,
             cwnd_limited: std::mem::take(&mut self.is_cwnd_limited) || !acked.app_limited,

@@ -21,6 +21,7 @@
 
 mod connections;
 mod hosted;
+mod marks;
 #[cfg(feature = "noq")]
 pub mod noq;
 #[cfg(feature = "quinn")]
@@ -28,3 +29,4 @@ pub mod quinn;
 
 pub use connections::Connections;
 pub use hosted::{HEADERS, Hosted};
+pub use marks::Marks;

@@ -76,6 +76,10 @@ macro_rules! family {
                 stack::carries(application)
             }
 
+            fn counts_sce(&self) -> bool {
+                true
+            }
+
             fn draws_unseeded(&self, controller: &str) -> bool {
                 controller == $unseeded
             }
@@ -190,6 +194,8 @@ macro_rules! family {
                     StackController::Ours(params) => {
                         let start = instant(Time::ZERO);
                         let hosted = Hosted::new(Arc::clone(params), start, mtu, self.seed);
+                        let hears_sce = params.needs().feedback.hears_sce();
+                        let hosted = if hears_sce { hosted.hearing(self.record.marks.clone()) } else { hosted };
                         Inside::Ours(Box::new(Adapter::new(hosted)))
                     }
                 };

@@ -15,11 +15,12 @@ use windtunnel_sim::endpoint::{
 };
 use windtunnel_tcp::{CaState, Limited};
 use windtunnel_units::{Bytes, Time};
-use windtunnel_wire::{Ecn, FlowId, Packet};
+use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
 
 use crate::clock::{instant, time};
 use crate::connection::{Connection, Happening};
 use crate::fault::{Fault, Faulty};
+use crate::marks::Counter;
 use crate::seen::Record;
 
 /// What applications write.
@@ -35,19 +36,29 @@ pub(crate) struct Host {
     faulty: Faulty,
     /// The largest datagram.
     payload: Bytes,
+    dscp: Dscp,
+    /// The host counts marks itself: to this flow ECT(1) is SCE.
+    counter: Option<Counter>,
     timer: Time,
     datagram: Vec<u8>,
 }
 
 impl Host {
     /// The host of an end of `flow`.
-    pub(crate) fn new(flow: &FlowContext<'_>, connection: Box<dyn Connection>, fault: Option<Fault>) -> Host {
+    pub(crate) fn new(
+        flow: &FlowContext<'_>,
+        connection: Box<dyn Connection>,
+        counter: Option<Counter>,
+        fault: Option<Fault>,
+    ) -> Host {
         Host {
             flow: flow.flow,
             connection,
             sets_ecn: flow.ecn != Ecn::NotEct,
             faulty: Faulty::new(fault),
             payload: flow.mtu - HEADERS,
+            dscp: flow.dscp,
+            counter,
             timer: Time::NEVER,
             datagram: Vec::new(),
         }
@@ -55,7 +66,8 @@ impl Host {
 
     fn receive(&mut self, packet: &Packet, now: Time) {
         if let Some(datagram) = packet.content() {
-            let ecn = self.faulty.received(packet.ecn);
+            let seen = self.counter.as_mut().map_or(packet.ecn, |counter| counter.receive(packet));
+            let ecn = self.faulty.received(seen);
             self.connection.receive(datagram, ecn, instant(now));
         }
     }
@@ -67,6 +79,10 @@ impl Host {
         let payload = Bytes::new(self.datagram.len() as u64);
         let mut packet = Packet::new(self.flow, payload + HEADERS, payload);
         packet.ecn = if self.sets_ecn { ecn? } else { ecn.map(|_| Ecn::NotEct)? };
+        packet.dscp = self.dscp;
+        if let Some(counter) = &self.counter {
+            counter.stamp(&mut packet);
+        }
         packet.set_content(Arc::from(&*self.datagram));
         Some(packet)
     }
@@ -280,7 +296,8 @@ impl SenderHalf for Sender {
         self.drive(now);
         let mut seen = self.record.lock();
         let ece = seen.ecn_reductions > std::mem::replace(&mut self.told, seen.ecn_reductions);
-        Feedback { rtt: seen.rtt.take(), ece, esce: false, cwnd_limited: !seen.app_limited }
+        let esce = self.host.counter.as_mut().is_some_and(Counter::take_esce);
+        Feedback { rtt: seen.rtt.take(), ece, esce, cwnd_limited: !seen.app_limited }
     }
 
     fn poll(&mut self, now: Time) -> Option<Packet> {
@@ -394,7 +411,8 @@ impl ReceiverHalf for Receiver {
         while self.0.connection.happened().is_some() {}
         let delivered = Bytes::new(self.0.connection.read());
         self.0.set_timer();
-        Arrival { delivered, ..Arrival::default() }
+        let understands_sce = self.0.counter.is_some();
+        Arrival { delivered, understands_sce, ..Arrival::default() }
     }
 
     fn poll(&mut self, now: Time) -> Option<Packet> {

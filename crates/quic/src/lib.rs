@@ -25,6 +25,7 @@ mod foreign;
 mod guard;
 mod halves;
 mod library;
+mod marks;
 mod null_crypto;
 mod secrets;
 mod seed;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use windtunnel_cc::ExitReason;
-use windtunnel_hosted::Hosted;
+use windtunnel_hosted::{Hosted, Marks};
 use windtunnel_units::{Bytes, Duration, Rate};
 
 /// What the controller was told so far.
@@ -128,11 +128,15 @@ impl Seen {
 
 /// The record, shared by the controller's watcher and the sending half.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Record(Arc<Mutex<Seen>>);
+pub(crate) struct Record {
+    seen: Arc<Mutex<Seen>>,
+    /// Marks that the hosts count, on their way to a controller that hears them.
+    pub(crate) marks: Marks,
+}
 
 impl Record {
     /// The record, to be read or written.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

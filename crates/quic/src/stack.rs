@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use windtunnel_hosted::HEADERS;
-use windtunnel_hosted::Hosted;
+use windtunnel_hosted::{HEADERS, Hosted, Marks};
 use windtunnel_sim::application::{ApplicationConfig, Protocol, Stream};
 use windtunnel_sim::endpoint::{
     Counted, FlowContext, Halves, Stack, StackController, StackControllers, StackDescription, StackParams,
@@ -15,6 +14,7 @@ use crate::connection::Connection;
 use crate::fault::Fault;
 use crate::guard::Guarded;
 use crate::halves::{Host, Receiver, Sender};
+use crate::marks::Counter;
 use crate::seen::Record;
 
 /// Both ends of a connection.
@@ -50,6 +50,13 @@ pub(crate) trait Ends: StackParams + Clone {
 struct Quic<P> {
     params: P,
     controllers: StackControllers,
+}
+
+impl<P> Quic<P> {
+    /// The controller hears SCE.
+    fn hears_sce(&self) -> bool {
+        matches!(&self.controllers.decides, StackController::Ours(params) if params.needs().feedback.hears_sce())
+    }
 }
 
 /// The stack with these parameters.
@@ -89,17 +96,20 @@ impl<P: Ends> Stack for Quic<P> {
         let record = Record::default();
         let Pair { client, server, initial_window } =
             self.params.ends(&self.controllers.decides, flow, &record);
-        let initial_window = Bytes::new(initial_window);
+        let (initial_window, mss) = (Bytes::new(initial_window), Bytes::new(u64::from(payload(flow))));
         if let Some(shadow) = &self.controllers.shadow {
             let (shadow, start) = (Arc::clone(shadow), instant(Time::ZERO));
-            let mss = Bytes::new(u64::from(payload(flow)));
             let shadow = Hosted::with_initial_window(initial_window, shadow, start, mss, flow.seed);
             record.lock().shadow = Some(shadow);
         }
-        let host =
-            |end, fault| Host::new(flow, Box::new(Guarded::new(self.params.title(), flow.flow, end)), fault);
+        let host = |end, marks: &Marks, fault| {
+            let guarded = Box::new(Guarded::new(self.params.title(), flow.flow, end));
+            let counter = self.hears_sce().then(|| Counter::new(mss, marks.clone()));
+            Host::new(flow, guarded, counter, fault)
+        };
         let fault = self.params.fault();
-        let (client, server) = (host(client, fault), host(server, fault.and_then(Fault::of_receiver)));
+        let client = host(client, &record.marks, fault);
+        let server = host(server, &Marks::default(), fault.and_then(Fault::of_receiver));
         Some(Halves {
             sender: Box::new(Sender::new(client, application, record, initial_window)),
             receiver: Box::new(Receiver::new(server)),

@@ -30,3 +30,42 @@ fn sockets_without_ecn_are_not_marked() {
         assert!(flow.drops.aqm > 3 && flow.sender.loss_episodes > Some(3), "{stack}: {flow:?}");
     }
 }
+
+const MDS: &str = "rate = \"100 Mbps\"\nqueue = { kind = \"deltim\", burst = \"5 ms\", tau = 64 }";
+
+/// The hosts of a flow with MDS count ECT(1), and its controller hears each mark: over the queue of the document's figure 3
+/// there are as many SCE as for TCP, which hears them by echoes, and neither CE nor losses.
+#[test]
+fn sce_are_counted_by_the_hosts() {
+    let marks = |stack: &str, cc: &str| {
+        let result = run(&text(20, MDS, &[&flow(stack, cc, 40)]));
+        let flow = first(&result);
+        assert_eq!((flow.ce_marks, flow.drops.aqm), (0, 0), "{stack} {cc}");
+        assert_eq!(flow.slow_start_exit.map(|exit| exit.reason), Some("SCE"), "{stack} {cc}");
+        flow.sce_marks as f64
+    };
+    let in_tcp = marks("linux", "\"reno-mds\"");
+    for stack in ["quinn", "noq"] {
+        let sce = marks(stack, "{ windtunnel = \"reno-mds\" }");
+        assert!((0.9..1.1).contains(&(sce / in_tcp)), "{stack}: {sce} SCE, {in_tcp} with TCP");
+    }
+}
+
+/// RFC 9000 section 13.4.2.1: counts of a code point that was not sent fail the validation. The queue marks SCE on every
+/// ECN-capable packet; a stack that sees ECT(1) sends Not-ECT from then on, and the queue drops in place of CE. Hosts that
+/// count show it ECT(0).
+#[test]
+fn a_stack_that_sees_ect1_gives_up_ecn() {
+    let queue =
+        "rate = \"20 Mbps\"\nqueue = { kind = \"deltic\", ecn_mode = \"sce\", limit = \"1000 packets\" }";
+    for stack in ["quinn", "noq"] {
+        let marks = |cc: &str| {
+            let result = run(&text(20, queue, &[&flow(stack, cc, 40)]));
+            (result.summary.queues[0].sce, first(&result).drops.aqm)
+        };
+        let (sce, drops) = marks("\"newreno\"");
+        assert!((1..100).contains(&sce) && drops > 3, "{stack} alone: {sce} SCE, {drops} drops");
+        let (sce, drops) = marks("{ windtunnel = \"reno-mds\" }");
+        assert!(sce > 100 && drops == 0, "{stack} with counts: {sce} SCE, {drops} drops");
+    }
+}

@@ -29,6 +29,10 @@ fn messages() {
             "s.toml:7: flow[0].cc.windtunnel: \"prague\" is not allowed: a controller that needs no counts of marks, which `quinn` does not pass on",
         ),
         (
+            "stack = \"quinn\"\ncc = { windtunnel = \"reno-mds\" }\necn = false",
+            "s.toml:8: flow[0].ecn: false is not allowed: true: the response to SCE needs ECN",
+        ),
+        (
             "stack = \"quinn\"\ntcp = { sack = false }",
             "s.toml:7: flow[0].tcp: does not go with stack = \"quinn\", whose keys are in the table `stack`",
         ),

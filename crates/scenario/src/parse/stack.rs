@@ -6,7 +6,7 @@ use windtunnel_cc::{ControllerParams, Feedback};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::endpoint::{StackController, StackControllers, StackParams};
 use windtunnel_tcp::Endpoint;
-use windtunnel_wire::Ecn;
+use windtunnel_wire::{Dscp, Ecn};
 
 use super::controller::{Control, controller};
 use super::cursor::Cursor;
@@ -86,16 +86,13 @@ pub(super) fn over_stack(
     }
     let cc = at.get("cc");
     let (cc_name, decides) = stack_controller(stack, &cc, of)?;
-    let shadow = cc.get(SHADOW);
-    let shadow = match stack.hosts() {
-        Ok(()) if shadow.is_given() => Some(hosted(name, &shadow, of)?.1),
-        Err(why) if shadow.is_given() => {
-            return Err(shadow.fault(format!("does not go with `{name}`, which {why}")));
-        }
-        _ => None,
+    let controllers = StackControllers { decides, shadow: shadow(stack, &cc.get(SHADOW), of)? };
+    let feedback = match &controllers.decides {
+        StackController::Own(_) => Feedback::Classic,
+        StackController::Ours(params) => params.needs().feedback,
     };
-    let controllers = StackControllers { decides, shadow };
-    let endpoint = Endpoint { ecn: code_point(&at.get("ecn"))?, paced: true, ..plain };
+    let dscp = if feedback == Feedback::Sce { Dscp::MDS } else { Dscp::DEFAULT };
+    let endpoint = Endpoint { ecn: code_point(&at.get("ecn"), feedback)?, dscp, paced: true, ..plain };
     Ok(Carried { cc_name, transport: Transport::Foreign(stack.stack(controllers)), endpoint })
 }
 
@@ -114,7 +111,7 @@ fn stack_controller(
                 at.fault(format!("does not go with `{name}`, which {why}: cc is one of {}", own.join(", ")))
             );
         }
-        let (ours, params) = hosted(name, &inside, of)?;
+        let (ours, params) = hosted(stack, &inside, of)?;
         return Ok((format!("{ours}-in-{name}"), StackController::Ours(params)));
     }
     if !at.is_given() {
@@ -133,28 +130,53 @@ fn stack_controller(
     Ok((format!("{own}-{name}"), StackController::Own(own)))
 }
 
+/// The controller of windtunnel's that rides along, if a flow over `stack` names one.
+fn shadow(
+    stack: &dyn StackParams,
+    at: &Cursor<'_>,
+    of: Surroundings<'_>,
+) -> Result<Option<Arc<dyn ControllerParams>>, Fault> {
+    if !at.is_given() {
+        return Ok(None);
+    }
+    if let Err(why) = stack.hosts() {
+        return Err(at.fault(format!("does not go with `{}`, which {why}", stack.title())));
+    }
+    Ok(Some(hosted(stack, at, of)?.1))
+}
+
 /// The name of one of windtunnel's controllers, and the controller, which hears of ACKs and losses from a stack, but not of
-/// counts of marks.
+/// counts of marks. SCE are counted by its hosts, if they can.
 fn hosted(
-    stack: &str,
+    stack: &dyn StackParams,
     at: &Cursor<'_>,
     of: Surroundings<'_>,
 ) -> Result<(String, Arc<dyn ControllerParams>), Fault> {
+    let name = stack.title();
     let Control::By(controller) = controller(at, of.endpoints, of.registry)? else {
         return Err(at.not_allowed("a controller; `bsd42` is a sender without one"));
     };
     let params = controller.params.0;
-    if !matches!(params.needs().feedback, Feedback::None | Feedback::Classic) {
-        let allowed = format!("a controller that needs no counts of marks, which `{stack}` does not pass on");
+    let feedback = params.needs().feedback;
+    let is_heard = match feedback {
+        Feedback::None | Feedback::Classic => true,
+        Feedback::PlainSce | Feedback::Sce => stack.counts_sce(),
+        Feedback::Shares | Feedback::Counts => false,
+    };
+    if !is_heard {
+        let allowed = format!("a controller that needs no counts of marks, which `{name}` does not pass on");
         return Err(at.not_allowed(allowed));
     }
     Ok((controller.name, params))
 }
 
 /// The code point of the flow's packets: ECT(0), as QUIC stacks send, unless the flow's sockets cannot set it.
-fn code_point(at: &Cursor<'_>) -> Result<Ecn, Fault> {
+fn code_point(at: &Cursor<'_>, feedback: Feedback) -> Result<Ecn, Fault> {
     match at.value() {
         None | Some(Value::Boolean(true)) => Ok(Ecn::Ect0),
+        Some(Value::Boolean(false)) if feedback.hears_sce() => {
+            Err(at.not_allowed("true: the response to SCE needs ECN"))
+        }
         Some(Value::Boolean(false)) => Ok(Ecn::NotEct),
         Some(_) => Err(at.not_allowed("true or false: feedback schemes belong to TCP")),
     }

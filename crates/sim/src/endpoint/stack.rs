@@ -7,7 +7,7 @@ use std::sync::Arc;
 use windtunnel_algorithm::{AnyParams, Params};
 use windtunnel_cc::ControllerParams;
 use windtunnel_units::Bytes;
-use windtunnel_wire::{Ecn, FlowId};
+use windtunnel_wire::{Dscp, Ecn, FlowId};
 
 use super::{Counted, Halves};
 use crate::application::{ApplicationConfig, Protocol};
@@ -25,6 +25,8 @@ pub struct FlowContext<'a> {
     pub seed: u64,
     /// The ECN field of its data packets; not ECN-capable for a flow with `ecn = false`, whose packets queues do not mark.
     pub ecn: Ecn,
+    /// The DSCP of its packets.
+    pub dscp: Dscp,
 }
 
 /// A stack that is not part of this crate.
@@ -128,6 +130,11 @@ pub trait StackParams: AnyParams {
 
     /// Whether its own controller of this name draws random numbers that no seed decides: two runs may differ then.
     fn draws_unseeded(&self, _controller: &str) -> bool {
+        false
+    }
+
+    /// Whether its hosts count SCE, for a controller inside it that hears them.
+    fn counts_sce(&self) -> bool {
         false
     }
 

@@ -163,8 +163,8 @@ impl Layout {
                 })))
             }
             Transport::Foreign(stack) => {
-                let Endpoint { flow, mtu, ecn, .. } = *endpoint;
-                let context = FlowContext { flow, mtu, application, seed: *seed, ecn };
+                let Endpoint { flow, mtu, ecn, dscp, .. } = *endpoint;
+                let context = FlowContext { flow, mtu, application, seed: *seed, ecn, dscp };
                 Some(Ends::Foreign(Box::new(stack.halves(&context)?)))
             }
         }
