@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use windtunnel_scenario::{Estimate, Registry, Scenario, compile};
 use windtunnel_sim::recorder::columns::{Column, Table};
-use windtunnel_sim::{Holder, RunResult, Simulation};
-use windtunnel_units::Bytes;
+use windtunnel_sim::{Holder, MemoryExceeded, RunResult, Simulation};
 
 use crate::runs::{flow, parse, run, text};
 
@@ -116,7 +115,8 @@ fn refusals() {
 }
 
 /// The estimate of the memory is within a tenth of the payloads; flows that leave a link idle in slow start and after
-/// losses make it less. A run that may not hold them is stopped, and the message names their key.
+/// losses make it less. They count: where there is room for the rows of packets alone, the run is stopped. The message
+/// names their key.
 #[test]
 fn memory() {
     let scenario = parse(&both(RECORD)).unwrap_or_else(|message| panic!("{message}"));
@@ -128,10 +128,17 @@ fn memory() {
     let ratio = expected.memory().as_f64() / held;
     assert!((0.9..1.1).contains(&ratio), "{ratio}: {} rows, {} expected", ids.len(), expected.rows);
 
-    let mut simulation = Simulation::new(compile(&scenario));
-    simulation.limit_memory(Bytes::new(2 << 20));
-    let exceeded = simulation.finish_within().expect_err("it needs more");
-    assert_eq!(exceeded.by, Holder::Table("payloads"));
-    let explanation = estimate.explanation(&exceeded);
+    let packets = parse(&both("record = { packets = true }")).expect("a scenario");
+    let mut unlimited = Simulation::new(compile(&packets));
+    unlimited.run_until(unlimited.end());
+    let finish = |scenario: &Scenario| {
+        let mut simulation = Simulation::new(compile(scenario));
+        simulation.limit_memory(unlimited.memory());
+        simulation.finish_within()
+    };
+    assert!(finish(&packets).is_ok());
+    let exceeded = finish(&scenario).expect_err("it needs more");
+    let by_payloads = MemoryExceeded { by: Holder::Table("payloads"), ..exceeded };
+    let explanation = estimate.explanation(&by_payloads);
     assert!(explanation.contains("record payloads in a shorter run (`record.payloads`)"), "{explanation}");
 }
