@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use windtunnel_foreign::{Config, Event, Library, State};
+use windtunnel_foreign::{Config, Event, Identity, Library, State};
 use windtunnel_sim::endpoint::{Counted, FlowContext, StackController};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::Ecn;
@@ -18,6 +18,10 @@ use crate::{stack, tls};
 
 /// Why no controller of windtunnel's goes into a stack in C.
 pub(crate) const DECIDES_ITSELF: &str = "decides its window itself";
+
+/// The server of every connection, as TLS has it for stacks in Rust.
+pub(crate) const IDENTITY: Identity =
+    Identity { name: c"localhost", certificate: tls::CERTIFICATE, key: tls::KEY };
 
 /// Both ends of a flow's connection.
 pub(crate) fn ends(
@@ -36,7 +40,7 @@ pub(crate) fn ends(
             seed: flow.seed,
             max_udp_payload: stack::payload(flow).into(),
             initial_window: initial_window.map(Bytes::get),
-            identity: tls::IDENTITY,
+            identity: IDENTITY,
         };
         let mut inside =
             library.end(&config).unwrap_or_else(|why| panic!("{} makes no end: {why}", library.name()));
@@ -51,7 +55,7 @@ pub(crate) fn ends(
 /// Checks that the stack takes this initial window.
 pub(crate) fn accepts(library: Library, initial_window: Option<Bytes>) -> Result<(), String> {
     let Some(window) = initial_window else { return Ok(()) };
-    let trial = Config::trial(library.controllers()[0], false, tls::IDENTITY);
+    let trial = Config::trial(library.controllers()[0], false, IDENTITY);
     let config = Config { initial_window: Some(window.get()), ..trial };
     let end = library.end(&config).map(drop);
     end.map_err(|why| format!("takes no initial window of {window}: {why}"))

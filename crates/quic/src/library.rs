@@ -12,7 +12,7 @@ use windtunnel_sim::endpoint::{Counted, FlowContext, Stack, StackController, Sta
 use windtunnel_units::{Bytes, OutOfRange};
 
 use crate::seen::Record;
-use crate::{foreign, stack, tls};
+use crate::{foreign, stack};
 
 /// The library, and the configuration of its stack.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -81,7 +81,7 @@ impl StackParams for LibraryParams {
     }
 
     fn loaded(&self, path: &Path) -> Result<Arc<dyn StackParams>, String> {
-        let library = Library::open(path, tls::IDENTITY).map_err(|error| error.to_string())?;
+        let library = Library::open(path, foreign::IDENTITY).map_err(|error| error.to_string())?;
         foreign::accepts(library, self.initial_window)?;
         Ok(Arc::new(LibraryParams {
             file: path.display().to_string(),

@@ -10,7 +10,7 @@ use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::endpoint::{Counted, FlowContext, Stack, StackController, StackControllers, StackParams};
 
 use crate::seen::Record;
-use crate::{foreign, stack, tls};
+use crate::{foreign, stack};
 
 /// It has its release's defaults.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@ impl Params for Ngtcp2Params {
 }
 
 fn library() -> Library {
-    Library::ngtcp2(tls::IDENTITY)
+    Library::ngtcp2(foreign::IDENTITY)
 }
 
 impl StackParams for Ngtcp2Params {

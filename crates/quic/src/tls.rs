@@ -9,19 +9,15 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls::time_provider::TimeProvider;
 use rustls::{ClientConfig, RootCertStore, ServerConfig, version};
-use windtunnel_foreign::Identity;
 
 /// Self-signed, for `localhost`, valid from 2026-11-27 for a hundred years; made with `openssl req -x509`.
-const CERTIFICATE: &[u8] = include_bytes!("certificate.der");
+pub(crate) const CERTIFICATE: &[u8] = include_bytes!("certificate.der");
 
 /// Its private key, which protects nothing.
-const KEY: &[u8] = include_bytes!("key.der");
+pub(crate) const KEY: &[u8] = include_bytes!("key.der");
 
 /// The name in the certificate.
 pub(crate) const SERVER_NAME: &str = "localhost";
-
-/// The same for stacks in C.
-pub(crate) const IDENTITY: Identity = Identity { name: c"localhost", certificate: CERTIFICATE, key: KEY };
 
 /// 2027-01-15.
 const NOW: u64 = 1_800_000_000;
