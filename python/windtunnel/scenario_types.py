@@ -404,6 +404,11 @@ class Record(TypedDict, total=False):
     #: it. Use this for short runs, because memory grows with their number.
     packets: bool
 
+    #: Whether the payload of each such packet over a real stack is kept, and the TLS secrets of its connection: a
+    #: capture then has the real bytes, and analysers decrypt them. Both differ from run to run, because keys come from
+    #: the system.
+    payloads: bool
+
 
 _WindowKeys = TypedDict("_WindowKeys", {"from": Required[str]}, total=False)
 

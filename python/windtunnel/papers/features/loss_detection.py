@@ -28,7 +28,7 @@ ROUNDING_S = 1e-6
 BURST_S = 0.02
 #: kTimeThreshold of RFC 9002 section 6.1.2.
 TIME_THRESHOLD = 9.0 / 8.0
-#: A loss is looked at if no other is this near, in seconds.
+#: A loss is examined if no other is this near, in seconds.
 ALONE_S = 1.0
 
 
@@ -38,7 +38,7 @@ class Loss:
 
     sent: float
     declared: float
-    """When it counted as lost; at the latest that is looked at."""
+    """When it counted as lost, or the end of the time that is examined."""
     acknowledged: int
     """How many later packets can have been acknowledged by then."""
     third: float

@@ -143,7 +143,7 @@ BETA = 0.7
 
 @dataclass(frozen=True)
 class Cubic:
-    """The curve that fits an epoch, W(t) = C (t - K)^3 + W_max, and what RFC 9438 says of it."""
+    """The curve that fits an epoch, W(t) = C (t - K)^3 + W_max, and what RFC 9438 has for it."""
 
     c: float
     k: float
