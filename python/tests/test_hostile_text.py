@@ -63,6 +63,7 @@ BOUND = {
         "a file, which is opened before the run and printed as it was found (test_hostile_files)",
     ),
     "flow.iw": "a quantity",
+    "flow.stack.file": "a library, which the user has named before (test_stacks)",
 }
 
 

@@ -53,6 +53,8 @@ NOT_RUN = {
     "python docs/measured.py course",
     "python docs/measured.py gallery",
     "python -m windtunnel.explain.train",
+    "windtunnel conform ./libwt_ngtcp2.so",
+    "windtunnel sweep scenarios/campaigns/quic-coexistence.toml",
 }
 
 FOLLOWED = {page for pages in TOOL.families().values() for page in pages}
