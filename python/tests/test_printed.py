@@ -53,6 +53,7 @@ NOT_RUN = {
     "python docs/measured.py course",
     "python docs/measured.py gallery",
     "python -m windtunnel.explain.train",
+    "cargo run --release -p windtunnel-hosted --features quinn,noq --example loopback -- quinn cubic 5",
     "windtunnel conform ./libwt_ngtcp2.so",
     "windtunnel sweep scenarios/campaigns/quic-coexistence.toml",
 }
