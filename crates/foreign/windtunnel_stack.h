@@ -49,12 +49,12 @@ struct windtunnel_config {
 	uint64_t max_udp_payload;
 	/* The initial congestion window in bytes; 0 is the stack's own. */
 	uint64_t initial_window;
-	/* One of the names in the table's controllers. Valid for ever. */
+	/* One of the names in the table's controllers. Never freed. */
 	const char *controller;
-	/* The server's name in its certificate, for the client. Valid for ever. */
+	/* The server's name in its certificate, for the client. Never freed. */
 	const char *server_name;
 	/* A self-signed certificate and its private key (PKCS #8), both DER, for the server; the client may trust it. Its
-	 * dates are those of a real clock, so that a client that checks them depends on the day. Valid for ever. */
+	 * dates are those of a real clock, so that a client that checks them depends on the day. Never freed. */
 	const uint8_t *certificate;
 	size_t certificate_length;
 	const uint8_t *key;
@@ -117,7 +117,7 @@ struct windtunnel_stack {
 	/* Those of them that draw numbers which no seed decides, up to a NULL. Results with them say so. */
 	const char *const *unseeded;
 
-	/* Makes an end. Returns NULL if it cannot, and says why in *error: a text that is valid for ever. */
+	/* Makes an end. Returns NULL if it cannot, and says why in *error: a text that is never freed. */
 	void *(*create)(const struct windtunnel_config *config, const char **error);
 
 	/* Frees an end. */
@@ -147,7 +147,7 @@ struct windtunnel_stack {
 	int64_t (*open)(void *end);
 
 	/* Writes into a stream. Returns how many bytes the stack took; it is asked again after the next packet or timer, so
-	 * a stack without a buffer of its own takes a few megabytes. All data are zeros, and `data` is valid for ever: a
+	 * a stack without a buffer of its own takes a few megabytes. All data are zeros, and `data` is never freed: a
 	 * stack need not copy them, or may keep their number alone. */
 	size_t (*write)(void *end, uint64_t stream, const uint8_t *data, size_t length);
 
@@ -168,7 +168,7 @@ struct windtunnel_stack {
 	void (*state)(void *end, struct windtunnel_state *state);
 };
 
-/* The only function that a library exports. The table is valid for ever. */
+/* The only function that a library exports. The table is never freed. */
 const struct windtunnel_stack *windtunnel_stack(void);
 
 #ifdef __cplusplus

@@ -13,7 +13,7 @@ const MOST_NAMES: usize = 100;
 /// Reads a table.
 #[expect(unsafe_code, reason = "the table is C's")]
 pub(crate) fn stack(table: *const RawTable) -> Result<Stack, LoadError> {
-    // SAFETY: The header says that the table is valid for ever; its first field is the version in every version.
+    // SAFETY: The header demands that the table is never freed. Every version of it starts with its number.
     let version = unsafe { table.cast::<u32>().as_ref() }.ok_or(LoadError::NoTable)?;
     if *version != VERSION {
         return Err(LoadError::Version(*version));
@@ -55,7 +55,7 @@ pub(crate) fn told(stack: &'static Stack, identity: Identity) -> Result<State, L
 /// A text of the table.
 #[expect(unsafe_code, reason = "the text is C's")]
 fn text(raw: *const c_char) -> Option<&'static CStr> {
-    // SAFETY: The header says that texts end in a zero, and are valid for ever.
+    // SAFETY: The header demands that texts end in a zero and are never freed.
     (!raw.is_null()).then(|| unsafe { CStr::from_ptr(raw) })
 }
 
@@ -65,7 +65,7 @@ fn names(list: RawNames, key: &'static str) -> Result<Vec<&'static CStr>, LoadEr
     if list.is_null() {
         return Err(LoadError::Missing(key));
     }
-    // SAFETY: The header says that lists end in NULL, and are valid for ever; nothing behind the NULL is read.
+    // SAFETY: The header demands that lists end in NULL and are never freed. Nothing behind the NULL is read.
     let each = (0..MOST_NAMES).map_while(|index| text(unsafe { *list.add(index) }));
     Ok(each.collect())
 }

@@ -140,7 +140,7 @@ impl End {
         // SAFETY: Both pointers are valid during the call.
         let end = unsafe { (stack.functions.create)(&raw const raw, &raw mut error) };
         let Some(end) = NonNull::new(end) else {
-            // SAFETY: The header says that the text ends in a zero, and is valid for ever.
+            // SAFETY: The header demands that the text ends in a zero and is never freed.
             let text = (!error.is_null()).then(|| unsafe { CStr::from_ptr(error) });
             return Err(text.map_or("it does not say why".into(), |text| text.to_string_lossy().into_owned()));
         };
@@ -231,7 +231,7 @@ impl End {
     /// # Panics
     /// If it took more than there are.
     pub fn write(&mut self, stream: u64, data: &'static [u8]) -> usize {
-        // SAFETY: The data are valid for ever.
+        // SAFETY: The data are static.
         let taken = unsafe { (self.functions.write)(self.raw(), stream, data.as_ptr(), data.len()) };
         assert!(taken <= data.len(), "write() took {taken} B of {} B", data.len());
         taken

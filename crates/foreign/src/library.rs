@@ -159,7 +159,7 @@ fn load(path: &Path) -> Result<*const RawTable, LoadError> {
     let function = *function.map_err(|_| LoadError::NoSymbol)?;
     // SAFETY: The library is loaded.
     let table = unsafe { function() };
-    // Never unloaded: the table, and all that it points to, is valid for ever.
+    // The library is never unloaded, so the table and all that it points to stay valid.
     std::mem::forget(library);
     Ok(table)
 }

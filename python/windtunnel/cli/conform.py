@@ -7,6 +7,7 @@ import click
 from windtunnel.cli.claims import check_junit, claim_options
 from windtunnel.cli.completion import stacks
 from windtunnel.cli.reading import allow_read_option
+from windtunnel.cli.reproduce import force_option, jobs_option, no_cache_option
 
 
 @click.command
@@ -18,8 +19,8 @@ from windtunnel.cli.reading import allow_read_option
     help="Run only the rows of this section, e.g. 9002-6.1.1, document, e.g. 9438, or topic, e.g. ecn. Repeatable.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder to write.", show_default="results/conform-<STACK>")
-@click.option("--jobs", type=click.IntRange(min=1), help="Number of parallel processes.", show_default="one per core")
-@click.option("--force", is_flag=True, help="Replace a suite's existing folder.")
+@jobs_option
+@force_option
 @click.option(
     "--set",
     "settings",
@@ -27,7 +28,7 @@ from windtunnel.cli.reading import allow_read_option
     multiple=True,
     help="Change every scenario, e.g. flow.0.ecn=false. Repeatable; the page says so.",
 )
-@click.option("--no-cache", is_flag=True, help="Run again what was run before, and keep nothing for later.")
+@no_cache_option
 @claim_options
 @allow_read_option
 @click.pass_context

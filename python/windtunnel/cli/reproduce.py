@@ -8,6 +8,15 @@ from windtunnel.cli.completion import suite_ids, suites
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.reading import allow_read_option
 
+# Options of the commands that run a suite.
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(min=1), help="Number of parallel processes.", show_default="one per core"
+)
+force_option = click.option("--force", is_flag=True, help="Replace a suite's existing folder.")
+no_cache_option = click.option(
+    "--no-cache", is_flag=True, help="Run again what was run before, and keep nothing for later."
+)
+
 
 @click.command
 @click.argument("name", help="The suite, e.g. mds.", shell_complete=suites)
@@ -20,8 +29,8 @@ from windtunnel.cli.reading import allow_read_option
 )
 @click.option("--quick", is_flag=True, help="Run only the quick part of the suite.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder to write.", show_default="results/<NAME>")
-@click.option("--jobs", type=click.IntRange(min=1), help="Number of parallel processes.", show_default="one per core")
-@click.option("--force", is_flag=True, help="Replace a suite's existing folder.")
+@jobs_option
+@force_option
 @click.option(
     "--set",
     "settings",
@@ -29,7 +38,7 @@ from windtunnel.cli.reading import allow_read_option
     multiple=True,
     help="Change every scenario of the suite, e.g. flow.0.cc=my-controller. Repeatable; the page says so.",
 )
-@click.option("--no-cache", is_flag=True, help="Run again what was run before, and keep nothing for later.")
+@no_cache_option
 @allow_read_option
 @plugin_option
 @click.pass_context
