@@ -51,6 +51,19 @@ pub(crate) trait Connection: Debug + Send {
     /// Reads all that is there of all streams, each in order. Returns the number of bytes.
     fn read(&mut self) -> u64;
 
+    /// Writes a DATAGRAM frame; if too many wait, the oldest gives way. A stack that has none is never asked.
+    fn send_datagram(&mut self, _frame: bytes::Bytes) {}
+
+    /// DATAGRAM frames wait to be sent.
+    fn holds_datagrams(&mut self) -> bool {
+        false
+    }
+
+    /// Reads a DATAGRAM frame; call until there is none.
+    fn read_datagram(&mut self) -> Option<bytes::Bytes> {
+        None
+    }
+
     /// Closes the connection.
     fn close(&mut self, now: Instant);
 

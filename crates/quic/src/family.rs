@@ -31,6 +31,8 @@ macro_rules! family {
             pub send_window: Option<Bytes>,
             /// How many bytes the receiver takes at once, in a stream and in all.
             pub receive_window: Option<Bytes>,
+            /// How many bytes of DATAGRAM frames may wait to be sent: beyond that, the oldest give way to new ones.
+            pub datagram_buffer: Option<Bytes>,
             /// Whether packets are left unprotected: the handshake is real, and packets have the same sizes, but no cipher
             /// runs. Captures of them cannot be decrypted.
             pub null_crypto: bool,
@@ -51,6 +53,9 @@ macro_rules! family {
                     if let Some(bytes) = too_small(window, 1_200) {
                         return Err(OutOfRange::new(key, bytes, "at least 1200 B, a packet"));
                     }
+                }
+                if let Some(bytes) = too_small(self.datagram_buffer, 2_400) {
+                    return Err(OutOfRange::new("datagram_buffer", bytes, "at least 2400 B, two packets"));
                 }
                 if let Some(bytes) = self.receive_window.filter(|bytes| VarInt::from_u64(bytes.get()).is_err()) {
                     return Err(OutOfRange::new("receive_window", bytes, "less than 2^62 B"));
@@ -73,7 +78,7 @@ macro_rules! family {
             }
 
             fn carries(&self, application: &ApplicationConfig) -> Result<(), String> {
-                stack::carries(application)
+                stack::carries(application, true)
             }
 
             fn counts_sce(&self) -> bool {
@@ -112,6 +117,9 @@ macro_rules! family {
                 if let Some(bytes) = self.send_window {
                     transport.send_window(bytes.get());
                 }
+                if let Some(bytes) = self.datagram_buffer {
+                    transport.datagram_send_buffer_size(bytes.get() as usize);
+                }
                 if let Some(Ok(bytes)) = self.receive_window.map(|bytes| VarInt::from_u64(bytes.get())) {
                     transport.receive_window(bytes).stream_receive_window(bytes);
                 }
@@ -124,6 +132,10 @@ macro_rules! family {
 
             fn fault(&self) -> Option<Fault> {
                 self.fault
+            }
+
+            fn datagram_buffer(&self) -> Option<Bytes> {
+                self.datagram_buffer
             }
 
             fn ends(
@@ -294,6 +306,8 @@ macro_rules! family {
             happened: VecDeque<Happening>,
             /// Streams that may have something to read.
             readable: Vec<StreamId>,
+            /// The room for DATAGRAM frames while none waits.
+            datagram_space: Option<usize>,
         }
 
         impl std::fmt::Debug for End {
@@ -321,6 +335,7 @@ macro_rules! family {
                     response: Vec::new(),
                     happened: VecDeque::new(),
                     readable: Vec::new(),
+                    datagram_space: None,
                 }
             }
 
@@ -469,6 +484,22 @@ macro_rules! family {
                     is_open
                 });
                 read
+            }
+
+            fn send_datagram(&mut self, frame: bytes::Bytes) {
+                if let Some((_, connection)) = &mut self.connection {
+                    connection.datagrams().send(frame, true).expect("a DATAGRAM frame fits into a packet");
+                }
+            }
+
+            fn holds_datagrams(&mut self) -> bool {
+                let Some((_, connection)) = &mut self.connection else { return false };
+                let space = connection.datagrams().send_buffer_space();
+                space < *self.datagram_space.get_or_insert(space)
+            }
+
+            fn read_datagram(&mut self) -> Option<bytes::Bytes> {
+                self.connection.as_mut()?.1.datagrams().recv()
             }
 
             fn close(&mut self, now: Instant) {

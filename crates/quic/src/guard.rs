@@ -107,6 +107,18 @@ impl Connection for Guarded {
         self.call(|inside| inside.read())
     }
 
+    fn send_datagram(&mut self, frame: bytes::Bytes) {
+        self.call(|inside| inside.send_datagram(frame));
+    }
+
+    fn holds_datagrams(&mut self) -> bool {
+        self.call(|inside| inside.holds_datagrams())
+    }
+
+    fn read_datagram(&mut self) -> Option<bytes::Bytes> {
+        self.call(|inside| inside.read_datagram())
+    }
+
     fn close(&mut self, now: Instant) {
         self.call_at(now, |inside| inside.close(now));
     }

@@ -1,4 +1,5 @@
-//! Both halves of a flow over a QUIC connection: datagrams become packets, and the application writes into streams.
+//! Both halves of a flow over a QUIC connection: datagrams become packets, and the application writes into streams, or
+//! sends DATAGRAM frames.
 //!
 //! A message of the application (a transfer, a response, a frame) has a stream of its own, and is complete when all of
 //! the stream is acknowledged. An application without messages writes one stream. What it gives up when it stops is
@@ -11,7 +12,7 @@ use windtunnel_cc::ExitReason;
 use windtunnel_hosted::HEADERS;
 use windtunnel_sim::application::{Completion, Stream, Wish};
 use windtunnel_sim::endpoint::{
-    Arrival, Counters, Feedback, FlowContext, Hidden, Reading, ReceiverHalf, SenderHalf, SenderState,
+    Arrival, Counters, Feedback, FlowContext, Hidden, Reading, Receipt, ReceiverHalf, SenderHalf, SenderState,
 };
 use windtunnel_tcp::{CaState, Limited};
 use windtunnel_units::{Bytes, Time};
@@ -19,6 +20,7 @@ use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
 
 use crate::clock::{instant, time};
 use crate::connection::{Connection, Happening};
+use crate::datagrams::{Inbox, Outbox};
 use crate::fault::{Fault, Faulty};
 use crate::marks::Counter;
 use crate::seen::Record;
@@ -140,6 +142,7 @@ pub(crate) struct Sender {
     is_connected: bool,
     is_closed: bool,
     writes: VecDeque<Write>,
+    outbox: Outbox,
     sent: VecDeque<Sent>,
     /// Bytes that the application has written since its start; without end, none.
     written: Bytes,
@@ -163,6 +166,7 @@ impl Sender {
             is_connected: false,
             is_closed: false,
             writes: VecDeque::new(),
+            outbox: Outbox::default(),
             sent: VecDeque::new(),
             written: Bytes::ZERO,
             acked: Bytes::ZERO,
@@ -178,12 +182,13 @@ impl Sender {
 
     /// What keeps the connection from sending more at `now`. With data, and room in the window, it is the pacer if a
     /// timer is near, and else flow control: other timers are further away than an eighth of a round trip.
-    fn limited(&self, now: Time) -> Limited {
+    fn limited(&mut self, now: Time) -> Limited {
+        let has_data = !self.writes.is_empty() || self.host.connection.holds_datagrams();
         let seen = self.record.lock();
         let full = self.window().saturating_sub(self.host.payload);
         if !self.is_connected {
             Limited::Handshake
-        } else if self.writes.is_empty() {
+        } else if !has_data {
             Limited::Application
         } else if seen.in_flight > full {
             Limited::Cwnd
@@ -194,10 +199,15 @@ impl Sender {
         }
     }
 
-    fn grant(&mut self, wish: Wish) {
+    fn grant(&mut self, wish: Wish, now: Time) {
         match wish {
             Wish::Nothing => {}
             Wish::Stop => self.give_up(),
+            Wish::Datagram(_) if !self.is_connected || self.is_closed => {}
+            Wish::Datagram(size) => {
+                let frame = self.outbox.next(size, now);
+                self.host.connection.send_datagram(frame);
+            }
             Wish::Write(size) if self.application.has_messages() => {
                 self.written += size;
                 self.writes.push_back(Write { stream: None, left: size, message: Some(size) });
@@ -282,13 +292,13 @@ impl SenderHalf for Sender {
             self.host.connection.connect(instant(now));
         }
         let wish = self.application.start(self.written, now);
-        self.grant(wish);
+        self.grant(wish, now);
         self.drive(now);
     }
 
     fn stop(&mut self) {
-        let wish = self.application.stop();
-        self.grant(wish);
+        self.application.stop();
+        self.give_up();
     }
 
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {
@@ -317,7 +327,7 @@ impl SenderHalf for Sender {
         self.host.expire(now);
         if self.application.next_timer() <= now {
             let wish = self.application.on_timer(now);
-            self.grant(wish);
+            self.grant(wish, now);
         }
         self.drive(now);
         true
@@ -357,7 +367,7 @@ impl SenderHalf for Sender {
     fn reading(&self) -> Reading {
         let seen = self.record.lock();
         let counters = Counters {
-            sent: self.packets,
+            sent: if self.application.has_datagrams() { self.outbox.written() } else { self.packets },
             delivered: seen.delivered,
             loss_episodes: seen.loss_episodes,
             ecn_reductions: seen.ecn_reductions,
@@ -397,34 +407,44 @@ impl SenderHalf for Sender {
 
 /// The receiving half: the server.
 #[derive(Debug)]
-pub(crate) struct Receiver(Host);
+pub(crate) struct Receiver {
+    host: Host,
+    inbox: Inbox,
+}
 
 impl Receiver {
     pub(crate) fn new(host: Host) -> Receiver {
-        Receiver(host)
+        Receiver { host, inbox: Inbox::new() }
     }
 }
 
 impl ReceiverHalf for Receiver {
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Arrival {
-        self.0.receive(packet, now);
-        while self.0.connection.happened().is_some() {}
-        let delivered = Bytes::new(self.0.connection.read());
-        self.0.set_timer();
-        let understands_sce = self.0.counter.is_some();
-        Arrival { delivered, understands_sce, ..Arrival::default() }
+        let Receiver { host, inbox } = self;
+        host.receive(packet, now);
+        while host.connection.happened().is_some() {}
+        let mut delivered = Bytes::new(host.connection.read());
+        while let Some(frame) = host.connection.read_datagram() {
+            delivered += inbox.receive(&frame, now);
+        }
+        host.set_timer();
+        Arrival { delivered, understands_sce: host.counter.is_some() }
+    }
+
+    fn receipt(&mut self) -> Option<Receipt> {
+        self.inbox.receipt()
     }
 
     fn poll(&mut self, now: Time) -> Option<Packet> {
-        self.0.poll(now)
+        self.host.poll(now)
     }
 
     fn next_timer(&self) -> Time {
-        self.0.timer
+        self.host.timer
     }
 
     fn on_timer(&mut self, now: Time) -> Bytes {
-        self.0.expire(now);
+        self.host.expire(now);
         Bytes::ZERO
     }
 }

@@ -19,6 +19,7 @@ compile_error!("without a stack there is nothing here: enable `quinn` or `noq`")
 
 mod clock;
 mod connection;
+mod datagrams;
 mod family;
 mod fault;
 mod foreign;

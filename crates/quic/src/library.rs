@@ -60,7 +60,7 @@ impl StackParams for LibraryParams {
     }
 
     fn carries(&self, application: &ApplicationConfig) -> Result<(), String> {
-        stack::carries(application)
+        stack::carries(application, false)
     }
 
     fn hosts(&self) -> Result<(), String> {

@@ -33,7 +33,7 @@ impl StackParams for Ngtcp2Params {
     }
 
     fn carries(&self, application: &ApplicationConfig) -> Result<(), String> {
-        stack::carries(application)
+        stack::carries(application, false)
     }
 
     fn hosts(&self) -> Result<(), String> {

@@ -11,6 +11,7 @@ use windtunnel_units::{Bytes, Time};
 
 use crate::clock::instant;
 use crate::connection::Connection;
+use crate::datagrams;
 use crate::fault::Fault;
 use crate::guard::Guarded;
 use crate::halves::{Host, Receiver, Sender};
@@ -41,6 +42,11 @@ pub(crate) trait Ends: StackParams + Clone {
         None
     }
 
+    /// How many bytes of DATAGRAM frames may wait, if that is given.
+    fn datagram_buffer(&self) -> Option<Bytes> {
+        None
+    }
+
     /// The client and the server of a flow. What `controller` is told goes into `record`.
     fn ends(&self, controller: &StackController, flow: &FlowContext<'_>, record: &Record) -> Pair;
 }
@@ -64,11 +70,15 @@ pub(crate) fn stack<P: Ends>(params: &P, controllers: StackControllers) -> Arc<d
     Arc::new(Quic { params: params.clone(), controllers })
 }
 
-/// Checks that a connection can carry an application.
-pub(crate) fn carries(application: &ApplicationConfig) -> Result<(), String> {
+/// Checks that a connection can carry an application; `datagrams` if the stack has DATAGRAM frames.
+pub(crate) fn carries(application: &ApplicationConfig, datagrams: bool) -> Result<(), String> {
     match (application, application.protocol()) {
         (ApplicationConfig::Poisson(_), _) => Err("opens no connections during a run".to_owned()),
-        (_, Protocol::Udp) => Err("has no datagrams here".to_owned()),
+        (ApplicationConfig::Media(_), Protocol::Udp) if datagrams => Ok(()),
+        (ApplicationConfig::Media(_), Protocol::Udp) => {
+            Err("sends no DATAGRAM frames here; media go over streams with protocol = \"tcp\"".to_owned())
+        }
+        (_, Protocol::Udp) => Err("has DATAGRAM frames for media alone".to_owned()),
         (_, Protocol::Rtp) => Err("carries no RTP; media go over streams with protocol = \"tcp\"".to_owned()),
         (_, Protocol::Tcp) => Ok(()),
     }
@@ -92,11 +102,16 @@ impl<P: Ends> Stack for Quic<P> {
     }
 
     fn halves(&self, flow: &FlowContext<'_>) -> Option<Halves> {
-        let application = Stream::new(flow.application, Bytes::new(u64::from(payload(flow))), flow.seed)?;
+        let mss = Bytes::new(u64::from(payload(flow)));
+        let segment = match flow.application.protocol() {
+            Protocol::Udp => mss.min(self.params.datagram_buffer().unwrap_or(mss)) - datagrams::OVERHEAD,
+            Protocol::Tcp | Protocol::Rtp => mss,
+        };
+        let application = Stream::new(flow.application, segment, flow.seed)?;
         let record = Record::default();
         let Pair { client, server, initial_window } =
             self.params.ends(&self.controllers.decides, flow, &record);
-        let (initial_window, mss) = (Bytes::new(initial_window), Bytes::new(u64::from(payload(flow))));
+        let initial_window = Bytes::new(initial_window);
         if let Some(shadow) = &self.controllers.shadow {
             let (shadow, start) = (Arc::clone(shadow), instant(Time::ZERO));
             let shadow = Hosted::with_initial_window(initial_window, shadow, start, mss, flow.seed);

@@ -1,6 +1,7 @@
 //! Real QUIC stacks in a simulation.
 
 mod bulk;
+mod datagrams;
 mod ecn;
 mod facts;
 mod library;

@@ -38,7 +38,7 @@ fn messages() {
         ),
         (
             "stack = \"noq\"\napp = \"cbr\"",
-            "s.toml:7: flow[0].app: \"cbr\" is not allowed: an application that `noq` can carry: it has no datagrams here",
+            "s.toml:7: flow[0].app: \"cbr\" is not allowed: an application that `noq` can carry: it has DATAGRAM frames for media alone",
         ),
         (
             "stack = { kind = \"noq\", packet_threshold = 0 }",
@@ -46,7 +46,7 @@ fn messages() {
         ),
         (
             "stack = { kind = \"noq\", window = 2 }",
-            "s.toml:6: flow[0].stack.window: is not a key here; the keys are kind, initial_window, ack_frequency, packet_threshold, time_threshold, initial_rtt, send_window, receive_window, null_crypto, fault",
+            "s.toml:6: flow[0].stack.window: is not a key here; the keys are kind, initial_window, ack_frequency, packet_threshold, time_threshold, initial_rtt, send_window, receive_window, datagram_buffer, null_crypto, fault",
         ),
         (
             "cc = { windtunnel = \"reno\" }",

@@ -10,7 +10,7 @@ use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Ecn, Packet};
 
 use super::config::ApplicationConfig;
-use super::media::Frames;
+use super::media::Pieces;
 use super::receipts::{Receipt, Receipts};
 use super::responsive::Responsive;
 
@@ -36,6 +36,8 @@ pub(crate) struct DatagramReceiver {
     /// It sends each datagram back.
     reflects: bool,
     receipts: Receipts,
+    /// What the last datagram told.
+    receipt: Option<Receipt>,
     /// The last round that was answered.
     answered: Seq,
     /// Marks since then.
@@ -50,16 +52,8 @@ pub(crate) struct DatagramReceiver {
 enum Source {
     Constant { size: Bytes, interval: Duration },
     Responsive { size: Bytes, rate: Responsive },
-    Frames { frames: Frames, frame: Frame },
+    Media(Pieces),
     Probe { size: Bytes, interval: Duration },
-}
-
-/// The rest of a frame.
-#[derive(Debug, Default)]
-struct Frame {
-    bytes: Bytes,
-    datagrams: u64,
-    end: Time,
 }
 
 impl DatagramSender {
@@ -73,9 +67,7 @@ impl DatagramSender {
                 size: params.packet_size,
                 interval: params.rate.transfer_time(params.packet_size),
             },
-            ApplicationConfig::Media(params) => {
-                Source::Frames { frames: Frames::new(params), frame: Frame::default() }
-            }
+            ApplicationConfig::Media(params) => Source::Media(Pieces::new(params, endpoint.mtu - HEADERS)),
             ApplicationConfig::Probe(params) => {
                 Source::Probe { size: params.size, interval: params.interval }
             }
@@ -125,10 +117,10 @@ impl DatagramSender {
                 self.next += rate.rate().transfer_time(*size);
                 (*size, round)
             }
-            Source::Frames { frames, frame } => {
-                let size = frame.take(frames, self.endpoint.mtu, now);
-                self.next = frame.next_departure(now);
-                (size, 0)
+            Source::Media(pieces) => {
+                let payload = pieces.take(now);
+                self.next = pieces.next_departure(now);
+                (payload + HEADERS, 0)
             }
         };
         self.sent += 1;
@@ -156,6 +148,7 @@ impl DatagramReceiver {
             endpoint,
             reflects: matches!(config, ApplicationConfig::Probe(_)),
             receipts: Receipts::new(),
+            receipt: None,
             answered: Seq::new(0),
             marks: 0,
             reported_missing: 0,
@@ -163,16 +156,22 @@ impl DatagramReceiver {
         }
     }
 
-    /// A datagram reached the receiver.
-    pub(crate) fn receive(&mut self, packet: &Packet, now: Time) -> Receipt {
-        let receipt = self.receipts.record(packet, now);
+    /// A datagram reached the receiver. Returns whether it is new.
+    pub(crate) fn receive(&mut self, packet: &Packet, now: Time) -> bool {
+        let receipt = self.receipts.record(packet.seq.get(), packet.ts_val, now);
         self.marks += u64::from(packet.ecn == Ecn::Ce);
         let owed = if self.reflects { receipt.new } else { packet.ack > self.answered };
         if owed {
             self.answered = packet.ack;
             self.answer(packet, now);
         }
-        receipt
+        self.receipt = Some(receipt);
+        receipt.new
+    }
+
+    /// What the last datagram told, once.
+    pub(crate) fn take_receipt(&mut self) -> Option<Receipt> {
+        self.receipt.take()
     }
 
     /// The receiver's answer, if one is due.
@@ -200,24 +199,4 @@ fn datagram(endpoint: &Endpoint, size: Bytes, now: Time) -> Packet {
     packet.ts_val = now;
     packet.dscp = endpoint.dscp;
     packet
-}
-
-impl Frame {
-    /// The size of the next datagram: those of a frame are equal, except that the last ones may be a byte shorter.
-    fn take(&mut self, frames: &mut Frames, mtu: Bytes, now: Time) -> Bytes {
-        if self.datagrams == 0 {
-            self.bytes = frames.next_frame();
-            self.datagrams = self.bytes.get().div_ceil((mtu - HEADERS).get());
-            self.end = now + frames.interval();
-        }
-        let payload = Bytes::new(self.bytes.get().div_ceil(self.datagrams));
-        self.bytes -= payload;
-        self.datagrams -= 1;
-        payload + HEADERS
-    }
-
-    /// Evenly over the rest of the interval; the next frame starts with the next interval.
-    fn next_departure(&self, now: Time) -> Time {
-        now + self.end.since(now) / (self.datagrams + 1)
-    }
 }

@@ -3,9 +3,46 @@
 //! One of n frames is a key frame, r times as large as the others; for the mean rate to hold, the others have
 //! `n / (n - 1 + r)` of the mean size. Fractions of a byte carry over to the next frame.
 
-use windtunnel_units::{Bytes, Duration, Rate};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::config::MediaParams;
+
+/// Frames cut into datagrams, which leave evenly over the interval.
+#[derive(Debug)]
+pub(super) struct Pieces {
+    frames: Frames,
+    /// The largest payload of a datagram.
+    largest: Bytes,
+    /// What is left of the frame.
+    bytes: Bytes,
+    datagrams: u64,
+    /// When the next frame is made.
+    end: Time,
+}
+
+impl Pieces {
+    pub(super) fn new(params: &MediaParams, largest: Bytes) -> Pieces {
+        Pieces { frames: Frames::new(params), largest, bytes: Bytes::ZERO, datagrams: 0, end: Time::ZERO }
+    }
+
+    /// The payload of the next datagram: those of a frame are equal, except that the last ones may be a byte shorter.
+    pub(super) fn take(&mut self, now: Time) -> Bytes {
+        if self.datagrams == 0 {
+            self.bytes = self.frames.next_frame();
+            self.datagrams = self.bytes.get().div_ceil(self.largest.get());
+            self.end = now + self.frames.interval();
+        }
+        let payload = Bytes::new(self.bytes.get().div_ceil(self.datagrams));
+        self.bytes -= payload;
+        self.datagrams -= 1;
+        payload
+    }
+
+    /// When the next one leaves: evenly over the rest of the interval; the next frame starts with the next interval.
+    pub(super) fn next_departure(&self, now: Time) -> Time {
+        now + self.end.since(now) / (self.datagrams + 1)
+    }
+}
 
 /// The frames of a stream of media, at a rate of its own or at one that is asked for.
 #[derive(Debug)]

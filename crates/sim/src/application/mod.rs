@@ -17,12 +17,11 @@ pub use config::{
     RequestResponseParams, TransferParams,
 };
 pub use messages::Completion;
-pub use receipts::Receipt;
+pub use receipts::{Receipt, Receipts};
 
 pub(crate) use datagrams::{DatagramReceiver, DatagramSender};
 pub(crate) use media::Frames;
 pub(crate) use poisson::PoissonProcess;
-pub(crate) use receipts::Receipts;
 pub use stream::{Stream, Wish};
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! A receiver's record of datagram numbers: which are new, and how many are missing.
 
 use windtunnel_units::{Duration, Time};
-use windtunnel_wire::Packet;
 
 /// What a datagram's arrival tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,9 +15,9 @@ pub struct Receipt {
     pub variation: Option<Duration>,
 }
 
-/// The numbers received.
+/// The numbers received, from 1 on.
 #[derive(Debug)]
-pub(crate) struct Receipts {
+pub struct Receipts {
     /// One more than the highest number.
     next: u64,
     received: u64,
@@ -27,16 +26,23 @@ pub(crate) struct Receipts {
     last_delay: Option<Duration>,
 }
 
+impl Default for Receipts {
+    fn default() -> Receipts {
+        Receipts::new()
+    }
+}
+
 impl Receipts {
     /// How far below the highest number a late datagram can be told from a duplicate; older ones count as duplicates.
     const SPAN: u64 = 4096;
 
-    pub(crate) const fn new() -> Receipts {
+    /// None yet.
+    pub const fn new() -> Receipts {
         Receipts { next: 1, received: 0, seen: [0; Receipts::SPAN as usize / 64], last_delay: None }
     }
 
-    pub(crate) fn record(&mut self, packet: &Packet, now: Time) -> Receipt {
-        let number = packet.seq.get();
+    /// The datagram `number`, which was `sent` then, arrives.
+    pub fn record(&mut self, number: u64, sent: Time, now: Time) -> Receipt {
         let before = self.next;
         while self.next <= number {
             let (word, bit) = Receipts::position(self.next);
@@ -47,7 +53,7 @@ impl Receipts {
         let new = number + Receipts::SPAN >= self.next && self.seen[word] & bit == 0;
         self.seen[word] |= bit;
         self.received += u64::from(new);
-        let one_way = now.since(packet.ts_val);
+        let one_way = now.since(sent);
         let last = self.last_delay.replace(one_way);
         let variation = last.map(|last| one_way.max(last) - one_way.min(last));
         Receipt { new, expected: self.next - before, one_way, variation }

@@ -1,9 +1,9 @@
-//! Applications that write into a TCP stream.
+//! Applications that write into a connection: streams, and the datagrams of a connection that has them.
 
 use windtunnel_units::{Bytes, Time};
 
-use super::config::{ApplicationConfig, TransferParams};
-use super::media::Frames;
+use super::config::{ApplicationConfig, Protocol, TransferParams};
+use super::media::{Frames, Pieces};
 use super::messages::{Completion, Messages};
 use super::on_off::OnOff;
 use super::request_response::RequestResponse;
@@ -15,6 +15,8 @@ pub enum Wish {
     Nothing,
     /// Add these bytes to the stream; [`Bytes::MAX`]: without end.
     Write(Bytes),
+    /// Send these bytes in a datagram of the connection.
+    Datagram(Bytes),
     /// Discard what has not been sent yet.
     Stop,
 }
@@ -34,10 +36,12 @@ enum Kind {
     OnOff(Box<OnOff>),
     RequestResponse(Box<RequestResponse>),
     Media { frames: Box<Frames>, next: Time },
+    Datagrams { pieces: Box<Pieces>, next: Time },
 }
 
 impl Stream {
-    /// The application of `config`; `None` if it does not write into a stream.
+    /// The application of `config`; `None` if it does not write into a connection. A segment has at most `mss` bytes, and
+    /// so has a datagram.
     pub fn new(config: &ApplicationConfig, mss: Bytes, seed: u64) -> Option<Stream> {
         let kind = match config {
             ApplicationConfig::Bulk => Kind::Bulk,
@@ -45,6 +49,9 @@ impl Stream {
             ApplicationConfig::OnOff(params) => Kind::OnOff(Box::new(OnOff::new(params.clone(), mss, seed))),
             ApplicationConfig::RequestResponse(params) => {
                 Kind::RequestResponse(Box::new(RequestResponse::new(params.clone(), seed)))
+            }
+            ApplicationConfig::Media(params) if params.protocol == Protocol::Udp => {
+                Kind::Datagrams { pieces: Box::new(Pieces::new(params, mss)), next: Time::NEVER }
             }
             ApplicationConfig::Media(params) => {
                 Kind::Media { frames: Box::new(Frames::new(params)), next: Time::NEVER }
@@ -75,7 +82,7 @@ impl Stream {
                 responses.start();
                 write_message(responses.respond(), &mut self.messages, now)
             }
-            Kind::Media { next, .. } => {
+            Kind::Media { next, .. } | Kind::Datagrams { next, .. } => {
                 *next = now;
                 self.on_timer(now)
             }
@@ -88,7 +95,7 @@ impl Stream {
             Kind::Bulk | Kind::Transfer(_) => {}
             Kind::OnOff(on_off) => on_off.stop(),
             Kind::RequestResponse(responses) => responses.stop(),
-            Kind::Media { next, .. } => *next = Time::NEVER,
+            Kind::Media { next, .. } | Kind::Datagrams { next, .. } => *next = Time::NEVER,
         }
         self.messages.restart(Bytes::ZERO);
         Wish::Stop
@@ -101,7 +108,7 @@ impl Stream {
             Kind::Bulk | Kind::Transfer(_) => Time::NEVER,
             Kind::OnOff(on_off) => on_off.next_timer(),
             Kind::RequestResponse(responses) => responses.next_timer(),
-            Kind::Media { next, .. } => *next,
+            Kind::Media { next, .. } | Kind::Datagrams { next, .. } => *next,
         }
     }
 
@@ -114,6 +121,11 @@ impl Stream {
             Kind::Media { frames, next } => {
                 *next = now + frames.interval();
                 write_message(Some(frames.next_frame()), &mut self.messages, now)
+            }
+            Kind::Datagrams { pieces, next } => {
+                let size = pieces.take(now);
+                *next = pieces.next_departure(now);
+                Wish::Datagram(size)
             }
         }
     }
@@ -136,9 +148,14 @@ impl Stream {
     /// It writes messages, each as a whole; other applications write a stream without borders.
     pub const fn has_messages(&self) -> bool {
         match &self.kind {
-            Kind::Bulk | Kind::OnOff(_) => false,
+            Kind::Bulk | Kind::OnOff(_) | Kind::Datagrams { .. } => false,
             Kind::Transfer(_) | Kind::RequestResponse(_) | Kind::Media { .. } => true,
         }
+    }
+
+    /// It sends datagrams.
+    pub const fn has_datagrams(&self) -> bool {
+        matches!(self.kind, Kind::Datagrams { .. })
     }
 
     /// How many messages it has written so far.
@@ -151,7 +168,7 @@ impl Stream {
         match &self.kind {
             Kind::Transfer(params) => params.close,
             Kind::RequestResponse(responses) => responses.closes(),
-            Kind::Bulk | Kind::OnOff(_) | Kind::Media { .. } => false,
+            Kind::Bulk | Kind::OnOff(_) | Kind::Media { .. } | Kind::Datagrams { .. } => false,
         }
     }
 

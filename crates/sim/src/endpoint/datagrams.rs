@@ -3,7 +3,7 @@
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
 
-use super::{Arrival, Counters, Feedback, Reading, ReceiverHalf, SenderHalf, SenderState};
+use super::{Arrival, Counters, Feedback, Reading, Receipt, ReceiverHalf, SenderHalf, SenderState};
 use crate::application::{DatagramReceiver, DatagramSender};
 
 impl SenderHalf for DatagramSender {
@@ -48,9 +48,13 @@ impl SenderHalf for DatagramSender {
 
 impl ReceiverHalf for DatagramReceiver {
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Arrival {
-        let receipt = self.receive(packet, now);
-        let delivered = if receipt.new { packet.payload() } else { Bytes::ZERO };
-        Arrival { delivered, understands_sce: false, receipt: Some(receipt) }
+        let is_new = self.receive(packet, now);
+        let delivered = if is_new { packet.payload() } else { Bytes::ZERO };
+        Arrival { delivered, understands_sce: false }
+    }
+
+    fn receipt(&mut self) -> Option<Receipt> {
+        self.take_receipt()
     }
 
     fn poll(&mut self, _now: Time) -> Option<Packet> {

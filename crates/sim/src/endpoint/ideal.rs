@@ -87,7 +87,7 @@ impl ReceiverHalf for Receiver {
     #[inline(always)]
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Arrival {
         self.on_segment(packet, now);
-        Arrival { delivered: packet.payload(), understands_sce: self.echoes_sce(), receipt: None }
+        Arrival { delivered: packet.payload(), understands_sce: self.echoes_sce() }
     }
 
     #[inline(always)]

@@ -132,6 +132,11 @@ pub trait ReceiverHalf: Debug + Send {
     /// A packet of the sending half arrived.
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Arrival;
 
+    /// What the packet taken last told about a numbered datagram; the loop asks until there is none.
+    fn receipt(&mut self) -> Option<Receipt> {
+        None
+    }
+
     /// The next packet that leaves now, if there is one.
     fn poll(&mut self, now: Time) -> Option<Packet>;
 

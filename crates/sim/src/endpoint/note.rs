@@ -80,8 +80,8 @@ impl Note<'_> {
     pub(crate) fn arrival<H: ReceiverHalf + ?Sized>(self, half: &mut H, packet: &Packet, now: Time) {
         let arrival = half.on_packet(packet, now);
         self.recorder.received(now, self.series, packet, arrival.delivered, arrival.understands_sce);
-        if let Some(receipt) = &arrival.receipt {
-            self.recorder.datagram(self.series, receipt);
+        while let Some(receipt) = half.receipt() {
+            self.recorder.datagram(self.series, &receipt);
         }
     }
 }

@@ -5,8 +5,6 @@ use std::ops::{AddAssign, Sub};
 use windtunnel_tcp::{Limited, TcpInfo};
 use windtunnel_units::{Bytes, Duration};
 
-use super::Receipt;
-
 /// What a packet from the receiving half told the sending half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Feedback {
@@ -34,8 +32,6 @@ pub struct Arrival {
     pub delivered: Bytes,
     /// ECT(1) on this flow means SCE.
     pub understands_sce: bool,
-    /// What a flow of numbered datagrams knows about its delay and its losses.
-    pub receipt: Option<Receipt>,
 }
 
 /// The state of a sending half after a packet.

@@ -76,6 +76,7 @@ impl TcpEnd {
                 self.closes = self.application.closes();
             }
             Wish::Stop => self.sender.stop(),
+            Wish::Datagram(_) => unreachable!("TCP has no datagrams"),
         }
     }
 
@@ -195,7 +196,7 @@ impl ReceiverHalf for Receiver {
     #[inline]
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Arrival {
         let delivered = self.on_segment(packet, now).delivered;
-        Arrival { delivered, understands_sce: self.echoes_sce(), receipt: None }
+        Arrival { delivered, understands_sce: self.echoes_sce() }
     }
 
     #[inline]

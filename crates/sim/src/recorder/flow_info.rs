@@ -54,7 +54,7 @@ impl FlowKind {
             cc_name: Arc::clone(&flow.cc_name),
             application: flow.application.kind(),
             wire: wire(flow),
-            datagrams: matches!(flow.transport, Transport::Udp | Transport::Rtp { .. }),
+            datagrams: flow.application.protocol() != Protocol::Tcp,
             counted: match &flow.transport {
                 Transport::Ideal { .. } => Counted::LOSS_FREE,
                 Transport::Tcp { .. } | Transport::Bsd42(_) => Counted::TCP,

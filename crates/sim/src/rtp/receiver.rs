@@ -8,7 +8,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, Packet};
 
 use super::{COVERED, REPORT, Report};
-use crate::application::Receipts;
+use crate::application::{Receipt, Receipts};
 use crate::endpoint::{Arrival, ReceiverHalf};
 
 /// A report covers at most this many new data units.
@@ -23,6 +23,8 @@ const REPORT_HEADERS: Bytes = Bytes::new(28);
 pub(crate) struct RtpReceiver {
     endpoint: Endpoint,
     receipts: Receipts,
+    /// What the last data unit told.
+    receipt: Option<Receipt>,
     /// What the next report says.
     report: Report,
     /// Data units that no report covers.
@@ -38,6 +40,7 @@ impl RtpReceiver {
         RtpReceiver {
             endpoint,
             receipts: Receipts::new(),
+            receipt: None,
             report,
             unreported: 0,
             due: Time::NEVER,
@@ -64,7 +67,7 @@ impl RtpReceiver {
 
 impl ReceiverHalf for RtpReceiver {
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Arrival {
-        let receipt = self.receipts.record(packet, now);
+        let receipt = self.receipts.record(packet.seq.get(), packet.ts_val, now);
         if receipt.new {
             self.note(packet.seq.get(), packet.ecn, now);
             self.unreported += 1;
@@ -73,7 +76,12 @@ impl ReceiverHalf for RtpReceiver {
             self.report_now |= last_of_frame || self.unreported >= MOST_UNREPORTED;
         }
         let delivered = if receipt.new { packet.payload() } else { Bytes::ZERO };
-        Arrival { delivered, understands_sce: false, receipt: Some(receipt) }
+        self.receipt = Some(receipt);
+        Arrival { delivered, understands_sce: false }
+    }
+
+    fn receipt(&mut self) -> Option<Receipt> {
+        self.receipt.take()
     }
 
     fn poll(&mut self, now: Time) -> Option<Packet> {
