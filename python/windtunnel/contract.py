@@ -36,7 +36,10 @@ LIST: Kind = ("a list", (list,))
 
 #: Keys of the objects in ``summary.json``, and those that may be missing or null.
 _DOCUMENT = {"schema_version": WHOLE, "meta": OBJECT, "flows": LIST, "queues": LIST, "windows": LIST}
-_DOCUMENT_MORE = {"stalled": OBJECT, "impairments": LIST, "notes": LIST, "fairness": LIST, "claims": LIST}
+_DOCUMENT_MORE = {
+    "stalled": OBJECT,
+    **dict.fromkeys(("impairments", "notes", "fairness", "claims", "changes"), LIST),
+}
 _META = {"duration_s": NUMBER, "seed": WHOLE, "digest": TEXT, "packets": WHOLE, "events": WHOLE}
 _META_MORE = {"title": TEXT, "version": TEXT, "scenario": OBJECT, "foreign": LIST, "unseeded": LIST, "secrets": TEXT}
 _FLOW = {"name": TEXT, "cc": TEXT, "goodput_mbps": NUMBER}
@@ -49,6 +52,8 @@ _FAIRNESS = {"name": TEXT, "flows": WHOLE, "jain": NUMBER}
 _FAIRNESS_MORE = {"convergence_s": NUMBER, "shared_s": NUMBER}
 _CLAIM = {"name": TEXT, "text": TEXT, "check": TEXT, "verdict": TEXT, "why": TEXT}
 _CLAIM_MORE = {"value": NUMBER}
+_CHANGE = {"what": TEXT}
+_CHANGE_MORE = {"t_s": NUMBER, "when": TEXT}
 _NOTE_MORE = {"flow": TEXT, "queue": TEXT, "numbers": OBJECT}
 _SCENARIO_MORE = {"mtu": TEXT, "tcp": OBJECT, "flow": LIST}
 _SCENARIO_FLOW_MORE = {"count": WHOLE, "tcp": OBJECT, "ack": OBJECT}
@@ -249,6 +254,7 @@ class _Checker:
             ("notes", _NOTE, _NOTE_MORE),
             ("fairness", _FAIRNESS, _FAIRNESS_MORE),
             ("claims", _CLAIM, _CLAIM_MORE),
+            ("changes", _CHANGE, _CHANGE_MORE),
         ):
             self.objects(name, document.get(name) or [], needed, more)
         for index, queue in enumerate(document["queues"]):

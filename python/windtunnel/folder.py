@@ -91,6 +91,7 @@ def load(path: str | Path, *, lazily: Collection[str] = ()) -> RunResult:
     # Version 1 did not have these.
     summary["stalled"] = document.get("stalled")
     summary["impairments"] = document.get("impairments") or []
+    summary["changes"] = document.get("changes") or []
     summary["notes"] = document.get("notes") or []
     summary["fairness"] = document.get("fairness") or []
     summary["claims"] = document.get("claims") or []

@@ -30,7 +30,7 @@ class RunResult:
     """The result of a run. Immutable.
 
     ``summary``: the core's summary (see ``windtunnel._core.RunResult.summary``): ``duration_s, seed, digest, packets,
-    events``, ``stalled``, and ``flows``, ``queues``, ``impairments`` and ``windows`` as lists of plain data.
+    events``, ``stalled``, and lists of plain data: ``flows``, ``queues``, ``impairments``, ``windows``, ``changes``.
 
     ``tables``: columns as one-dimensional NumPy arrays by table and name, the unit in the name; see
     ``windtunnel._core.RunResult.tables``. They are the core's own memory, not copies. Other libraries read a table as
@@ -90,6 +90,14 @@ class RunResult:
     def impairments(self) -> list[dict[str, Any]]:
         """What each impairment did to packets over the whole run."""
         return list(self.summary.get("impairments", ()))
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """What changed during the run: ``what``, ``t_s`` in seconds, and ``when``, the condition, if it had one.
+
+        ``t_s`` is None where the condition was never met.
+        """
+        return list(self.summary.get("changes", ()))
 
     @property
     def stalled(self) -> dict[str, Any] | None:
@@ -184,7 +192,7 @@ class RunResult:
         """The content of ``summary.json``.
 
         Its keys are ``schema_version``, ``meta``, ``stalled``, ``notes``, ``flows``, ``queues``, ``fairness``,
-        ``impairments``, ``windows``, ``claims``.
+        ``impairments``, ``windows``, ``changes``, ``claims``.
         """
         from windtunnel.contract import SCHEMA_VERSION
 
@@ -199,6 +207,7 @@ class RunResult:
             "fairness": self.fairness,
             "impairments": self.impairments,
             "windows": self.windows,
+            "changes": self.changes,
             "claims": self.claims,
         }
 

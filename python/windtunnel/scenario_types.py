@@ -171,23 +171,38 @@ class Tcp(TypedDict, total=False):
 
 
 class RateChange(TypedDict, total=False):
-    """A change of a link's rate."""
+    """A change of a link."""
 
-    #: When.
-    at: Required[str]
+    #: The time of the change.
+    at: str | None
+
+    #: Instead of a time: the first ACK after which a flow's controller is in a state.
+    when: Mapping[str, Any] | None
+
+    #: The change returns after each such period, up to the end of the run.
+    every: str | None
 
     #: The new rate, from the next packet on.
-    rate: Required[str]
+    rate: str | None
+
+    #: The new propagation delay, of packets that enter the link from now on.
+    delay: str | None
+
+    #: Packets that enter after a shorter delay has begun overtake those before them. Without it they wait for them.
+    reorder: bool
+
+    #: The new limit of the queue: packets, bytes, or a time at the rate of the link. Queued packets stay.
+    limit: str | None
 
 
-_ActiveKeys = TypedDict("_ActiveKeys", {"from": Required[str]}, total=False)
+_ActiveKeys = TypedDict("_ActiveKeys", {"from": Required[str | Mapping[str, Any]]}, total=False)
 
 
 class Active(_ActiveKeys, total=False):
     """A span of time in which a flow has data to send."""
 
-    #: Up to this time; if left out, up to the end.
-    to: str | None
+    #: Up to this moment; if left out, up to the end.
+    to: str | Mapping[str, Any] | None
 
 
 class Bottleneck(TypedDict, total=False):
@@ -209,7 +224,7 @@ class Bottleneck(TypedDict, total=False):
     #: The propagation delay behind the link, one way. Part of the `rtt` of the flows that pass it.
     delay: str
 
-    #: Changes of the rate, in order of time.
+    #: Changes of its rate, its delay and its queue's limit; those at times are in order of time.
     changes: Sequence[RateChange | Mapping[str, Any]]
 
     #: When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document) and without a
@@ -240,7 +255,7 @@ class Reverse(TypedDict, total=False):
     #: The propagation delay behind the link, one way. Part of the `rtt` of the flows that pass it.
     delay: str
 
-    #: Changes of the rate, in order of time.
+    #: Changes of its rate, its delay and its queue's limit; those at times are in order of time.
     changes: Sequence[RateChange | Mapping[str, Any]]
 
     #: When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document) and without a
@@ -287,7 +302,7 @@ class Link(_LinkKeys, total=False):
     #: The propagation delay behind the link, one way. Part of the `rtt` of the flows that pass it.
     delay: str
 
-    #: Changes of the rate, in order of time.
+    #: Changes of its rate, its delay and its queue's limit; those at times are in order of time.
     changes: Sequence[RateChange | Mapping[str, Any]]
 
     #: When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document) and without a

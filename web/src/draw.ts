@@ -66,6 +66,7 @@ export function drawPanel(view: View, panel: PanelMeta, data: PanelData, parts: 
   ctx.rect(area.left - margin, area.top - margin, area.width + 2 * margin, area.height + 2 * margin);
   ctx.clip();
   ctx.translate(area.left, area.top);
+  drawChanges(view, panel);
   if (panel.kind === "line") {
     for (const s of series) {
       if (s.meta.interval === true) drawIntervals(view, s, series.length > BANDS);
@@ -95,6 +96,25 @@ export function drawPanel(view: View, panel: PanelMeta, data: PanelData, parts: 
     drawPoints(view, panel, series, flagged);
   }
   ctx.restore();
+}
+
+/** A dotted line from top to bottom wherever something changed. */
+function drawChanges(view: View, panel: PanelMeta): void {
+  const { ctx, area, ratio } = view;
+  const changes = (panel.changes ?? []).filter(([t]) => t >= view.from && t <= view.to);
+  if (changes.length === 0) return;
+  const time = timeScale(view);
+  ctx.strokeStyle = colour("slate");
+  ctx.lineWidth = ratio;
+  ctx.setLineDash([ratio, 3 * ratio]);
+  ctx.beginPath();
+  for (const [t] of changes) {
+    const x = (t - time.from) * time.perSecond;
+    ctx.moveTo(x, 0);
+    ctx.lineTo(x, area.height);
+  }
+  ctx.stroke();
+  ctx.setLineDash([]);
 }
 
 function timeScale(view: View): TimeScale {

@@ -92,6 +92,8 @@ export interface PanelMeta {
   /** Seconds over which series of means may be averaged (0: not at all), and the default. */
   readonly averages: readonly number[];
   readonly average: number;
+  /** When something changed, in seconds, and what. */
+  readonly changes?: readonly (readonly [number, string])[];
   /** Why there is nothing to draw; empty if there is something. */
   readonly empty: string;
   /** What a reader must know to read it. */

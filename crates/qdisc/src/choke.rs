@@ -344,6 +344,10 @@ impl QueueDiscipline for Choke {
         true
     }
 
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
+
     fn backlog(&self) -> Backlog {
         self.band.backlog()
     }

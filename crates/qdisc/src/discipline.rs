@@ -8,6 +8,7 @@ use windtunnel_wire::Packet;
 
 use crate::accounts::QueueCx;
 use crate::hosts::FlowHosts;
+use crate::limit::Room;
 
 /// The packets and bytes in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,6 +85,11 @@ pub trait QueueDiscipline: Debug + Send {
 
     /// Tells it which flows share hosts, before the first packet.
     fn learn_hosts(&mut self, _hosts: &FlowHosts) {}
+
+    /// The limit that it asks at every arrival, if it is one that may change.
+    fn room(&mut self) -> Option<&mut Room> {
+        None
+    }
 
     /// The packets and bytes in the queue.
     fn backlog(&self) -> Backlog;

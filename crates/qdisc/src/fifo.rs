@@ -194,6 +194,10 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
     }
 
     #[inline]
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
+
     fn backlog(&self) -> Backlog {
         self.band.backlog()
     }

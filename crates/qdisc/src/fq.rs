@@ -300,6 +300,10 @@ impl<A: Aqm> Turns for Fq<A> {
     type Aqm = A;
 
     #[inline]
+    fn room(&mut self) -> &mut Room {
+        &mut self.room
+    }
+
     fn flows(&self) -> &Flows<A> {
         &self.flows
     }

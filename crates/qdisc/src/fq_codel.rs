@@ -323,6 +323,10 @@ impl<A: Aqm> Turns for FqCodel<A> {
     type Aqm = A;
 
     #[inline]
+    fn room(&mut self) -> &mut Room {
+        &mut self.room
+    }
+
     fn flows(&self) -> &Flows<A> {
         &self.flows
     }

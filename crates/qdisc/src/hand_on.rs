@@ -100,6 +100,11 @@ macro_rules! hand_on_queue {
             $inside.peeks()
         }
     };
+    (@room $self:ident $inside:expr) => {
+        fn room(&mut $self) -> Option<&mut $crate::Room> {
+            $inside.room()
+        }
+    };
     (@learn_hosts $self:ident $inside:expr) => {
         fn learn_hosts(&mut $self, hosts: &$crate::FlowHosts) {
             $inside.learn_hosts(hosts);

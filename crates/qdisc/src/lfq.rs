@@ -289,6 +289,10 @@ impl QueueDiscipline for Lfq {
         None
     }
 
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
+
     fn backlog(&self) -> Backlog {
         let (sparse, bulk) = (self.sparse.backlog(), self.bulk.backlog());
         Backlog { packets: sparse.packets + bulk.packets, bytes: sparse.bytes + bulk.bytes }

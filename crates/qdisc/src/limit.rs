@@ -44,6 +44,11 @@ impl Room {
         Room { limit, time_limit: (Rate::ZERO, Bytes::ZERO) }
     }
 
+    /// Sets the limit. What is queued stays.
+    pub const fn set(&mut self, limit: Limit) {
+        *self = Room::new(limit);
+    }
+
     /// True if no more than allowed is queued, in front of a link of `rate`.
     #[inline]
     pub fn holds(&mut self, backlog: Backlog, rate: Rate) -> bool {

@@ -202,6 +202,10 @@ impl QueueDiscipline for TwinAf {
         packet
     }
 
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
+
     fn backlog(&self) -> Backlog {
         let [one, other] = [0, 1].map(|class| self.classes[class].backlog());
         Backlog { packets: one.packets + other.packets, bytes: one.bytes + other.bytes }

@@ -15,7 +15,7 @@ use windtunnel_sim::endpoint::{
     Arrival, Counters, Feedback, FlowContext, Hidden, Reading, Receipt, ReceiverHalf, SenderHalf, SenderState,
 };
 use windtunnel_tcp::{CaState, Limited};
-use windtunnel_units::{Bytes, Time};
+use windtunnel_units::{Bytes, Rate, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
 
 use crate::clock::{instant, time};
@@ -299,6 +299,10 @@ impl SenderHalf for Sender {
     fn stop(&mut self) {
         self.application.stop();
         self.give_up();
+    }
+
+    fn set_rate(&mut self, rate: Rate, now: Time) {
+        self.application.set_rate(rate, now);
     }
 
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use windtunnel_cc::{ControllerParams, FlowInit, Unresponsive};
-use windtunnel_qdisc::QueueInit;
-use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::{
-    Action, ControllerFactory, ElementSpec, FlowSpec, LinkSpec, Network, PathHop, stream_seed,
+    Action, ControllerFactory, ElementSpec, FlowSpec, LinkSpec, Moment, Network, PathHop, stream_seed,
 };
 use windtunnel_tcp::Endpoint;
 use windtunnel_units::Time;
@@ -20,14 +18,21 @@ use crate::model::{Active, Endpoints, FlowGroup, Impairment, Link, Member, Route
 pub fn compile(scenario: &Scenario) -> Network {
     let ways = Ways::new(scenario);
     let mut plan: Vec<(Time, Action)> = Vec::new();
+    let mut triggers = Vec::new();
     let mut flows = Vec::new();
     for group in &scenario.flows {
         let shared = Shared::of(scenario, &ways, group);
         for member in group.members() {
             let index = flows.len();
             for Active { from, to } in &member.active {
-                plan.push((*from, Action::Start(index)));
-                plan.extend(to.map(|to| (to, Action::Stop(index))));
+                let start = Some((from, Action::Start(index)));
+                for (moment, action) in start.into_iter().chain(to.iter().map(|to| (to, Action::Stop(index))))
+                {
+                    match moment {
+                        Moment::At(at) => plan.push((*at, action)),
+                        Moment::When(when) => triggers.push((when.clone(), action)),
+                    }
+                }
             }
             flows.push(flow(scenario, &shared, index, group, member));
         }
@@ -39,6 +44,7 @@ pub fn compile(scenario: &Scenario) -> Network {
         elements: elements(scenario),
         flows,
         plan,
+        triggers,
         duration: scenario.duration,
         record: scenario.record,
         windows: scenario.windows.clone(),
@@ -94,15 +100,13 @@ fn links(scenario: &Scenario) -> Vec<LinkSpec> {
 }
 
 fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
-    let queue = &link.queue;
-    let ecn = EcnPolicy { mode: queue.ecn_mode, mds: queue.mds_dscp };
     // The queue's stream is named after its link, so that other links and flows do not change its draws.
     let seed = stream_seed(scenario.seed, &format!("queue {}", link.name));
     Some(LinkSpec {
         name: link.name.clone(),
         rate: link.rate.clone()?,
         params: link.params.clone(),
-        queue: queue.spec.build(&QueueInit { ecn, limit: queue.limit, seed, age: queue.age }),
+        queue: link.queue.build(seed),
     })
 }
 
@@ -111,7 +115,7 @@ fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
 fn elements(scenario: &Scenario) -> Vec<ElementSpec> {
     let mut all: Vec<ElementSpec> = Vec::new();
     for link in &scenario.links {
-        for Impairment { element: config, only } in &link.elements {
+        for Impairment { element: config, only, during } in &link.elements {
             let name = format!("{} {}", link.name, config.name());
             let equal = all
                 .iter()
@@ -122,7 +126,13 @@ fn elements(scenario: &Scenario) -> Vec<ElementSpec> {
             };
             // The word is that of the scenario's first version: another one would change every draw.
             let seed = stream_seed(scenario.seed, &format!("impairment {name}"));
-            all.push(ElementSpec { name, config: config.clone(), only: only.clone(), seed });
+            all.push(ElementSpec {
+                name,
+                config: config.clone(),
+                only: only.clone(),
+                during: during.clone(),
+                seed,
+            });
         }
     }
     all

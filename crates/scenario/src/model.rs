@@ -6,14 +6,14 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_cc::{ControllerParams, Ignored};
-use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{Limit, QueueSpec, Selector};
+use windtunnel_qdisc::ecn::{EcnMode, EcnPolicy};
+use windtunnel_qdisc::{Limit, QueueDiscipline, QueueInit, QueueSpec, Selector};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::endpoint::{StackController, StackDescription};
-use windtunnel_sim::{LinkParams, LinkRate, RecordParams, Window};
+use windtunnel_sim::{During, LinkParams, LinkRate, Moment, RecordParams, Window};
 use windtunnel_tcp::Endpoint;
-use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_units::{Bytes, Duration};
 use windtunnel_wire::Dscp;
 
 /// A scenario, valid and complete.
@@ -101,11 +101,13 @@ pub struct Impairment {
     pub element: Arc<dyn ElementParams>,
     /// The packets that it concerns; all others pass it. Without it, all packets are concerned.
     pub only: Option<Selector>,
+    /// When it works; without it, always.
+    pub during: Option<During>,
 }
 
 impl PartialEq for Impairment {
     fn eq(&self, other: &Impairment) -> bool {
-        *self.element == *other.element && self.only == other.only
+        *self.element == *other.element && self.only == other.only && self.during == other.during
     }
 }
 
@@ -130,6 +132,19 @@ pub struct Queue {
     pub mds_dscp: Dscp,
     /// How long it has existed, without traffic, before the run starts.
     pub age: Duration,
+}
+
+impl Queue {
+    /// The queue as it is when a run starts; `seed` is that of its stream.
+    pub(crate) fn build(&self, seed: u64) -> Box<dyn QueueDiscipline> {
+        let ecn = EcnPolicy { mode: self.ecn_mode, mds: self.mds_dscp };
+        self.spec.build(&QueueInit { ecn, limit: self.limit, seed, age: self.age })
+    }
+
+    /// Whether its limit may change during a run.
+    pub(crate) fn may_change_its_limit(&self) -> bool {
+        self.build(0).room().is_some()
+    }
 }
 
 /// Identical flows: one `[[flow]]` of the file.
@@ -201,14 +216,14 @@ impl PartialEq for SharedController {
 }
 
 /// A span of time in which a flow has data to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Active {
-    /// From this time on.
-    pub from: Time,
-    /// Up to this time; if left out, up to the end.
+    /// From this moment on.
+    pub from: Moment,
+    /// Up to this moment; if left out, up to the end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<Time>,
+    pub to: Option<Moment>,
 }
 
 /// The route of a flow's packets.
@@ -225,7 +240,7 @@ pub struct Route {
 }
 
 /// One flow of a group.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     /// Its name.
     pub name: String,
@@ -254,7 +269,8 @@ impl FlowGroup {
     pub fn members(&self) -> impl Iterator<Item = Member> + '_ {
         (0..self.count).map(|n| {
             let wait = self.stagger * u64::from(n);
-            let active = self.active.iter().map(|a| Active { from: a.from + wait, to: a.to }).collect();
+            let later = |a: &Active| Active { from: a.from.later(wait), to: a.to.clone() };
+            let active = self.active.iter().map(later).collect();
             Member { name: member_name(&self.name, self.count, n), active }
         })
     }

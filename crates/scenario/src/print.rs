@@ -7,11 +7,14 @@ use serde_json::{Map, Value, json};
 use windtunnel_cc::{ControllerParams, Feedback};
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec, Takes};
+use windtunnel_sim::Moment;
 use windtunnel_sim::endpoint::{StackController, StackDescription};
 use windtunnel_tcp::{Endpoint, FeedbackScheme};
 use windtunnel_wire::Ecn;
 
-use crate::model::{Ect, Endpoints, FlowGroup, Hosts, Impairment, Link, Queue, Scenario, Shape, Transport};
+use crate::model::{
+    Active, Ect, Endpoints, FlowGroup, Hosts, Impairment, Link, Queue, Scenario, Shape, Transport,
+};
 use crate::parse::{OURS, SHADOW};
 use crate::registry::{Described, MDS_SUFFIX};
 
@@ -88,11 +91,11 @@ impl Scenario {
         let Hosts { sender, receiver } = &group.hosts;
         flow.extend(sender.as_ref().map(|name| ("sender_host".to_owned(), json!(name))));
         flow.extend(receiver.as_ref().map(|name| ("receiver_host".to_owned(), json!(name))));
-        if let [only] = group.active[..] {
-            flow.insert("start".into(), json!(only.from));
-            if let Some(to) = only.to {
-                flow.insert("stop".into(), json!(to));
-            }
+        if let [Active { from: Moment::At(from), to }] = &group.active[..]
+            && to.as_ref().is_none_or(|to| to.time().is_some())
+        {
+            flow.insert("start".into(), json!(from));
+            flow.extend(to.as_ref().map(|to| ("stop".to_owned(), json!(to))));
             flow.insert("stagger".into(), json!(group.stagger));
         } else {
             flow.insert("active".into(), json!(group.active));
@@ -181,9 +184,10 @@ fn line(link: &Link) -> Map<String, Value> {
     table
 }
 
-fn impairment(Impairment { element, only }: &Impairment) -> Value {
+fn impairment(Impairment { element, only, during }: &Impairment) -> Value {
     let mut table = element.table();
     table.extend(only.iter().map(|only| ("only".to_owned(), json!(only))));
+    table.extend(during.iter().map(|during| ("during".to_owned(), json!(during))));
     Value::Object(table)
 }
 

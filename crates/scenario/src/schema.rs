@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use windtunnel_cc::RenoParams;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{ChildSlot, QueueInit, Selector, Takes};
+use windtunnel_sim::During;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, FeedbackScheme};
 use windtunnel_wire::Dscp;
@@ -203,7 +204,12 @@ fn element(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
         "description".into(),
         "The packets that it concerns; all others pass it. By default, all packets.".into(),
     );
-    let more = Map::from_iter([("only".to_owned(), only.into())]);
+    let mut during = generator.subschema_for::<During>();
+    during.insert(
+        "description".into(),
+        "When it works; at other times all packets pass. By default, always.".into(),
+    );
+    let more = Map::from_iter([("only".to_owned(), only.into()), ("during".to_owned(), during.into())]);
     name_or_table(&registry.elements, &[""], &more, None, generator)
 }
 

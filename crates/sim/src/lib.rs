@@ -18,6 +18,7 @@ mod rate_trace;
 pub mod recorder;
 mod result;
 mod rtp;
+mod schedule;
 mod simulation;
 mod streams;
 
@@ -30,9 +31,10 @@ pub use network::{
 pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
 pub use recorder::{RecordParams, StateRecording};
 pub use result::{
-    BandSummary, ClassSummary, CwndSummary, DatagramSummary, DropSummary, ElementSummary, FlowSummary,
-    LimitSummary, Percentiles, QueueSummary, RunResult, SenderSummary, SizeClassSummary, SlowStartExit,
-    Stalled, Summary, TransferSummary, WindowSummary,
+    BandSummary, ChangeSummary, ClassSummary, CwndSummary, DatagramSummary, DropSummary, ElementSummary,
+    FlowSummary, LimitSummary, Percentiles, QueueSummary, RunResult, SenderSummary, SizeClassSummary,
+    SlowStartExit, Stalled, Summary, TransferSummary, WindowSummary,
 };
+pub use schedule::{During, Moment, When, check_moment, repeated};
 pub use simulation::{Holder, MemoryExceeded, Simulation, StreamState};
 pub use streams::stream_seed;

@@ -1,4 +1,4 @@
-//! A fixed delay.
+//! A propagation delay, which may change during a run.
 
 use std::collections::VecDeque;
 
@@ -39,17 +39,46 @@ pub(crate) struct DelayLine {
     packets: VecDeque<Packet>,
     /// When a packet entered last.
     last_entry: Time,
+    /// How the delay changes; nothing if it does not.
+    varying: Option<Varying>,
+}
+
+/// A delay that changes. A packet keeps the delay with which it enters.
+#[derive(Clone, Copy, Debug)]
+struct Varying {
+    /// What a packet that enters now takes longer than with the shortest delay of the run.
+    extra: Duration,
+    /// Packets may overtake those that entered with a longer delay.
+    reorder: bool,
+    /// The latest stamp of any packet: in order, none has an earlier one after it.
+    latest: Time,
 }
 
 impl DelayLine {
     pub(crate) fn new(delay: Duration, ranks: Ranks) -> DelayLine {
-        DelayLine { delay, ranks, packets: VecDeque::new(), last_entry: Time::NEVER }
+        DelayLine { delay, ranks, packets: VecDeque::new(), last_entry: Time::NEVER, varying: None }
+    }
+
+    /// A line whose delay will change, and is never shorter than `shortest`.
+    pub(crate) fn varying(delay: Duration, shortest: Duration, ranks: Ranks) -> DelayLine {
+        let extra = delay.saturating_sub(shortest);
+        let varying = Varying { extra, reorder: false, latest: Time::ZERO };
+        DelayLine { varying: Some(varying), ..DelayLine::new(shortest, ranks) }
+    }
+
+    /// Packets that enter from now on take this long; `reorder` if they may overtake others.
+    pub(crate) fn set_delay(&mut self, delay: Duration, reorder: bool) {
+        let latest = self.varying.map_or(Time::ZERO, |varying| varying.latest);
+        self.varying = Some(Varying { extra: delay.saturating_sub(self.delay), reorder, latest });
     }
 
     /// A packet enters at the time with which it is stamped. Returns true if it is the head now.
     #[inline]
     pub(crate) fn enter(&mut self, packet: Packet) -> bool {
         let now = packet.enqueued_at;
+        if self.varying.is_some() {
+            return self.enter_varying(packet);
+        }
         if std::mem::replace(&mut self.last_entry, now) == now {
             return self.enter_among(packet);
         }
@@ -62,6 +91,22 @@ impl DelayLine {
     fn enter_among(&mut self, packet: Packet) -> bool {
         let (now, rank, ranks) = (packet.enqueued_at, self.ranks.of(packet.flow), self.ranks);
         let follows = |other: &&Packet| other.enqueued_at == now && ranks.of(other.flow) > rank;
+        let position = self.packets.len() - self.packets.iter().rev().take_while(follows).count();
+        self.packets.insert(position, packet);
+        position == 0
+    }
+
+    /// A packet enters while the delay changes. It is stamped with the time at which it would have entered to arrive
+    /// when it does, were the delay always the shortest.
+    #[cold]
+    fn enter_varying(&mut self, mut packet: Packet) -> bool {
+        let Some(varying) = &mut self.varying else { return false };
+        let stamp = packet.enqueued_at + varying.extra;
+        let stamp = if varying.reorder { stamp } else { stamp.max(varying.latest) };
+        varying.latest = varying.latest.max(stamp);
+        packet.enqueued_at = stamp;
+        let (rank, ranks) = (self.ranks.of(packet.flow), self.ranks);
+        let follows = |other: &&Packet| (other.enqueued_at, ranks.of(other.flow)) > (stamp, rank);
         let position = self.packets.len() - self.packets.iter().rev().take_while(follows).count();
         self.packets.insert(position, packet);
         position == 0
@@ -122,6 +167,34 @@ mod tests {
     }
 
     proptest! {
+        /// Each packet takes the delay with which it entered, and in order at least as long as the one before it.
+        #[test]
+        fn delays_change(
+            steps in prop::collection::vec((0_u64..30, prop::option::of(5_u64..50), any::<bool>()), 1..100),
+        ) {
+            let shortest = steps.iter().filter_map(|step| step.1).min().unwrap_or(5).min(20);
+            let mut line =
+                DelayLine::varying(Duration::from_nanos(20), Duration::from_nanos(shortest), Ranks::same(0));
+            let (mut delay, mut reorder, mut latest, mut due) = (20, false, 0, Vec::new());
+            let mut now = 0;
+            for (number, (passed, change, overtakes)) in (0_u64..).zip(steps) {
+                now += passed;
+                if let Some(new) = change {
+                    (delay, reorder) = (new, overtakes);
+                    line.set_delay(Duration::from_nanos(new), overtakes);
+                }
+                let arrives = if reorder { now + delay } else { (now + delay).max(latest) };
+                latest = latest.max(arrives);
+                due.push((arrives, number));
+                line.enter(packet(0, number, Time::from_nanos(now)));
+            }
+            due.sort_unstable();
+            for (arrives, number) in due {
+                prop_assert_eq!(line.next().1, Time::from_nanos(arrives));
+                prop_assert_eq!(line.leave().map(|packet| packet.size()), Some(Bytes::new(number)));
+            }
+        }
+
         /// A line that several flows share gives its packets up as lines of their own would: the earliest first, and of
         /// several at the same time those of the first flow first (decision 0003).
         #[test]

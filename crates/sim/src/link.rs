@@ -5,7 +5,7 @@ mod ring;
 
 use std::sync::Arc;
 
-use windtunnel_qdisc::{Accounts, Departure, Incident, QueueCx, QueueDiscipline, QueueStats};
+use windtunnel_qdisc::{Accounts, Departure, Incident, Limit, QueueCx, QueueDiscipline, QueueStats};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::Packet;
 
@@ -213,6 +213,13 @@ impl Link {
         self.rate = rate;
         self.trace = None;
         self.last_transfer = (Bytes::ZERO, Duration::ZERO);
+    }
+
+    /// Sets the limit of the queue, if it has one that may change; queued packets stay.
+    pub(crate) fn set_limit(&mut self, limit: Limit) {
+        if let Some(room) = self.queue.room() {
+            room.set(limit);
+        }
     }
 
     pub(crate) const fn stats(&self) -> &QueueStats {

@@ -14,8 +14,9 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 use crate::application::{ApplicationConfig, Protocol};
 use crate::element::ElementParams;
 use crate::endpoint::Stack;
-use crate::link::{Change, LinkParams, LinkRate};
+use crate::link::{LinkParams, LinkRate};
 use crate::recorder::RecordParams;
+use crate::schedule::{During, Moment, When, repeated};
 
 /// A network, ready to run.
 #[derive(Debug)]
@@ -26,8 +27,10 @@ pub struct Network {
     pub elements: Vec<ElementSpec>,
     /// The flows; [`windtunnel_wire::FlowId`] is their index.
     pub flows: Vec<FlowSpec>,
-    /// What flows do when, in order of time. The links' own changes of rate ([`LinkParams::changes`]) come on top.
+    /// What flows do when, in order of time. What links, elements and applications change by themselves comes on top.
     pub plan: Vec<(Time, Action)>,
+    /// What flows do when the state of a controller calls for it.
+    pub triggers: Vec<(Box<When>, Action)>,
     /// When the run ends.
     pub duration: Duration,
     /// What is recorded.
@@ -38,17 +41,48 @@ pub struct Network {
     pub deliver_drops: bool,
 }
 
+/// Actions at times, in order, and those that wait for a state.
+pub(crate) type Plan = (Vec<(Time, Action)>, Vec<(Box<When>, Action)>);
+
 impl Network {
-    /// The plan with the changes of the links' rates. At equal times rates change before flows start.
-    pub(crate) fn whole_plan(&self) -> Vec<(Time, Action)> {
-        let of_link = |(index, link): (usize, &LinkSpec)| {
-            let action = move |change: &Change| (change.at, Action::SetRate(index, change.rate));
-            link.params.changes.iter().map(action).collect::<Vec<_>>()
-        };
-        let rates = self.links.iter().enumerate().flat_map(of_link);
-        let mut plan: Vec<(Time, Action)> = rates.chain(self.plan.iter().copied()).collect();
+    /// All that is planned: at a time, in order, or when a state calls for it. At equal times the network changes before
+    /// flows start.
+    pub(crate) fn schedule(&self) -> Plan {
+        let end = Time::ZERO + self.duration;
+        let (mut plan, mut triggers) = (Vec::new(), Vec::new());
+        for (moment, every, action) in self.own_changes() {
+            match moment {
+                Moment::At(at) => plan.extend(repeated(at, every, end).map(|at| (at, action))),
+                Moment::When(when) => triggers.push((when, action)),
+            }
+        }
+        plan.extend(self.plan.iter().copied());
         plan.sort_by_key(|(at, _)| *at);
-        plan
+        triggers.extend(self.triggers.iter().cloned());
+        (plan, triggers)
+    }
+
+    /// What links, elements and applications change by themselves.
+    fn own_changes(&self) -> Vec<(Moment, Option<Duration>, Action)> {
+        let mut all = Vec::new();
+        for (index, link) in self.links.iter().enumerate() {
+            for (number, change) in link.params.changes.iter().enumerate() {
+                let moment = change.moment().unwrap_or_default();
+                all.push((moment, change.every, Action::ChangeLink(index, number)));
+            }
+        }
+        for (index, element) in self.elements.iter().enumerate() {
+            let Some(During { from, to, every }) = &element.during else { continue };
+            all.push((from.clone(), *every, Action::SwitchOn(index)));
+            all.extend(to.iter().map(|to| (to.clone(), *every, Action::SwitchOff(index))));
+        }
+        for (index, flow) in self.flows.iter().enumerate() {
+            let changes = flow.application.changes().iter();
+            all.extend(changes.map(|change| {
+                (change.moment().unwrap_or_default(), None, Action::SetApplicationRate(index, change.rate))
+            }));
+        }
+        all
     }
 }
 
@@ -74,6 +108,8 @@ pub struct ElementSpec {
     pub config: Arc<dyn ElementParams>,
     /// The packets that it concerns; all others pass it. Without it, all packets are concerned.
     pub only: Option<Selector>,
+    /// When it works; without it, always. At other times all packets pass it.
+    pub during: Option<During>,
     /// The seed of its own random stream.
     pub seed: u64,
 }
@@ -298,8 +334,14 @@ pub enum Action {
     Start(usize),
     /// The flow sends nothing more; data in flight drain.
     Stop(usize),
-    /// The link has another rate, from the next packet on.
-    SetRate(usize, Rate),
+    /// The link changes as the one of its [`LinkParams::changes`] with this number says.
+    ChangeLink(usize, usize),
+    /// The element works from now on.
+    SwitchOn(usize),
+    /// All packets pass the element from now on.
+    SwitchOff(usize),
+    /// The flow's application sends at another rate.
+    SetApplicationRate(usize, Rate),
 }
 
 /// A measurement window.

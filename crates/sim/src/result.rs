@@ -44,6 +44,19 @@ pub struct Summary {
     pub elements: Vec<ElementSummary>,
     /// Each measurement window.
     pub windows: Vec<WindowSummary>,
+    /// What changed during the run, in order, and what would have if its condition had been met.
+    pub changes: Vec<ChangeSummary>,
+}
+
+/// A change of a link, an element or an application, or the start or stop of a flow that a state called for.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChangeSummary {
+    /// When; nothing if its condition was never met.
+    pub t_s: Option<f64>,
+    /// What changed, and to what.
+    pub what: String,
+    /// The condition, if it had one.
+    pub when: Option<String>,
 }
 
 /// A run in which nothing moves any more.

@@ -39,6 +39,8 @@ _CELLS = 400
 _FEW_LINES = 8
 _FEW_THRESHOLDS = 4
 _THRESHOLD_DASH = (0, (4, 2))
+# What changed during the run.
+_CHANGE_DASH = (0, (1, 2))
 # Rows of ticks under the top of a panel: their distance as a share of its height.
 _TICK_ROW = 0.03
 # Up to this many seconds, times are shown in milliseconds.
@@ -75,6 +77,9 @@ def draw(axes: Axes, panel: Panel, window: Window, *, legend: bool | None = None
     axes.set_title(textwrap.fill(legible(title), _TITLE_WIDTH), pad=20.0 if above and len(title) > 20 else None)
     if above and series:
         _legend_above(axes)
+    for time, _ in panel.changes:
+        if window.start <= time <= window.end:
+            axes.axvline(time, color=SLATE, linewidth=0.7, linestyle=_CHANGE_DASH, zorder=1.0)
     _limits(axes, panel, series, window)
     _label_abscissa(axes, panel, window)
     if not series:

@@ -32,6 +32,14 @@ def few_sawteeth(subject: Subject) -> Sayings:
             )
 
 
+@rule("condition-never-met", level="warning", source="docs/how-to/changing-paths.md")
+def condition_never_met(subject: Subject) -> Sayings:
+    """Something waited for a state of a controller that did not come: it did not happen."""
+    for change in (subject.summary or {}).get("changes") or ():
+        if change["t_s"] is None:
+            yield Said(f"{change['what']}: did not happen, because {change['when']} did not come true in time")
+
+
 @rule("released-goodput", source="RFC 9293 section 3.10.7.4: data reach the application in order")
 def released_goodput(subject: Subject) -> Sayings:
     """In a measurement window more payload was delivered in order than arrived: the window begins while a segment is

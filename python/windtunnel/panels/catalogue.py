@@ -56,7 +56,7 @@ def panel_of(run: Run, name: str) -> Panel:
     panel = CATALOGUE[name].make(run)
     if panel is None:
         raise InputError(f"the run has nothing for the panel {name!r}, which needs {CATALOGUE[name].needs}")
-    return panel
+    return run.dated(panel)
 
 
 def choose(panel: Panel, name: str) -> Panel:
@@ -74,4 +74,4 @@ def choose(panel: Panel, name: str) -> Panel:
 def panels_of(run: Run) -> list[Panel]:
     """The panels that have something to show, and the four of the figure in any case."""
     made = (entry.make(run) for entry in CATALOGUE.values())
-    return [*(panel for panel in made if panel is not None), *state.panels(run)]
+    return [run.dated(panel) for panel in (*made, *state.panels(run)) if panel is not None]

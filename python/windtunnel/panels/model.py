@@ -161,6 +161,8 @@ class Panel:
     #: Seconds over which a reader may average series of means (0: not at all), and the default.
     averages: tuple[float, ...] = ()
     average: float = 0.0
+    #: When something changed, in seconds, and what: of a panel over time.
+    changes: tuple[tuple[float, str], ...] = ()
     #: Why there is nothing to draw; empty if there is something.
     empty: str = ""
     #: What a reader must know to read it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -11,7 +12,7 @@ import numpy as np
 from windtunnel.metrics import Cells
 from windtunnel.panels.groups import FEW, Group, groups_of
 from windtunnel.panels.looks import flow_look
-from windtunnel.panels.model import Array, Look
+from windtunnel.panels.model import Array, Look, Panel
 from windtunnel.panels.tables import Table, Tables, last_time, rows
 
 
@@ -44,6 +45,16 @@ class Run:
     def duration_s(self) -> float:
         """The end of the run, which panels over time reach."""
         return max(float(self.summary.get("duration_s") or 0.0), last_time(self.tables)) or 1.0
+
+    @cached_property
+    def changes(self) -> tuple[tuple[float, str], ...]:
+        """When something changed during the run, in seconds, and what."""
+        changes = [(change["t_s"], change["what"]) for change in self.summary.get("changes") or ()]
+        return tuple((float(time), str(what)) for time, what in changes if time is not None)
+
+    def dated(self, panel: Panel) -> Panel:
+        """The panel, with what changed during the run if it is over time."""
+        return replace(panel, changes=self.changes) if panel.x.time and self.changes else panel
 
     @cached_property
     def groups(self) -> list[Group]:

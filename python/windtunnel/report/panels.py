@@ -30,6 +30,7 @@ def encoded(panel: Panel, columns: Columns) -> dict[str, Any]:
         "choices": [_choice(choice, columns) for choice in panel.choices],
         "averages": list(panel.averages),
         "average": panel.average,
+        "changes": [list(change) for change in panel.changes],
         "empty": panel.empty,
         "note": panel.note,
         "shown": panel.shown,

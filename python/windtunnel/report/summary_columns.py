@@ -294,6 +294,14 @@ _IMPAIRMENT = (
 )
 
 
+#: What changed during the run, at a time or when the state of a controller called for it.
+_CHANGE = (
+    Column("Change", "", _of("name"), "change", numeric=False),
+    Column("At", "s", _of("t_s"), "at s", show=setting),
+    Column("When", "", _of("when"), "when", numeric=False),
+)
+
+
 def _flows_with(key: str) -> Callable[[Record], Sequence[Record]]:
     """The flows that report something; endpoints without loss recovery have no limits, for example."""
     return lambda part: [flow for flow in part.get("flows", ()) if flow.get(key)]
@@ -319,6 +327,9 @@ TABLES = (
     Table(_CLASS, lambda part: list(_by_class(part.get("queues", ()))), of_flows=False),
     Table(_FAIRNESS, lambda part: part.get("fairness", ()), of_flows=False),
     Table(_IMPAIRMENT, lambda part: part.get("impairments", ()), of_flows=False),
+    Table(
+        _CHANGE, lambda part: [{**change, "name": change["what"]} for change in part.get("changes", ())], of_flows=False
+    ),
 )
 
 

@@ -419,6 +419,10 @@ impl QueueDiscipline for Cake {
     }
 
     #[inline]
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
+
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets, bytes: self.bytes }
     }

@@ -228,6 +228,10 @@ impl QueueDiscipline for DualPi2 {
     }
 
     #[inline]
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
+
     fn backlog(&self) -> Backlog {
         let [low_latency, classic] = [LOW_LATENCY, CLASSIC].map(|band| self.bands[band].backlog());
         Backlog { packets: low_latency.packets + classic.packets, bytes: low_latency.bytes + classic.bytes }

@@ -13,6 +13,7 @@ use super::Flows;
 use crate::accounts::QueueCx;
 use crate::aqm::Aqm;
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::limit::Room;
 
 /// A fair queue whose bands take turns.
 pub(crate) trait Turns: Debug + Send {
@@ -24,6 +25,9 @@ pub(crate) trait Turns: Debug + Send {
 
     /// The same, to be changed.
     fn flows_mut(&mut self) -> &mut Flows<Self::Aqm>;
+
+    /// See [`QueueDiscipline::room`].
+    fn room(&mut self) -> &mut Room;
 
     /// See [`QueueDiscipline::enqueue`].
     fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>);
@@ -87,6 +91,10 @@ impl<T: Turns> QueueDiscipline for Fair<T> {
 
     fn next_ready(&self, _now: Time) -> Option<Time> {
         self.0.next_ready()
+    }
+
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(self.0.room())
     }
 
     fn backlog(&self) -> Backlog {

@@ -61,7 +61,7 @@ impl<P: Policer> Policed<P> {
 impl<P: Policer> QueueDiscipline for Policed<P> {
     hand_on_queue! {
         self => self.child;
-        choose serve dequeue next_ready peeks backlog learn_hosts bands band_name classes class_of band_backlog
+        choose serve dequeue next_ready peeks backlog room learn_hosts bands band_name classes class_of band_backlog
     }
 
     fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx<'_>) {

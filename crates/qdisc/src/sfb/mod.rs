@@ -255,6 +255,10 @@ impl QueueDiscipline for Sfb {
         self.inside.is_on_arrival()
     }
 
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
+    }
+
     fn backlog(&self) -> Backlog {
         self.band.backlog()
     }

@@ -198,6 +198,10 @@ impl<A: FlowAqm> Sfq<A> {
 impl<A: FlowAqm> Turns for Sfq<A> {
     type Aqm = A;
 
+    fn room(&mut self) -> &mut Room {
+        &mut self.room
+    }
+
     fn flows(&self) -> &Flows<A> {
         &self.flows
     }

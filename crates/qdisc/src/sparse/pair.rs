@@ -167,6 +167,12 @@ impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
 }
 
 impl<R: SparseRule, A: Aqm> QueueDiscipline for SparsePair<R, A> {
+    fn room(&mut self) -> Option<&mut Room> {
+        match &mut self.rooms {
+            Rooms::Shared(room) | Rooms::Apart { all: room, .. } => Some(room),
+        }
+    }
+
     fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
         // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
         if matches!(self.rooms, Rooms::Shared(_)) && !cx.deliver_drops {

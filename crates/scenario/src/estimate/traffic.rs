@@ -5,10 +5,11 @@
 use serde::Serialize;
 use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec};
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
+use windtunnel_sim::{Moment, repeated};
 use windtunnel_tcp::AckPolicy;
-use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
 
-use crate::model::{FlowGroup, Link, Scenario, Transport};
+use crate::model::{Active, FlowGroup, Link, Scenario, Transport};
 
 /// The length of an ACK.
 pub(super) const ACK: f64 = 52.0;
@@ -160,9 +161,15 @@ fn capacity(link: &Link, duration: Duration) -> f64 {
     let Some(rate) = &link.rate else { return f64::INFINITY };
     let end = Time::ZERO + duration;
     let (mut bits, mut since, mut current) = (0.0, Time::ZERO, rate.mean());
-    for change in link.params.changes.iter().filter(|change| change.at < end) {
-        bits += current.bits_per_sec() as f64 * change.at.since(since).as_secs_f64();
-        (since, current) = (change.at, change.rate);
+    // Nothing is known of changes that wait for a state.
+    let changes =
+        link.params.changes.iter().filter_map(|change| Some((change.at?, change.every, change.rate?)));
+    let mut changes: Vec<(Time, Rate)> =
+        changes.flat_map(|(at, every, rate)| repeated(at, every, end).map(move |at| (at, rate))).collect();
+    changes.sort_by_key(|(at, _)| *at);
+    for (at, rate) in changes {
+        bits += current.bits_per_sec() as f64 * at.since(since).as_secs_f64();
+        (since, current) = (at, rate);
     }
     bits += current.bits_per_sec() as f64 * end.since(since).as_secs_f64();
     bits / 8.0
@@ -172,11 +179,12 @@ fn capacity(link: &Link, duration: Duration) -> f64 {
 fn active(group: &FlowGroup, duration: Duration) -> f64 {
     let wait = group.stagger.as_secs_f64() * f64::from(group.count - 1) / 2.0;
     let end = duration.as_secs_f64();
-    let span = |from: Time, to: Option<Time>| {
-        let to = to.map_or(end, |to| to.as_secs_f64().min(end));
-        (to - from.as_secs_f64() - wait).max(0.0)
+    // A span that waits for a state may be as long as the run.
+    let span = |Active { from, to }: &Active| {
+        let to = to.as_ref().and_then(Moment::time).map_or(end, |to| to.as_secs_f64().min(end));
+        (to - from.time().unwrap_or_default().as_secs_f64() - wait).max(0.0)
     };
-    group.active.iter().map(|active| span(active.from, active.to)).sum()
+    group.active.iter().map(span).sum::<f64>().min(end)
 }
 
 fn demand(scenario: &Scenario, group: &FlowGroup) -> Demand {

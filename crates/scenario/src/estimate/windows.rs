@@ -169,7 +169,7 @@ fn path(scenario: &Scenario, traffic: &Traffic, index: usize) -> (f64, Option<us
     let (group, of_group) = (&scenario.flows[index], &traffic.groups[index]);
     let rate = |link: &usize| {
         let rate = scenario.links[*link].rate.as_ref().map(LinkRate::mean);
-        let changes = scenario.links[*link].params.changes.iter().map(|change| change.rate);
+        let changes = scenario.links[*link].params.changes.iter().filter_map(|change| change.rate);
         rate.into_iter().chain(changes).max().map(|rate| rate.bits_per_sec() as f64 / 8.0)
     };
     let rates = group.route.forward.iter().filter_map(|link| Some((rate(link)?, *link)));

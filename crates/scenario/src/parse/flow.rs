@@ -98,6 +98,12 @@ fn flow(
     of: Surroundings<'_>,
 ) -> Result<FlowGroup, Fault> {
     let application = application(&at.get("app"), of.endpoints, of.registry)?;
+    for (index, change) in application.changes().iter().enumerate() {
+        if change.at.is_some_and(|time| time >= of.end) {
+            let at = at.get("app").get("changes").item(index).get("at");
+            return Err(at.not_allowed(format!("before the end of the run at {}", of.end)));
+        }
+    }
     let active = schedule(table, at, of.end)?;
     if let ApplicationConfig::Poisson(_) = application {
         refuse(

@@ -1,7 +1,8 @@
 //! Links and their queues.
 
 use windtunnel_qdisc::Selector;
-use windtunnel_sim::{Change, LinkParams, LinkRate};
+use windtunnel_sim::element::ElementParams;
+use windtunnel_sim::{Change, During, LinkParams, LinkRate, Moment};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::cursor::Cursor;
@@ -13,7 +14,7 @@ use super::interrupt::Interrupt;
 use super::limit::{Bdp, Crossing};
 use super::queue::queue;
 use super::rate::link_rate;
-use crate::model::{Endpoints, Impairment, Link};
+use crate::model::{Endpoints, Impairment, Link, Queue};
 use crate::registry::Registry;
 
 /// The maximum rate of a link: above it, packets would take no time at the clock's resolution.
@@ -21,6 +22,9 @@ const FASTEST: Rate = Rate::from_bits_per_sec(10_000_000_000_000);
 
 /// The maximum delay of a path, and of its parts.
 pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(1000);
+
+/// How often something may return: each time is an event of the plan.
+const MOST_PERIODS: u64 = 100_000;
 
 /// The keys of every link that are not [`LinkParams`], because a file or the registry is needed to read them.
 const OTHER_KEYS: [&str; 3] = ["rate", "queue", "impair"];
@@ -74,12 +78,12 @@ pub(crate) fn link(
     params.check().map_err(|error| at.out_of_range(error))?;
     params.resolve(of.endpoints == Endpoints::Ideal);
     let elements = elements(&at.get("impair"), of)?;
-    check_changes(&params.changes, &at.get("changes"), rate.as_ref(), of.end)?;
     let bdp = match (&rate, crossing) {
         (Some(LinkRate::Fixed(rate)), Some(crossing)) => Some(Bdp::new(*rate, crossing)),
         _ => None,
     };
     let queue = queue(&at.get("queue"), bdp, params.overhead, of.registry)?;
+    check_changes(&params.changes, &at.get("changes"), rate.as_ref(), &queue, of)?;
     Ok(Link { name, ends, rate, params, queue, elements })
 }
 
@@ -104,9 +108,10 @@ fn elements(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Impairment>, Fa
 /// Reads one element, and which packets it concerns.
 fn element(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Impairment, Fault> {
     let element = of.registry.elements.read(at, of.registry)?;
+    let during = during(&at.get("during"), &*element, of.end)?;
     let only_at = at.get("only");
     if !only_at.is_given() {
-        return Ok(Impairment { element, only: None });
+        return Ok(Impairment { element, only: None, during });
     }
     if element.tunnel_end().is_some() {
         return Err(
@@ -122,7 +127,50 @@ fn element(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Impairment, Fault> {
             return Err(flows_at.item(index).not_allowed(allowed));
         }
     }
-    Ok(Impairment { element, only: Some(only) })
+    Ok(Impairment { element, only: Some(only), during })
+}
+
+/// Reads when an element works.
+fn during(at: &Cursor<'_>, element: &dyn ElementParams, end: Time) -> Result<Option<During>, Fault> {
+    if !at.is_given() {
+        return Ok(None);
+    }
+    if element.tunnel_end().is_some() {
+        return Err(at.fault("does not go with the end of a tunnel, which packets in it would miss"));
+    }
+    let during: During = at.read()?;
+    let (from, to) = (during.from.time(), during.to.as_ref().and_then(Moment::time));
+    if from.is_some_and(|from| from >= end) {
+        return Err(at.get("from").not_allowed(format!("before the end of the run at {end}")));
+    }
+    if let (Some(from), Some(to)) = (from, to)
+        && to <= from
+    {
+        return Err(at.get("to").not_allowed(format!("after `from`, which is {from}")));
+    }
+    if let Some(every) = during.every {
+        let (Some(from), Some(to)) = (from, to) else {
+            return Err(at.get("every").fault("needs `from` and `to` at times"));
+        };
+        check_period(every, from, &at.get("every"), end)?;
+        if to > from + every {
+            return Err(at
+                .get("every")
+                .not_allowed(format!("at least {}, the length of the span", to.since(from))));
+        }
+    }
+    Ok(Some(during))
+}
+
+/// Checks how often something that is first due at `from` returns.
+fn check_period(every: Duration, from: Time, at: &Cursor<'_>, end: Time) -> Result<(), Fault> {
+    let least = end.since(from.min(end)) / MOST_PERIODS;
+    if every.is_zero() || every < least {
+        return Err(
+            at.not_allowed(format!("at least {least}, so that it returns at most {MOST_PERIODS} times"))
+        );
+    }
+    Ok(())
 }
 
 pub(crate) fn check_rate(rate: Rate, at: &Cursor<'_>) -> Result<(), Fault> {
@@ -136,26 +184,58 @@ fn check_changes(
     changes: &[Change],
     at: &Cursor<'_>,
     rate: Option<&LinkRate>,
-    end: Time,
+    queue: &Queue,
+    of: Surroundings<'_>,
 ) -> Result<(), Fault> {
-    if let Some(LinkRate::Trace { .. }) = rate
-        && at.is_given()
-    {
-        return Err(at.fault("does not go with a trace, which changes the rate itself"));
-    }
     let mut last = None;
     for (index, change) in changes.iter().enumerate() {
         let at = at.item(index);
-        check_rate(change.rate, &at.get("rate"))?;
-        if last.is_some_and(|last| change.at <= last) {
-            return Err(at
-                .get("at")
-                .not_allowed("changes are in order of time, each later than the one before"));
+        if let Some(new) = change.rate {
+            let at = at.get("rate");
+            if let Some(LinkRate::Trace { .. }) = rate {
+                return Err(at.fault("does not go with a trace, which changes the rate itself"));
+            }
+            check_rate(new, &at)?;
         }
-        if change.at >= end {
-            return Err(at.get("at").not_allowed(format!("before the end of the run at {end}")));
+        if let Some(delay) = change.delay.filter(|delay| *delay > LONGEST_DELAY) {
+            return Err(at.get("delay").not_allowed(format!("at most {LONGEST_DELAY}, not {delay}")));
         }
-        last = Some(change.at);
+        if change.reorder && (change.delay.is_none() || of.endpoints == Endpoints::Ideal) {
+            return Err(at.get("reorder").fault("needs `delay`, and endpoints = \"linux\""));
+        }
+        if change.limit.is_some() && !queue.may_change_its_limit() {
+            let why = format!("does not go with `{}`, whose limit cannot change", queue.spec.params.name());
+            return Err(at.get("limit").fault(why));
+        }
+        if change.rate.is_none() && change.delay.is_none() && change.limit.is_none() {
+            return Err(at.fault("changes nothing: give `rate`, `delay` or `limit`"));
+        }
+        check_when(change, &at, &mut last, of.end)?;
     }
     Ok(())
+}
+
+/// Checks when a change happens; `last` is the time of the one before.
+fn check_when(change: &Change, at: &Cursor<'_>, last: &mut Option<Time>, end: Time) -> Result<(), Fault> {
+    match (change.at, &change.when) {
+        (Some(time), None) => {
+            if last.replace(time).is_some_and(|last| time <= last) {
+                return Err(at
+                    .get("at")
+                    .not_allowed("changes are in order of time, each later than the one before"));
+            }
+            if time >= end {
+                return Err(at.get("at").not_allowed(format!("before the end of the run at {end}")));
+            }
+            change.every.map_or(Ok(()), |every| check_period(every, time, &at.get("every"), end))
+        }
+        (None, Some(_)) if change.every.is_some() => {
+            Err(at.get("every").fault("needs `at`: a change that a state calls for happens once"))
+        }
+        (None, Some(_)) => Ok(()),
+        (None, None) => {
+            Err(at.get("at").fault("is required: when the change happens, or `when`, a condition"))
+        }
+        (Some(_), Some(_)) => Err(at.get("when").fault("is either this or `at`, not both")),
+    }
 }

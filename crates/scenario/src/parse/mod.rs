@@ -26,6 +26,7 @@ mod schedule;
 mod stack;
 mod tcp;
 mod transport;
+mod when;
 
 pub(crate) use scenario::{fault_at, parse};
 pub(crate) use stack::{OURS, SHADOW};

@@ -16,6 +16,7 @@ use super::link::{Place, Surroundings, link};
 use super::overrides;
 use super::record::{Names, check_payloads, check_windows, record};
 use super::route::Graph;
+use super::when::check_conditions;
 use crate::Reading;
 use crate::file::{File, LinkPlace};
 use crate::model::{Link, Scenario, Shape};
@@ -78,6 +79,7 @@ fn resolve(at: &Cursor<'_>, reading: &Reading<'_>) -> Result<Scenario, Fault> {
         Shape::Graph(nodes) => Topology::Graph(Graph::new(nodes, &links)),
     };
     let flows = flows(&file.flow, at, &topology, of)?;
+    check_conditions(at, &shape, &flows)?;
     let series = flows.iter().map(|group| u64::from(group.count)).sum::<u64>() + links.len() as u64;
     let record = record(file.record, &at.get("record"), file.duration, series)?;
     check_payloads(record, &at.get("record"), &flows)?;

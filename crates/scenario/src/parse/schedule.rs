@@ -1,5 +1,6 @@
 //! When flows send.
 
+use windtunnel_sim::Moment;
 use windtunnel_units::Time;
 
 use super::cursor::Cursor;
@@ -24,7 +25,7 @@ pub(super) fn schedule(table: &FlowTable, at: &Cursor<'_>, end: Time) -> Result<
             );
             return Err(at.get("stagger").not_allowed(allowed));
         }
-        return Ok(vec![Active { from: table.start, to: table.stop }]);
+        return Ok(vec![Active { from: table.start.into(), to: table.stop.map(Moment::At) }]);
     };
     let at_spans = at.get("active");
     for other in ["start", "stop", "stagger"] {
@@ -39,21 +40,33 @@ pub(super) fn schedule(table: &FlowTable, at: &Cursor<'_>, end: Time) -> Result<
     let mut last = None;
     for (index, span) in spans.iter().enumerate() {
         let at = at_spans.item(index);
-        check_start(span.from, &at.get("from"), end)?;
-        let begins_early = match last {
-            Some(Some(last)) => span.from <= last,
-            Some(None) => true,
-            None => false,
+        let from = span.from.time();
+        if let Some(from) = from {
+            check_start(from, &at.get("from"), end)?;
+        }
+        // The order of a span that waits for a state is that in which things happen.
+        let begins_early = match (last, from) {
+            (Some(Some(last)), Some(from)) => from <= last,
+            (Some(None), Some(_)) => true,
+            _ => false,
         };
         if begins_early {
             return Err(at
                 .get("from")
                 .not_allowed("spans are in order of time, each after the end of the one before"));
         }
-        if span.to.is_some_and(|to| to <= span.from) {
-            return Err(at.get("to").not_allowed(format!("after `from`, which is {}", span.from)));
+        let to = span.to.as_ref().map(Moment::time);
+        if let (Some(from), Some(Some(to))) = (from, to)
+            && to <= from
+        {
+            return Err(at.get("to").not_allowed(format!("after `from`, which is {from}")));
         }
-        last = Some(span.to);
+        // Nothing is known of an end that waits for a state.
+        last = match to {
+            None => Some(None),
+            Some(Some(to)) => Some(Some(to)),
+            Some(None) => None,
+        };
     }
     Ok(spans.clone())
 }

@@ -33,7 +33,7 @@ pub(crate) use stacks::StackKind;
 const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode", "mds_dscp", "age"];
 
 /// The same of an impairment.
-const ELEMENT_KEYS: &[&str] = &["only"];
+const ELEMENT_KEYS: &[&str] = &["only", "during"];
 
 /// Why registering a built-in kind cannot fail.
 const DIFFER: &str = "built-in names differ";

@@ -44,7 +44,10 @@ fn the_example_of_the_design() {
         (link.name.as_str(), &link.rate, link.params.delay),
         ("bottleneck", &Some(LinkRate::Fixed(Rate::from_mbps(100))), Duration::ZERO)
     );
-    assert_eq!(link.params.changes, [Change { at: at(30), rate: Rate::from_mbps(20) }]);
+    assert_eq!(
+        link.params.changes,
+        [Change { at: Some(at(30)), rate: Some(Rate::from_mbps(20)), ..Change::default() }]
+    );
     assert_eq!(link.params.dequeue_point, Some(DequeuePoint::End));
     assert_eq!(link.queue.spec, QueueSpec::new(DeltimParams::default()));
     assert_eq!((link.queue.limit, link.queue.ecn_mode), (Limit::Unlimited, EcnMode::Mds));
@@ -52,7 +55,7 @@ fn the_example_of_the_design() {
     let [reno, mds] = &scenario.flows[..] else { panic!("two groups") };
     assert_eq!(names(&scenario), ["reno", "reno-mds-1", "reno-mds-2", "reno-mds-3"]);
     assert_eq!((&*reno.cc_name, &*mds.cc_name), ("reno", "reno-mds"));
-    assert_eq!(reno.active, [Active { from: Time::ZERO, to: None }]);
+    assert_eq!(reno.active, [Active { from: Time::ZERO.into(), to: None }]);
     assert_eq!((&reno.route.forward[..], &reno.route.reverse[..]), (&[0][..], &[][..]));
     assert_eq!(mds.route.rtt, Duration::from_millis(80));
     let endpoint = reno.endpoint;
@@ -140,13 +143,14 @@ fn schedules() {
     let scenario =
         one_flow("\"fifo\"", "cc = \"reno\"\ncount = 3\nstart = \"1 s\"\nstagger = \"2 s\"\nstop = \"9 s\"");
     let active: Vec<Active> = scenario.flows().flat_map(|(_, member)| member.active).collect();
-    assert_eq!(active, [1, 3, 5].map(|from| Active { from: at(from), to: Some(at(9)) }));
+    assert_eq!(active, [1, 3, 5].map(|from| Active { from: at(from).into(), to: Some(at(9).into()) }));
 
     let spans = one_flow(
         "\"fifo\"",
         "cc = \"reno\"\nactive = [{ from = \"0 s\", to = \"1 s\" }, { from = \"2 s\" }]",
     );
-    let expected = [Active { from: at(0), to: Some(at(1)) }, Active { from: at(2), to: None }];
+    let expected =
+        [Active { from: at(0).into(), to: Some(at(1).into()) }, Active { from: at(2).into(), to: None }];
     assert_eq!(spans.flows[0].active, expected);
 }
 

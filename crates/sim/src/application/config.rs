@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{AnyParams, OutOfRange, Params};
-use windtunnel_units::{Bytes, Duration, Rate};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::distribution::{SizeDistribution, TimeDistribution};
+use crate::schedule::{Moment, When, check_moment};
 
 /// The highest rate of an application, and of a link.
 const FASTEST: Rate = Rate::from_bits_per_sec(10_000_000_000_000);
@@ -74,6 +75,20 @@ impl ApplicationConfig {
         }
     }
 
+    /// How its rate changes.
+    pub fn changes(&self) -> &[RateChange] {
+        match self {
+            ApplicationConfig::OnOff(params) => &params.changes,
+            ApplicationConfig::Media(params) => &params.changes,
+            ApplicationConfig::Cbr(params) => &params.changes,
+            ApplicationConfig::Bulk
+            | ApplicationConfig::Transfer(_)
+            | ApplicationConfig::RequestResponse(_)
+            | ApplicationConfig::Poisson(_)
+            | ApplicationConfig::Probe(_) => &[],
+        }
+    }
+
     /// The same application, which leaves its connection open.
     #[must_use]
     pub fn staying_open(mut self) -> ApplicationConfig {
@@ -106,6 +121,27 @@ impl ApplicationConfig {
             | ApplicationConfig::RequestResponse(_)
             | ApplicationConfig::Poisson(_) => Protocol::Tcp,
         }
+    }
+}
+
+/// A change of an application's rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateChange {
+    /// The time of the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
+    /// Instead of a time: the first ACK after which a flow's controller is in a state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<When>,
+    /// The new rate.
+    pub rate: Rate,
+}
+
+impl RateChange {
+    /// When it happens; nothing without `at` and `when`.
+    pub fn moment(&self) -> Option<Moment> {
+        self.at.map(Moment::At).or_else(|| self.when.clone().map(|when| Moment::When(Box::new(when))))
     }
 }
 
@@ -158,12 +194,16 @@ pub struct OnOffParams {
     pub off: TimeDistribution,
     /// The rate at which the application writes while it sends; if left out, it always has more to send.
     pub rate: Option<Rate>,
+    /// Changes of the rate, those at times in order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub changes: Vec<RateChange>,
 }
 
 impl Default for OnOffParams {
     fn default() -> OnOffParams {
         let second = TimeDistribution::Exponential { mean: Duration::SECOND };
-        OnOffParams { on: second.clone(), off: second, rate: None }
+        OnOffParams { on: second.clone(), off: second, rate: None, changes: Vec::new() }
     }
 }
 
@@ -178,6 +218,10 @@ impl Params for OnOffParams {
         if self.on.mean() + self.off.mean() < 1e3 {
             return Err(OutOfRange::new("on", "0 s", "periods of at least 1 us, on and off together"));
         }
+        if self.rate.is_none() && !self.changes.is_empty() {
+            return Err(OutOfRange::missing("rate", "the rate that `changes` change"));
+        }
+        check_changes(&self.changes)?;
         self.rate.map_or(Ok(()), |rate| positive_rate("rate", rate))
     }
 }
@@ -318,6 +362,10 @@ pub struct MediaParams {
     pub discard_after: Option<Duration>,
     /// The protocol over which it is sent.
     pub protocol: Protocol,
+    /// Changes of the rate, those at times in order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub changes: Vec<RateChange>,
 }
 
 impl Default for MediaParams {
@@ -330,6 +378,7 @@ impl Default for MediaParams {
             keyframe_ratio: 8.0,
             discard_after: None,
             protocol: Protocol::Udp,
+            changes: Vec::new(),
         }
     }
 }
@@ -341,6 +390,7 @@ impl Params for MediaParams {
     fn check(&self) -> Result<(), OutOfRange> {
         positive_rate("rate", self.rate)?;
         positive_time("frame_interval", self.frame_interval)?;
+        check_changes(&self.changes)?;
         if !(1.0..=1000.0).contains(&self.keyframe_ratio) {
             return Err(OutOfRange::new("keyframe_ratio", self.keyframe_ratio, "1 to 1000"));
         }
@@ -358,7 +408,7 @@ impl Params for MediaParams {
 }
 
 /// Datagrams at a constant rate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-title" = "CBR", "x-traits" = ["paced"]))]
 pub struct CbrParams {
@@ -371,6 +421,10 @@ pub struct CbrParams {
     pub responsive: bool,
     /// The lowest rate of a responsive flow.
     pub min_rate: Rate,
+    /// Changes of the rate, those at times in order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub changes: Vec<RateChange>,
 }
 
 impl Default for CbrParams {
@@ -380,6 +434,7 @@ impl Default for CbrParams {
             packet_size: Bytes::new(1_200),
             responsive: false,
             min_rate: Rate::from_bits_per_sec(64_000),
+            changes: Vec::new(),
         }
     }
 }
@@ -391,6 +446,7 @@ impl Params for CbrParams {
     fn check(&self) -> Result<(), OutOfRange> {
         positive_rate("rate", self.rate)?;
         datagram("packet_size", self.packet_size)?;
+        check_changes(&self.changes)?;
         if self.rate.transfer_time(self.packet_size).is_zero() {
             return Err(OutOfRange::new("rate", self.rate, "so low that datagrams are at least 1 ns apart"));
         }
@@ -438,6 +494,16 @@ fn one_byte_on_average(key: &'static str, size: &SizeDistribution) -> Result<(),
     } else {
         Ok(())
     }
+}
+
+/// Each change has a rate, and one moment.
+fn check_changes(changes: &[RateChange]) -> Result<(), OutOfRange> {
+    let mut last = None;
+    for change in changes {
+        positive_rate("changes", change.rate)?;
+        check_moment("changes", change.at, change.when.as_ref(), &mut last)?;
+    }
+    Ok(())
 }
 
 fn positive_rate(key: &'static str, rate: Rate) -> Result<(), OutOfRange> {

@@ -6,7 +6,7 @@
 //! Sources that want no answers stay in round 0.
 
 use windtunnel_tcp::Endpoint;
-use windtunnel_units::{Bytes, Duration, Seq, Time};
+use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Ecn, Packet};
 
 use super::config::ApplicationConfig;
@@ -86,6 +86,21 @@ impl DatagramSender {
 
     pub(crate) fn stop(&mut self) {
         self.next = Time::NEVER;
+    }
+
+    /// The source sends at another rate from the next datagram on.
+    pub(crate) fn set_rate(&mut self, rate: Rate, now: Time) {
+        match &mut self.source {
+            Source::Constant { size, interval } => {
+                *interval = rate.transfer_time(*size);
+                if self.next != Time::NEVER {
+                    self.next = self.next.min(now + *interval);
+                }
+            }
+            Source::Responsive { rate: responsive, .. } => responsive.set_full(rate),
+            Source::Media(pieces) => pieces.set_rate(rate),
+            Source::Probe { .. } => {}
+        }
     }
 
     /// When the next datagram leaves.

@@ -38,6 +38,10 @@ impl Pieces {
         payload
     }
 
+    pub(super) const fn set_rate(&mut self, rate: Rate) {
+        self.frames.set_rate(rate);
+    }
+
     /// When the next one leaves: evenly over the rest of the interval; the next frame starts with the next interval.
     pub(super) fn next_departure(&self, now: Time) -> Time {
         now + self.end.since(now) / (self.datagrams + 1)
@@ -70,6 +74,11 @@ impl Frames {
 
     pub(crate) const fn interval(&self) -> Duration {
         self.interval
+    }
+
+    /// From the next frame on.
+    pub(crate) const fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
     }
 
     /// The size of the next frame; the first one is a key frame, if there are any.

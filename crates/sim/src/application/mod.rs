@@ -14,7 +14,7 @@ mod stream;
 
 pub use config::{
     ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams, Protocol,
-    RequestResponseParams, TransferParams,
+    RateChange, RequestResponseParams, TransferParams,
 };
 pub use messages::Completion;
 pub use receipts::{Receipt, Receipts};

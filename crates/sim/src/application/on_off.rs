@@ -44,6 +44,14 @@ impl OnOff {
         self.period = Period::Stopped;
     }
 
+    /// Writes at another rate from now on.
+    pub(super) fn set_rate(&mut self, rate: Rate, now: Time) {
+        self.params.rate = Some(rate);
+        if let Period::On { start, written, .. } = &mut self.period {
+            (*start, *written) = (now, Bytes::ZERO);
+        }
+    }
+
     pub(super) fn next_timer(&self) -> Time {
         match self.period {
             Period::Stopped => Time::NEVER,

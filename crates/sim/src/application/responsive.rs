@@ -32,6 +32,12 @@ impl Responsive {
         Responsive { full, least, rate: full, srtt: None, round: 1, since: None, answered: false }
     }
 
+    /// The rate without losses; a rate above it falls to it.
+    pub(super) fn set_full(&mut self, full: Rate) {
+        self.full = full;
+        self.rate = self.rate.min(full);
+    }
+
     pub(super) const fn rate(&self) -> Rate {
         self.rate
     }

@@ -1,6 +1,6 @@
 //! Applications that write into a connection: streams, and the datagrams of a connection that has them.
 
-use windtunnel_units::{Bytes, Time};
+use windtunnel_units::{Bytes, Rate, Time};
 
 use super::config::{ApplicationConfig, Protocol, TransferParams};
 use super::media::{Frames, Pieces};
@@ -99,6 +99,16 @@ impl Stream {
         }
         self.messages.restart(Bytes::ZERO);
         Wish::Stop
+    }
+
+    /// The application sends at another rate from now on, if it has one.
+    pub fn set_rate(&mut self, rate: Rate, now: Time) {
+        match &mut self.kind {
+            Kind::OnOff(on_off) => on_off.set_rate(rate, now),
+            Kind::Media { frames, .. } => frames.set_rate(rate),
+            Kind::Datagrams { pieces, .. } => pieces.set_rate(rate),
+            Kind::Bulk | Kind::Transfer(_) | Kind::RequestResponse(_) => {}
+        }
     }
 
     /// When [`Stream::on_timer`] wants to be called.

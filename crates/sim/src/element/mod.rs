@@ -34,6 +34,7 @@ mod thinning;
 mod tunnel_entry;
 mod tunnel_exit;
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use windtunnel_algorithm::{AnyParams, Params, RandomStream, kinds};
@@ -197,11 +198,22 @@ pub(crate) struct ElementStats {
     pub(crate) tally: Tally,
 }
 
+impl ElementStats {
+    const fn held(&self) -> u64 {
+        self.arrived + self.duplicated - self.passed - self.lost
+    }
+}
+
 /// An element in its place, with its counters.
 #[derive(Debug)]
 pub(crate) struct PlacedElement {
     element: Box<dyn Element>,
     only: Option<Selector>,
+    keeps_order: bool,
+    /// It works; otherwise packets pass.
+    is_on: bool,
+    /// Packets that pass and must not overtake what it still holds.
+    behind: VecDeque<Packet>,
     stats: ElementStats,
 }
 
@@ -213,7 +225,36 @@ impl PlacedElement {
             panic!("{}: {error}", spec.name);
         }
         let element = spec.config.build(RandomStream::new(spec.seed));
-        PlacedElement { element, only: spec.only.clone(), stats: ElementStats::default() }
+        PlacedElement {
+            element,
+            only: spec.only.clone(),
+            keeps_order: spec.config.keeps_order(),
+            is_on: spec.during.is_none(),
+            behind: VecDeque::new(),
+            stats: ElementStats::default(),
+        }
+    }
+
+    /// It works from now on, or does not.
+    pub(crate) const fn switch(&mut self, on: bool) {
+        self.is_on = on;
+    }
+
+    /// A packet enters while the element does not work. It passes, behind what the element holds if that is in order. One
+    /// that waits for packets, and not for a time, is given them until it holds nothing.
+    #[cold]
+    fn pass(&mut self, packet: Packet, now: Time) -> Passage {
+        let stats = &mut self.stats;
+        // This packet has been counted already.
+        let holds = stats.held() > self.behind.len() as u64 + 1;
+        if holds && self.behind.is_empty() && self.element.next_release() == Time::NEVER {
+            return self.element.enter(packet, now, &mut stats.tally);
+        }
+        if self.keeps_order && (holds || !self.behind.is_empty()) {
+            self.behind.push_back(packet);
+            return Passage::Held;
+        }
+        Passage::On(packet)
     }
 
     /// A packet enters.
@@ -224,7 +265,12 @@ impl PlacedElement {
             stats.passed += 1;
             return Passage::On(packet);
         }
-        let passage = self.element.enter(packet, now, &mut stats.tally);
+        let passage = if self.is_on && self.behind.is_empty() {
+            self.element.enter(packet, now, &mut stats.tally)
+        } else {
+            self.pass(packet, now)
+        };
+        let stats = &mut self.stats;
         match &passage {
             Passage::On(_) => stats.passed += 1,
             Passage::Twice(..) => {
@@ -248,7 +294,10 @@ impl PlacedElement {
 
     /// The next packet that is due; call until there is none.
     pub(crate) fn release(&mut self, now: Time) -> Option<Packet> {
-        let packet = self.element.release(now, &mut self.stats.tally);
+        let mut packet = self.element.release(now, &mut self.stats.tally);
+        if packet.is_none() && self.held() == self.behind.len() as u64 {
+            packet = self.behind.pop_front();
+        }
         self.stats.passed += u64::from(packet.is_some());
         packet
     }
@@ -259,7 +308,7 @@ impl PlacedElement {
 
     /// Packets held now.
     pub(crate) const fn held(&self) -> u64 {
-        self.stats.arrived + self.stats.duplicated - self.stats.passed - self.stats.lost
+        self.stats.held()
     }
 }
 

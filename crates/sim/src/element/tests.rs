@@ -38,7 +38,13 @@ fn ack(flow: u32, number: u64) -> Packet {
 }
 
 fn element(params: impl ElementParams) -> PlacedElement {
-    PlacedElement::new(&ElementSpec { name: "medium".into(), config: Arc::new(params), only: None, seed: 1 })
+    PlacedElement::new(&ElementSpec {
+        name: "medium".into(),
+        config: Arc::new(params),
+        only: None,
+        during: None,
+        seed: 1,
+    })
 }
 
 /// All packets that leave an element, with their times, when packets arrive at the given times; and the lost

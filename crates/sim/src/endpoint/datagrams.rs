@@ -1,6 +1,6 @@
 //! Flows of datagrams: the application's own packets, without a transport's window or retransmissions.
 
-use windtunnel_units::{Bytes, Time};
+use windtunnel_units::{Bytes, Rate, Time};
 use windtunnel_wire::Packet;
 
 use super::{Arrival, Counters, Feedback, Reading, Receipt, ReceiverHalf, SenderHalf, SenderState};
@@ -13,6 +13,10 @@ impl SenderHalf for DatagramSender {
 
     fn stop(&mut self) {
         DatagramSender::stop(self);
+    }
+
+    fn set_rate(&mut self, rate: Rate, now: Time) {
+        DatagramSender::set_rate(self, rate, now);
     }
 
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {

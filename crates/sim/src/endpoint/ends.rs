@@ -2,13 +2,16 @@
 
 use windtunnel_prefetch::prefetch;
 use windtunnel_tcp::{Receiver, ideal};
-use windtunnel_units::{Bytes, Time};
+use windtunnel_units::{Bytes, Rate, Time};
 use windtunnel_wire::Extras;
 
-use super::{Halves, Pair, Reading, ReceiverHalf, SenderHalf, Still, TcpEnd, Waiting};
+use super::{Halves, Pair, Reading, ReceiverHalf, SenderHalf, SenderState, Still, TcpEnd, Waiting};
 use crate::application::{DatagramReceiver, DatagramSender};
 use crate::arrivals::Arrivals;
 use crate::flow::Hop;
+
+/// What every sender with a window tells of its state, by the names of the table `flows`.
+pub const OBSERVED: [&str; 3] = ["cwnd_bytes", "in_flight_bytes", "srtt_ms"];
 
 /// What is at the ends of a flow: a pointer, so that a flow is one cache line.
 #[derive(Debug)]
@@ -56,6 +59,13 @@ impl Ends {
         with_halves!(self, halves => halves.sender.stop(), nobody => {});
     }
 
+    pub(crate) fn set_rate(&mut self, rate: Rate, now: Time) {
+        match self {
+            Ends::Waiting(waiting) => waiting.set_rate(rate, now),
+            ends => with_halves!(ends, halves => halves.sender.set_rate(rate, now), nobody => {}),
+        }
+    }
+
     /// What the sender keeps about packets in flight.
     pub(crate) fn memory(&self) -> Bytes {
         match self {
@@ -98,6 +108,16 @@ impl Ends {
         with_halves!(self, halves => halves.sender.probe(out), nobody => if let Some(state) = self.still() {
             state.probe(out);
         });
+    }
+
+    /// The numbers of the sender's state that a condition may be about: those of its controller, and [`OBSERVED`].
+    pub(crate) fn state(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.probe(out);
+        with_halves!(self, halves => {
+            let SenderState { cwnd, in_flight, srtt, .. } = halves.sender.observe();
+            let values = [cwnd.map_or(f64::NAN, Bytes::as_f64), in_flight.as_f64(), srtt.as_millis_f64()];
+            OBSERVED.iter().zip(values).for_each(|(name, value)| out(name, value));
+        }, nobody => OBSERVED.iter().for_each(|name| out(name, f64::NAN)));
     }
 
     /// What decrypts the flow's packets.

@@ -25,11 +25,12 @@ mod waiting;
 use std::fmt::Debug;
 
 use windtunnel_cc::ExitReason;
-use windtunnel_units::{Bytes, Time};
+use windtunnel_units::{Bytes, Rate, Time};
 use windtunnel_wire::Packet;
 
 pub use crate::application::{Completion, Receipt};
 pub use counted::Counted;
+pub use ends::OBSERVED;
 pub(crate) use ends::{Datagrams, Ends, Foreign, Ideal, Tcp, Transported};
 pub(crate) use note::Note;
 pub use observe::{Arrival, Counters, Feedback, Hidden, Reading, SenderState};
@@ -56,6 +57,9 @@ pub trait SenderHalf: Debug + Send {
 
     /// The application has no more data; data in flight drain.
     fn stop(&mut self);
+
+    /// The application sends at another rate from now on, if it has one.
+    fn set_rate(&mut self, _rate: Rate, _now: Time) {}
 
     /// A packet of the receiving half arrived.
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback;

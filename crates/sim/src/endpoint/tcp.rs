@@ -5,7 +5,7 @@ use std::sync::Arc;
 use windtunnel_cc::{CongestionControl, ExitReason};
 use windtunnel_tcp::bsd42::{self, Bsd42Params};
 use windtunnel_tcp::{ConnectionState, Endpoint, Receiver, Sender, TcpParams};
-use windtunnel_units::{Bytes, Seq, Time};
+use windtunnel_units::{Bytes, Rate, Seq, Time};
 use windtunnel_wire::Packet;
 
 use super::tcp_sender::TcpSender;
@@ -109,6 +109,10 @@ impl SenderHalf for TcpEnd {
     fn stop(&mut self) {
         let wish = self.application.stop();
         self.fulfil(wish);
+    }
+
+    fn set_rate(&mut self, rate: Rate, now: Time) {
+        self.application.set_rate(rate, now);
     }
 
     #[inline]

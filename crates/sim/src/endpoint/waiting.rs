@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use windtunnel_tcp::{AckParams, Endpoint, Receiver, TcpParams};
+use windtunnel_units::{Rate, Time};
 use windtunnel_wire::FlowId;
 
 use super::{Ends, Pair, Still, TcpEnd};
@@ -40,6 +41,11 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
+    /// Its application will send at another rate.
+    pub(crate) fn set_rate(&mut self, rate: Rate, now: Time) {
+        self.parts.application.set_rate(rate, now);
+    }
+
     /// The connection starts.
     pub(crate) fn start(self) -> Ends {
         Ends::Tcp(Box::new(self.parts.assemble()))

@@ -3,13 +3,16 @@
 //! The struct is the schema: its doc comments are the descriptions, and a resolved scenario prints it as it is. The
 //! rate, the queue and the elements of a link are not here, because reading them takes a file or a registry.
 
+use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windtunnel_qdisc::QueueLength;
 use windtunnel_units::{Bytes, Duration, OutOfRange, Rate, Time, count};
 
 use crate::rate_trace::RateTrace;
+use crate::schedule::{Moment, When};
 
 /// The maximum length of link-layer headers.
 const MOST_OVERHEAD: Bytes = Bytes::new(1000);
@@ -21,7 +24,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(1000);
 const LONGEST_RING: u32 = 1 << 16;
 
 /// The keys of a link.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkParams {
     /// The bytes of link-layer headers that each packet has on the link and in its queue: 14 on Ethernet as Linux's queues
@@ -29,7 +32,7 @@ pub struct LinkParams {
     pub overhead: Bytes,
     /// The propagation delay behind the link, one way. Part of the `rtt` of the flows that pass it.
     pub delay: Duration,
-    /// Changes of the rate, in order of time.
+    /// Changes of its rate, its delay and its queue's limit; those at times are in order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub changes: Vec<Change>,
@@ -43,14 +46,47 @@ pub struct LinkParams {
     pub ring: u32,
 }
 
-/// A change of a link's rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// A change of a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Change {
-    /// When.
-    pub at: Time,
+    /// The time of the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
+    /// Instead of a time: the first ACK after which a flow's controller is in a state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<When>,
+    /// The change returns after each such period, up to the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
     /// The new rate, from the next packet on.
-    pub rate: Rate,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// The new propagation delay, of packets that enter the link from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// Packets that enter after a shorter delay has begun overtake those before them. Without it they wait for them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reorder: bool,
+    /// The new limit of the queue: packets, bytes, or a time at the rate of the link. Queued packets stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<QueueLength>,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = self.rate.map(|rate| format!("rate {rate}"));
+        let delay = self.delay.map(|delay| format!("delay {delay}"));
+        let limit = self.limit.map(|limit| format!("limit {limit}"));
+        f.write_str(&[rate, delay, limit].into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Change {
+    /// When it happens; nothing without `at` and `when`.
+    pub fn moment(&self) -> Option<Moment> {
+        self.at.map(Moment::At).or_else(|| self.when.clone().map(|when| Moment::When(Box::new(when))))
+    }
 }
 
 /// When a packet leaves its queue.

@@ -53,6 +53,7 @@ impl Recorder {
             queues,
             elements: self.element_names.into_iter().zip(elements).map(element_summary).collect(),
             windows,
+            changes: Vec::new(),
         };
         let mut tables: Vec<Table> =
             vec![flow_table(self.flow_rows, self.tcp_rows), self.queue_rows.into_table()];

@@ -196,6 +196,16 @@ impl Recorder {
         self.next_tick
     }
 
+    /// A queue's name, which is its link's.
+    pub(crate) fn queue_name(&self, queue: usize) -> &str {
+        &self.queue_names[queue]
+    }
+
+    /// An element's name.
+    pub(crate) fn element_name(&self, element: usize) -> &str {
+        &self.element_names[element].0
+    }
+
     /// A flow's name in results.
     pub(crate) fn flow_name(&self, series: usize) -> &str {
         &self.flow_info[series].name

@@ -220,6 +220,11 @@ impl SenderHalf for RtpSender {
         }
     }
 
+    /// The highest rate; the lowest is not above it.
+    fn set_rate(&mut self, rate: Rate, _now: Time) {
+        (self.least, self.most) = (self.least.min(rate), rate);
+    }
+
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {
         let report = Report::of(packet);
         let progress = &mut self.progress;

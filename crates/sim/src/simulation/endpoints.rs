@@ -45,6 +45,11 @@ impl Simulation {
             return self.timers.set(self.sender_timer(index), next);
         }
         flow.ends.start(self.now);
+        self.send_now(index);
+    }
+
+    /// A sender sends what it may, and its event is set.
+    pub(super) fn send_now(&mut self, index: usize) {
         by_transport!(self, index, send, send_apart());
     }
 
@@ -122,6 +127,9 @@ impl Simulation {
         let Some(half) = T::sender(&mut flow.ends) else { return };
         let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
         note.feedback(half, packet, self.now);
+        if self.schedule.is_watching() {
+            self.watch(index);
+        }
         self.send::<T>(index);
         if T::ARRIVES {
             self.reached_end(index);

@@ -23,7 +23,7 @@ pub(super) struct Layout {
     pub(super) from_element: Vec<Onward>,
     pub(super) from_host: Vec<Hop>,
     /// The propagation delay of each link.
-    link_lines: Vec<Option<u32>>,
+    pub(super) link_lines: Vec<Option<u32>>,
     /// Which elements neither reorder nor duplicate packets.
     keeps_order: Vec<bool>,
     /// Which elements are ends of tunnels.
@@ -47,7 +47,7 @@ impl Layout {
             kind: None,
         };
         for (index, link) in network.links.iter().enumerate() {
-            let line = layout.lines.of_link(index, link.params.delay, shared.clone());
+            let line = layout.lines.of_link(index, &link.params, shared.clone());
             layout.link_lines.push(line);
         }
         layout

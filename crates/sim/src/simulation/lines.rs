@@ -11,6 +11,7 @@ use windtunnel_wire::FlowId;
 
 use crate::flow::{Hop, Onward};
 use crate::line::{DelayLine, Ranks};
+use crate::link::LinkParams;
 use crate::network::{FlowSpec, Network, PathHop};
 
 /// The delay lines of a network, and where packets go from each.
@@ -62,10 +63,15 @@ impl Lines {
         self.first_of_flows + flows as u32 * self.per_flow
     }
 
-    /// A line for the propagation delay of a link; none for a delay of zero.
-    pub(super) fn of_link(&mut self, link: usize, delay: Duration, onward: Onward) -> Option<u32> {
+    /// A line for the propagation delay of a link; none for a delay that is always zero.
+    pub(super) fn of_link(&mut self, link: usize, params: &LinkParams, onward: Onward) -> Option<u32> {
         let rank = self.first_of_links + link as u32;
-        (!delay.is_zero()).then(|| self.add(delay, Ranks::same(rank), onward))
+        let (ranks, delay) = (Ranks::same(rank), params.delay);
+        let changes = params.changes.iter().filter_map(|change| change.delay);
+        match changes.min() {
+            Some(least) => Some(self.push(DelayLine::varying(delay, least.min(delay), ranks), onward)),
+            None => (!delay.is_zero()).then(|| self.add(delay, ranks, onward)),
+        }
     }
 
     /// The line for the next delay of a flow, before the hop `next`; none for a delay of zero.
@@ -89,7 +95,11 @@ impl Lines {
     }
 
     fn add(&mut self, delay: Duration, ranks: Ranks, onward: Onward) -> u32 {
-        self.all.push(DelayLine::new(delay, ranks));
+        self.push(DelayLine::new(delay, ranks), onward)
+    }
+
+    fn push(&mut self, line: DelayLine, onward: Onward) -> u32 {
+        self.all.push(line);
         self.onward.push(onward);
         self.all.len() as u32 - 1
     }

@@ -1,6 +1,7 @@
 //! The event loop.
 
 mod arrivals;
+mod changes;
 mod endpoints;
 mod host;
 mod layout;
@@ -11,8 +12,6 @@ mod memory;
 mod observation;
 mod stall;
 
-use std::iter;
-
 use windtunnel_qdisc::Incident;
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
@@ -21,10 +20,11 @@ use crate::element::{Passage, PlacedElement};
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, Hop, Onward};
 use crate::line::DelayLine;
-use crate::link::{Link, LinkCx};
-use crate::network::{Action, Network, UnfitFlow};
+use crate::link::{Change, Link, LinkCx};
+use crate::network::{Network, UnfitFlow};
 use crate::recorder::{Recorder, Tap};
 use crate::result::{RunResult, Stalled};
+use changes::Schedule;
 use endpoints::reading;
 use layout::Layout;
 use lookahead::Lookahead;
@@ -75,7 +75,11 @@ pub struct Simulation {
     from_element: Vec<Onward>,
     /// Where packets go from each sender's own interface ([`Hop::LeftHost`]).
     from_host: Vec<Hop>,
-    plan: iter::Peekable<std::vec::IntoIter<(Time, Action)>>,
+    schedule: Schedule,
+    /// The delay line of each link that has one.
+    link_lines: Vec<Option<u32>>,
+    /// How each link changes.
+    link_changes: Vec<Vec<Change>>,
     recorder: Recorder,
     incidents: Vec<Incident>,
     deliver_drops: bool,
@@ -115,13 +119,13 @@ impl Simulation {
         let mut flows = flows?;
         layout.simplify();
         let recorder = Recorder::new(&network, &flows);
-        let plan = network.whole_plan();
-        for (_, action) in &plan {
-            if let Action::Start(flow) = action {
-                flows[*flow].starts += 1;
-            }
+        let schedule = Schedule::new(network.schedule());
+        schedule.check(&flows, |flow| network.flows[flow].name.clone())?;
+        for (index, flow) in flows.iter_mut().enumerate() {
+            flow.starts = schedule.starts(index);
         }
         let elements: Vec<PlacedElement> = network.elements.iter().map(PlacedElement::new).collect();
+        let link_changes = network.links.iter().map(|link| link.params.changes.clone()).collect();
         let links: Vec<Link> =
             network.links.into_iter().map(|link| Link::new(link, network.deliver_drops)).collect();
         // Receivers that acknowledge at once have no timer: if all do, they occupy no sources in the event queue. So do
@@ -160,7 +164,9 @@ impl Simulation {
             from_line: layout.lines.onward,
             from_element: layout.from_element,
             from_host: layout.from_host,
-            plan: plan.into_iter().peekable(),
+            schedule,
+            link_lines: layout.link_lines,
+            link_changes,
             recorder,
             incidents: Vec::new(),
             deliver_drops: network.deliver_drops,
@@ -258,8 +264,10 @@ impl Simulation {
         drop(std::mem::take(&mut self.flows));
         drop(std::mem::replace(&mut self.timers, EventQueue::new(0)));
         exceeded.map(|()| {
-            let result =
+            let changes = self.changes();
+            let mut result =
                 self.recorder.finish(&self.links, &self.elements, self.end, self.handled, self.stalled);
+            result.summary.changes = changes;
             RunResult { secrets, ..result }
         })
     }
@@ -348,13 +356,7 @@ impl Simulation {
         if self.recorder.next_tick() <= self.now {
             self.end_interval(self.now);
         }
-        while let Some((_, action)) = self.plan.next_if(|(at, _)| *at <= self.now) {
-            match action {
-                Action::Start(flow) => self.start_flow(flow),
-                Action::Stop(flow) => self.stop_flow(flow),
-                Action::SetRate(link, rate) => self.links[link].set_rate(rate),
-            }
-        }
+        self.follow_plan();
         self.schedule_plan();
         if let Some(why) = self.stall() {
             self.stalled = Some(Stalled { t_s: self.now.as_secs_f64(), why });
@@ -468,8 +470,7 @@ impl Simulation {
     }
 
     fn schedule_plan(&mut self) {
-        let next = self.plan.peek().map_or(Time::NEVER, |(at, _)| *at);
-        self.next_plan = next.min(self.recorder.next_tick());
+        self.next_plan = self.schedule.next().min(self.recorder.next_tick());
     }
 
     fn end_interval(&mut self, now: Time) {

@@ -10,7 +10,7 @@ impl Simulation {
     /// are those of the recorder and of queues.
     pub(super) fn stall(&mut self) -> Option<String> {
         let moved = self.sent + self.arrived + self.corrupted + self.lost();
-        if std::mem::replace(&mut self.moved, moved) != moved || self.plan.peek().is_some() {
+        if std::mem::replace(&mut self.moved, moved) != moved || self.schedule.next() < Time::NEVER {
             return None;
         }
         let waits = |flow: &&Flow| flow.active && flow.ends.is_loss_free();

@@ -83,6 +83,7 @@ fn on_off(on: u64, off: u64, rate: Option<Rate>) -> ApplicationConfig {
         on: TimeDistribution::Fixed { value: ms(on) },
         off: TimeDistribution::Fixed { value: ms(off) },
         rate,
+        changes: Vec::new(),
     })
 }
 

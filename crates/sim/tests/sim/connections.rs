@@ -132,6 +132,7 @@ fn a_parking_lot_with_an_asymmetric_way_back() {
         name: name.into(),
         config,
         only: None,
+        during: None,
         seed: 3,
     };
     let loss = LossParams { probability: Probability::clamped(0.1), affects: Affects::Acks };

@@ -8,7 +8,7 @@ use windtunnel_cc::{
     ScreamParams, Style, WindowedConfig,
 };
 use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
-use windtunnel_qdisc::{Backlog, DropReason, QueueCx, QueueDiscipline, Signal, Verdict};
+use windtunnel_qdisc::{Backlog, DropReason, Limit, QueueCx, QueueDiscipline, Room, Signal, Verdict};
 use windtunnel_sim::application::{ApplicationConfig, MediaParams, Protocol};
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{
@@ -42,7 +42,7 @@ impl CongestionControl for FixedWindow {
 pub(crate) struct PlainQueue {
     packets: VecDeque<Packet>,
     bytes: Bytes,
-    limit: usize,
+    room: Room,
     mark_every: u64,
     count: u64,
 }
@@ -50,14 +50,20 @@ pub(crate) struct PlainQueue {
 impl PlainQueue {
     #[expect(clippy::unnecessary_box_returns, reason = "every use wants a `Box<dyn QueueDiscipline>`")]
     pub(crate) fn new(limit: usize, mark_every: u64) -> Box<PlainQueue> {
-        Box::new(PlainQueue { packets: VecDeque::new(), bytes: Bytes::ZERO, limit, mark_every, count: 0 })
+        Box::new(PlainQueue {
+            packets: VecDeque::new(),
+            bytes: Bytes::ZERO,
+            room: Room::new(Limit::Packets(limit)),
+            mark_every,
+            count: 0,
+        })
     }
 }
 
 impl QueueDiscipline for PlainQueue {
     fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx<'_>) {
         cx.arrived();
-        if self.packets.len() >= self.limit {
+        if !self.room.fits(self.backlog(), packet.size(), cx.rate) {
             return cx.drop(packet, DropReason::Full);
         }
         packet.enqueued_at = cx.now;
@@ -81,6 +87,9 @@ impl QueueDiscipline for PlainQueue {
         let sojourn = cx.now - packet.enqueued_at;
         cx.departed(&packet, outcome, sojourn);
         Some(packet)
+    }
+    fn room(&mut self) -> Option<&mut Room> {
+        Some(&mut self.room)
     }
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len(), bytes: self.bytes }
@@ -153,6 +162,7 @@ pub(crate) fn network(links: Vec<LinkSpec>, flows: Vec<FlowSpec>, duration: Dura
         elements: Vec::new(),
         flows,
         plan,
+        triggers: Vec::new(),
         duration,
         record,
         windows: Vec::new(),
@@ -232,6 +242,7 @@ pub(crate) fn path(
             name: format!("medium{i}"),
             config,
             only: None,
+            during: None,
             seed: stream_seed(1, &format!("medium {i}")),
         })
         .collect();

@@ -2,6 +2,7 @@
 
 mod applications;
 mod captures;
+mod changes;
 mod close;
 mod connections;
 mod conservation;

@@ -74,7 +74,8 @@ fn full_windows_fill_the_link() {
 fn rate_changes_and_stops() {
     let mut spec = dumbbell(&[1000], 10_000, 0, Duration::from_secs(3));
     let at = |s| Time::ZERO + Duration::from_secs(s);
-    spec.links[0].params.changes = vec![Change { at: at(1), rate: Rate::from_mbps(10) }];
+    spec.links[0].params.changes =
+        vec![Change { at: Some(at(1)), rate: Some(Rate::from_mbps(10)), ..Change::default() }];
     spec.plan.push((at(2), Action::Stop(0)));
     spec.windows = [(0, 1), (1, 2)]
         .map(|(a, b)| windtunnel_sim::Window { name: format!("{a}"), from: at(a), to: at(b) })

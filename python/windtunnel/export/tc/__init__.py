@@ -86,9 +86,16 @@ def _bottleneck(link: Table, device: str, mtu: float) -> Iterator[str]:
     yield tc("qdisc replace", device, ["root", "handle", "1:", *table, *bucket])
     yield from Tree(device, Link(rate, frame)).commands(link["queue"], "1:1")
     for change in link.get("changes", ()):
-        bucket[2] = tc_rate(bits_per_s(change["rate"]))
-        yield comment(f"after {change['at']}:")
-        yield comment(tc("qdisc change", device, ["root", "handle", "1:", *table, *bucket]))
+        if "at" not in change:
+            yield comment("a change that a controller's state calls for has no words in tc.")
+            continue
+        yield comment(f"after {change['at']}" + (f", and each {change['every']}:" if "every" in change else ":"))
+        if "rate" in change:
+            bucket[2] = tc_rate(bits_per_s(change["rate"]))
+            yield comment(tc("qdisc change", device, ["root", "handle", "1:", *table, *bucket]))
+        for key in ("delay", "limit"):
+            if key in change:
+                yield comment(f"the {key} becomes {change[key]}.")
 
 
 def _elements(links: Sequence[Table]) -> list[Table]:

@@ -109,19 +109,48 @@ impl Draft {
             self.queue(&key, rate, 0);
             self.has_bdp = false;
         }
-        if !traced && self.one_in(4) {
+        if self.one_in(4) {
             let mut at = 0;
             for _ in 0..=self.random.below(3) {
                 at += self.random.log(1, self.duration / 5);
                 self.table(&format!("[[{}]]", dotted("changes")));
                 self.time("at", at);
-                let slower = (rate / 1000).max(1000);
-                self.some_rate("rate", slower, rate * 2);
+                self.change(traced, rate, longest_delay);
             }
         }
         if !self.ideal && self.one_in(2) {
             self.elements(table);
         }
+    }
+
+    fn change(&mut self, traced: bool, rate: u64, longest_delay: u64) {
+        if self.one_in(3) {
+            self.some_time("every", self.duration / 50, self.duration);
+        }
+        let delay = traced || self.one_in(3);
+        if delay {
+            self.some_time("delay", 1, longest_delay * 2);
+            if !self.ideal {
+                self.some_switch("reorder");
+            }
+        }
+        if !traced && (!delay || self.one_in(3)) {
+            let slower = (rate / 1000).max(1000);
+            self.some_rate("rate", slower, rate * 2);
+        }
+    }
+
+    /// When an element works.
+    fn during(&mut self) {
+        let from = self.random.log(1, self.duration / 2);
+        let to = from + self.random.log(1, self.duration / 2);
+        let every = (to - from + self.random.log(1, self.duration)).max(self.duration / 1000);
+        let span = match self.random.below(3) {
+            0 => format!("from = \"{from} ns\""),
+            1 => format!("from = \"{from} ns\", to = \"{to} ns\""),
+            _ => format!("from = \"{from} ns\", to = \"{to} ns\", every = \"{every} ns\""),
+        };
+        self.bare("during", format_args!("{{ {span} }}"));
     }
 
     fn elements(&mut self, table: &str) {
@@ -132,6 +161,9 @@ impl Draft {
             if self.one_in(4) {
                 let only = self.random.pick(&["flows = [0]", "ecn = [\"ect0\", \"ect1\"]", "dscp = [0]"]);
                 self.bare("only", format_args!("{{ {only} }}"));
+            }
+            if self.one_in(4) && !kind.starts_with("tunnel") {
+                self.during();
             }
             self.element(kind, table);
         }

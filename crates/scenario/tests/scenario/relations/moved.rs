@@ -45,7 +45,9 @@ pub(super) fn later(case: &Case) -> bool {
     other.duration += delay;
     other.flows.iter_mut().for_each(|group| move_flow(group, delay));
     for link in &mut other.links {
-        link.params.changes.iter_mut().for_each(|change| change.at += delay);
+        for change in &mut link.params.changes {
+            change.at = change.at.map(|at| at + delay);
+        }
         link.queue.age = link.queue.age.saturating_sub(delay);
     }
     let run = Run::of(&other);
@@ -64,19 +66,22 @@ fn delay(scenario: &Scenario) -> Option<Duration> {
     // Linux counts in ticks or in milliseconds, and CoDel in units of 1024 ns.
     let whole = ticks.fold(2_000_000_000, |all, tick| least_common_multiple(all, tick.as_nanos().max(1)));
     let age = scenario.links.iter().map(|link| link.queue.age.as_nanos()).min()?;
-    // Outages, periods of delays and traces have times of their own.
+    // Outages, periods of delays, traces, spans and changes of applications have times of their own.
     let timed = ["outage", "linear-delay", "burst-delay"];
     let outages = scenario.links.iter().flat_map(|link| &link.elements).any(|e| timed.contains(&e.name()));
     let traces = scenario.links.iter().any(|link| matches!(link.rate, Some(LinkRate::Trace { .. })));
     // The queues of the MDS document take the start of the run for their last dequeue. `lfq` has one of them as its AQM.
     let text = scenario.to_toml();
+    let spans = scenario.links.iter().flat_map(|link| &link.elements).any(|element| element.during.is_some());
+    let changes = scenario.flows.iter().any(|group| !group.application.changes().is_empty());
+    let timed = spans || changes || text.contains("not_before");
     let since_start = text.contains("kind = \"delti") || text.contains("kind = \"lfq\"");
     // A hash that is changed from time to time starts with the run.
     let perturbed = text.contains("hash = \"jenkins\"") && !text.contains("perturb = \"0 s\"");
     // Skips and nonces are drawn from the time at which their connection starts.
     let mut mechanisms = scenario.flows.iter().filter_map(|group| group.transport.mechanisms());
     let drawn = mechanisms.any(|tcp| tcp.skip_probability.get() > 0.0 || tcp.ecn_nonce);
-    (whole <= age && !outages && !traces && !since_start && !perturbed && !drawn)
+    (whole <= age && !timed && !outages && !traces && !since_start && !perturbed && !drawn)
         .then(|| Duration::from_nanos(whole))
 }
 
@@ -121,8 +126,8 @@ pub(super) fn reversed(case: &Case) -> bool {
 
 fn move_flow(group: &mut FlowGroup, wait: Duration) {
     for active in &mut group.active {
-        active.from += wait;
-        active.to = active.to.map(|to| to + wait);
+        active.from = active.from.later(wait);
+        active.to = active.to.as_ref().map(|to| to.later(wait));
     }
 }
 

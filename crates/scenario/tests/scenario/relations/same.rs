@@ -6,9 +6,9 @@ use windtunnel_qdisc::Selector;
 use windtunnel_scenario::{
     Change, Endpoints, FlowGroup, Impairment, LinkRate, Member, Scenario, Shape, compile,
 };
-use windtunnel_sim::Simulation;
 use windtunnel_sim::element::{CorruptionParams, DuplicationParams, ElementParams, LossParams};
 use windtunnel_sim::recorder::{RecordParams, StateRecording};
+use windtunnel_sim::{During, Simulation};
 use windtunnel_units::{Duration, Probability, Time};
 
 use super::Case;
@@ -123,11 +123,16 @@ pub(super) fn idle_elements(case: &Case) -> bool {
             Arc::new(CorruptionParams { probability, affects }),
             Arc::new(DuplicationParams { probability, affects }),
         ];
-        link.elements.extend(idle.map(|element| Impairment { element, only: None }));
+        link.elements.extend(idle.map(|element| Impairment { element, only: None, during: None }));
         // It would lose every packet, and concerns those of a flow that does not exist.
         let element = Arc::new(LossParams { probability: Probability::ONE, affects });
         let only = Some(Selector { flows: vec![u32::MAX], ..Selector::default() });
-        link.elements.push(Impairment { element, only });
+        link.elements.push(Impairment { element, only, during: None });
+        // It would lose every packet, and has not begun when the run ends.
+        let element = Arc::new(LossParams { probability: Probability::ONE, affects });
+        let from = (Time::ZERO + case.scenario.duration).into();
+        let during = Some(During { from, ..During::default() });
+        link.elements.push(Impairment { element, only: None, during });
     }
     let run = Run::of(&other);
     assert_eq!(case.run.digest, run.digest, "idle elements: another digest");
@@ -142,7 +147,7 @@ pub(super) fn same_rate(case: &Case) -> bool {
     for link in &mut other.links {
         if let (Some(LinkRate::Fixed(rate)), true) = (&link.rate, link.params.changes.is_empty()) {
             let at = Time::ZERO + case.scenario.duration / 3;
-            link.params.changes.push(Change { at, rate: *rate });
+            link.params.changes.push(Change { at: Some(at), rate: Some(*rate), ..Change::default() });
             any = true;
         }
     }
