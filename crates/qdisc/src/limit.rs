@@ -44,7 +44,7 @@ impl Room {
         Room { limit, time_limit: (Rate::ZERO, Bytes::ZERO) }
     }
 
-    /// Sets the limit. What is queued stays.
+    /// Sets the limit. Queued packets stay.
     pub const fn set(&mut self, limit: Limit) {
         *self = Room::new(limit);
     }

@@ -1,4 +1,4 @@
-//! Media in DATAGRAM frames (RFC 9221): nothing is sent again, and what waits too long gives way.
+//! Media in DATAGRAM frames (RFC 9221): nothing is sent again, and frames that wait too long give way.
 
 use windtunnel_sim::DatagramSummary;
 
