@@ -8,12 +8,9 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 use super::average::Average;
 use super::params::{PragueMode, PragueParams, PragueVariant};
 use crate::control::{Control, ExitReason, Pacing, Phase};
-use crate::controller::{CongestionControl, ControllerParams};
+use crate::controller::CongestionControl;
 use crate::hold_off::HoldOff;
-use crate::needs::{Feedback, Needs, PacingNeed};
 use crate::sample::{AckSample, CongestionEvent, FlowInit, Marked, PathView, Trigger};
-use crate::style::Style;
-use crate::windowed::WindowedConfig;
 
 /// The packet in which the increase is counted, so that flows with smaller ones are not slower.
 const FULL_PACKET: f64 = 1500.0;
@@ -29,17 +26,12 @@ const DITHER: f64 = 4.0 / 128.0;
 const RTT_GAIN: f64 = 1.0 / 128.0;
 
 /// TCP Prague.
-#[expect(clippy::struct_excessive_bools, reason = "independent facts about the flow")]
 #[derive(Debug)]
 pub(super) struct Prague {
     params: PragueParams,
     mss: Bytes,
     /// The size of a full packet.
     mtu: f64,
-    /// What controls the flow where its marks are not counted.
-    fallback: Option<Box<dyn CongestionControl>>,
-    /// The handshake is over.
-    negotiated: bool,
     cwnd: u64,
     ssthresh: u64,
     /// The fractional window, in segments.
@@ -68,15 +60,13 @@ impl Prague {
         let cwnd = (init.iw / init.mss).max(1);
         let alpha = match params.variant {
             PragueVariant::Linux => 0.0,
-            PragueVariant::Draft => 1.0,
+            _ => 1.0,
         };
         Prague {
             by_rate: params.prague_cwnd_mode == PragueMode::Rate,
             params,
             mss: init.mss,
             mtu: init.mtu.as_f64(),
-            fallback: Some(reno(init)),
-            negotiated: false,
             cwnd,
             ssthresh: u64::MAX,
             window: cwnd as f64,
@@ -285,42 +275,8 @@ impl Prague {
     }
 }
 
-/// Linux's Reno.
-fn reno(init: FlowInit) -> Box<dyn CongestionControl> {
-    let mut config = WindowedConfig::default();
-    config.resolve(Style::Linux);
-    config.build(init)
-}
-
 impl CongestionControl for Prague {
-    /// Asked again after the handshake: Reno needs less.
-    fn needs(&self) -> Needs {
-        let own = Needs {
-            pacing: PacingNeed::Always,
-            feedback: Feedback::Counts,
-            scalable: true,
-            rate_samples: true,
-            loss_after_ce: true,
-            own_window: true,
-            ..Needs::default()
-        };
-        match &self.fallback {
-            Some(_) if self.negotiated => Needs { own_window: false, loss_after_ce: false, ..own },
-            _ => own,
-        }
-    }
-
-    fn on_negotiated(&mut self, heard: Feedback) {
-        self.negotiated = true;
-        if heard == Feedback::Counts {
-            self.fallback = None;
-        }
-    }
-
     fn on_established(&mut self, path: &PathView) {
-        if let Some(reno) = &mut self.fallback {
-            return reno.on_established(path);
-        }
         self.average.updated = path.now;
         self.rtt = path.srtt.as_secs_f64();
         self.average.start_round(path.nxt, true);
@@ -328,9 +284,6 @@ impl CongestionControl for Prague {
     }
 
     fn on_ack(&mut self, ack: &AckSample, path: &PathView) {
-        if let Some(reno) = &mut self.fallback {
-            return reno.on_ack(ack, path);
-        }
         let packets = (ack.newly_delivered / self.mss) as u32;
         self.average.on_ack(Marked { bytes: ack.newly_delivered, packets }, ack.ecn.ce);
         self.grow(ack, path);
@@ -341,9 +294,6 @@ impl CongestionControl for Prague {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent, path: &PathView) -> bool {
-        if let Some(reno) = &mut self.fallback {
-            return reno.on_congestion(event, path);
-        }
         match event.trigger {
             Trigger::Ce => self.on_ce(path),
             Trigger::Controller => false,
@@ -356,34 +306,19 @@ impl CongestionControl for Prague {
 
     /// cwnd starts again from what is in flight, and follows the window from there.
     fn on_rto(&mut self, new_episode: bool, path: &PathView) {
-        if let Some(reno) = &mut self.fallback {
-            return reno.on_rto(new_episode, path);
-        }
         if new_episode {
             self.on_loss(path);
         }
         self.cwnd = path.in_flight / self.mss + 1;
     }
 
-    fn on_tx_start(&mut self, idle: Duration, path: &PathView) {
-        if let Some(reno) = &mut self.fallback {
-            reno.on_tx_start(idle, path);
-        }
-    }
-
-    fn on_cwnd_validation(&mut self, cwnd: Bytes, path: &PathView) {
-        if let Some(reno) = &mut self.fallback {
-            return reno.on_cwnd_validation(cwnd, path);
-        }
+    fn on_cwnd_validation(&mut self, cwnd: Bytes, _path: &PathView) {
         // Only a SYN that was lost leads here.
         self.cwnd = (cwnd / self.mss).max(1);
         self.window = self.cwnd as f64;
     }
 
     fn on_undo(&mut self, path: &PathView) {
-        if let Some(reno) = &mut self.fallback {
-            return reno.on_undo(path);
-        }
         self.in_loss = false;
         if let Some((cwnd, rate)) = self.undo.take() {
             self.rate = self.rate.max(rate);
@@ -392,20 +327,11 @@ impl CongestionControl for Prague {
         }
     }
 
-    fn on_recovered(&mut self, path: &PathView) {
-        if let Some(reno) = &mut self.fallback {
-            return reno.on_recovered(path);
-        }
+    fn on_recovered(&mut self, _path: &PathView) {
         self.in_loss = false;
     }
 
     fn control(&self) -> Control {
-        if let Some(reno) = &self.fallback {
-            let control = reno.control();
-            // Linux's factors on cwnd / srtt, where the sender's own do not apply.
-            let gain = if control.phase == Phase::SlowStart { 2.0 } else { 1.2 };
-            return Control { pacing: Pacing::Gain(gain), ..control };
-        }
         Control {
             cwnd: self.mss * self.cwnd,
             ssthresh: if self.ssthresh == u64::MAX { Bytes::MAX } else { self.mss * self.ssthresh },
@@ -417,7 +343,7 @@ impl CongestionControl for Prague {
     }
 
     fn slow_start_exit(&self) -> Option<ExitReason> {
-        self.fallback.as_ref().map_or(self.exit, |reno| reno.slow_start_exit())
+        self.exit
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
@@ -428,6 +354,5 @@ impl CongestionControl for Prague {
         out("rounds", f64::from(self.average.rounds));
         out("by_rate", f64::from(u8::from(self.by_rate)));
         out("in_loss", f64::from(u8::from(self.in_loss)));
-        out("is_reno", f64::from(u8::from(self.fallback.is_some())));
     }
 }

@@ -5,10 +5,12 @@ use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Duration;
 
 use super::controller::Prague;
+use super::fallback::WithFallback;
+use super::linux_2020::Linux2020;
 use crate::controller::{CongestionControl, ControllerParams};
 use crate::sample::FlowInit;
 
-/// Where the module and the draft differ.
+/// Whose rules are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PragueVariant {
@@ -17,6 +19,10 @@ pub enum PragueVariant {
     Linux,
     /// The average starts at 1, so that the first marks are answered as by Reno.
     Draft,
+    /// The module of August 2020 (0.5), whose measurements heistp/l4s-tests published: the average starts at 1, nothing is
+    /// independent of the round trip, and no rate governs.
+    #[serde(rename = "linux-2020")]
+    Linux2020,
 }
 
 /// What the increase and the decrease are applied to.
@@ -36,11 +42,11 @@ pub enum PragueMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
-    "x-source" = "draft-briscoe-iccrg-prague-congestion-control; L4S team, tcp_prague.c 0.7",
+    "x-source" = "draft-briscoe-iccrg-prague-congestion-control; L4S team, tcp_prague.c 0.7 and 0.5",
     "x-traits" = ["scalable"]
 ))]
 pub struct PragueParams {
-    /// Where the module and the draft differ.
+    /// Whose rules are used.
     pub variant: PragueVariant,
     /// What the increase and the decrease are applied to.
     pub prague_cwnd_mode: PragueMode,
@@ -89,12 +95,42 @@ impl Params for PragueParams {
         if self.prague_burst_shift > 30 {
             return Err(OutOfRange::new("prague_burst_shift", self.prague_burst_shift, "0 to 30"));
         }
+        if self.variant == PragueVariant::Linux2020 {
+            return self.check_2020();
+        }
+        Ok(())
+    }
+}
+
+impl PragueParams {
+    /// The module of 2020 has no rates, and uses no target.
+    fn check_2020(&self) -> Result<(), OutOfRange> {
+        let usual = PragueParams::default();
+        let no_rates = "absent: the module of 2020 has no rate mode";
+        let no_target = "absent: the module of 2020 is not independent of the round trip";
+        if self.prague_cwnd_mode != usual.prague_cwnd_mode {
+            let mode = if self.prague_cwnd_mode == PragueMode::Rate { "rate" } else { "window" };
+            return Err(OutOfRange::new("prague_cwnd_mode", mode, no_rates));
+        }
+        if self.prague_cwnd_transit != usual.prague_cwnd_transit {
+            return Err(OutOfRange::new("prague_cwnd_transit", self.prague_cwnd_transit, no_rates));
+        }
+        if self.prague_rtt_target != usual.prague_rtt_target {
+            return Err(OutOfRange::new("prague_rtt_target", self.prague_rtt_target, no_target));
+        }
+        if self.prague_rtt_transition != usual.prague_rtt_transition {
+            return Err(OutOfRange::new("prague_rtt_transition", self.prague_rtt_transition, no_target));
+        }
         Ok(())
     }
 }
 
 impl ControllerParams for PragueParams {
     fn build(&self, init: FlowInit) -> Box<dyn CongestionControl> {
-        Box::new(Prague::new(self.clone(), init))
+        let params = self.clone();
+        match self.variant {
+            PragueVariant::Linux2020 => Box::new(WithFallback::new(Linux2020::new(params, init), init)),
+            _ => Box::new(WithFallback::new(Prague::new(params, init), init)),
+        }
     }
 }

@@ -28,6 +28,7 @@ pub(crate) fn init(iw: Bytes) -> FlowInit {
 }
 
 /// A controller and the connection around it. The flight is as large as cwnd allows.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about the ACKs")]
 #[derive(Debug)]
 pub(crate) struct Driver {
     pub(crate) cc: Box<dyn CongestionControl>,
@@ -39,6 +40,8 @@ pub(crate) struct Driver {
     pub(crate) barred: bool,
     /// cwnd was not used enough to grow.
     pub unused: bool,
+    /// The application limits what is sent.
+    pub app_limited: bool,
     min_rtt: Duration,
     una: Seq,
 }
@@ -63,6 +66,7 @@ impl Driver {
             sampled: true,
             barred: false,
             unused: false,
+            app_limited: false,
             min_rtt: rtt,
             una: Seq::FIRST_DATA,
         };
@@ -126,6 +130,7 @@ impl Driver {
             may_raise: !self.barred,
             growth_barred: self.barred,
             window_unused: self.unused,
+            app_limited: self.app_limited,
             rtt,
             ecn,
             ..AckSample::default()

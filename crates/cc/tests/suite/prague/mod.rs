@@ -8,6 +8,8 @@ use windtunnel_units::{Bytes, Duration, Probability};
 
 use crate::driver::{CE, CLEAN, Driver, MSS, Marks, init};
 
+mod linux_2020;
+
 const NS: Duration = Duration::from_nanos(1);
 
 /// A flow whose handshake agreed on this feedback.
