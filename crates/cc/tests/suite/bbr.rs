@@ -163,12 +163,13 @@ fn family() -> Vec<Box<dyn ControllerParams>> {
         Box::new(BbrParams::default()),
         Box::new(BbrParams { ack_aggregation: false, policer_detection: false, pacing_margin: false }),
         Box::new(Bbr3Params::default()),
+        Box::new(Bbr3Params { variant: Bbr3Variant::Draft06, ..Bbr3Params::default() }),
         Box::new(Bbr3Params { variant: Bbr3Variant::Linux, ..Bbr3Params::default() }),
         Box::new(Bbr3Params {
             variant: Bbr3Variant::Linux,
             ecn_low: true,
-            ce: None,
             ecn_max_rtt: Duration::from_millis(50),
+            ..Bbr3Params::default()
         }),
         Box::new(Bbr2Params::default()),
     ]

@@ -1,4 +1,4 @@
-//! BBR's third version: the events that change its state, in the order of draft-ietf-ccwg-bbr-06 section 5.2.
+//! BBR's third version: the events that change its state, in the order of draft-ietf-ccwg-bbr section 5.2.
 
 use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -6,7 +6,8 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 use super::ce_as_loss::CeAsLoss;
 use super::ecn::{Ecn, EcnRule};
 use super::model::{
-    Bounds, CongestionSignals, ExtraAcked, FullBw, MaxBw, MinRtt, ProbeBw, ProbeRtt, Recovery, Round, Undo,
+    Bounds, CongestionSignals, ExtraAcked, Found, FullBw, MaxBw, MinRtt, ProbeBw, ProbeRtt, Recovery,
+    Restart, Round, Undo,
 };
 use super::rules::Rules;
 use crate::control::{Control, ExitReason, Pacing, Phase};
@@ -51,6 +52,7 @@ pub(super) struct Bbr3 {
     pub(super) iw: f64,
     pub(super) random: RandomStream,
     pub(super) delivered: Bytes,
+    in_flight: Bytes,
     /// The sender has had too little to send, so that it may have been idle.
     pub(super) app_limited: bool,
 
@@ -65,8 +67,8 @@ pub(super) struct Bbr3 {
     pub(super) mode: Mode,
     pub(super) exit: Option<ExitReason>,
     pub(super) round: Round,
-    pub(super) idle_restart: bool,
-    pub(super) drain_start_round: u64,
+    pub(super) restart: Restart,
+    pub(super) drain_start_round: Option<u64>,
     pub(super) full_bw: FullBw,
     pub(super) probe_bw: ProbeBw,
     pub(super) probe_rtt: ProbeRtt,
@@ -81,6 +83,9 @@ pub(super) struct Bbr3 {
     /// What says that the path is congested (sections 2.10, 2.15 and 3.7).
     pub(super) signals: CongestionSignals,
     pub(super) undo: Option<Undo>,
+    pub(super) found: Found,
+    /// How often losses turned out to have been none.
+    undos: u64,
     pub(super) ecn: Ecn,
     pub(super) ce: CeAsLoss,
 }
@@ -93,6 +98,7 @@ impl Bbr3 {
             iw: init.iw.as_f64(),
             random: init.random(),
             delivered: Bytes::ZERO,
+            in_flight: Bytes::ZERO,
             app_limited: true,
             cwnd: init.iw.as_f64(),
             pacing_rate: 0.0,
@@ -102,18 +108,20 @@ impl Bbr3 {
             mode: Mode::Startup,
             exit: None,
             round: Round::default(),
-            idle_restart: false,
-            drain_start_round: 0,
+            restart: Restart::default(),
+            drain_start_round: None,
             full_bw: FullBw::default(),
             probe_bw: ProbeBw::NONE,
             probe_rtt: ProbeRtt::default(),
             recovery: Recovery::NONE,
             max_bw: MaxBw::default(),
-            min_rtt: MinRtt::new(None, Time::ZERO),
+            min_rtt: MinRtt::new(None, Time::ZERO, rules.one_filter),
             extra_acked: ExtraAcked::new(),
             bounds: Bounds::NONE,
             signals: CongestionSignals::NONE,
             undo: None,
+            found: Found::None,
+            undos: 0,
             ecn: Ecn::new(ecn),
             ce: CeAsLoss::new(ce_as_loss),
         };
@@ -168,13 +176,14 @@ impl CongestionControl for Bbr3 {
 
     fn on_established(&mut self, path: &PathView) {
         let rtt = Some(path.min_rtt).filter(|rtt| !rtt.is_zero());
-        self.min_rtt = MinRtt::new(rtt, path.now);
+        self.min_rtt = MinRtt::new(rtt, path.now, self.rules.one_filter);
         self.extra_acked.restart(path.now);
         self.init_pacing_rate(path.srtt);
     }
 
     fn on_ack(&mut self, ack: &AckSample, path: &PathView) {
         (self.delivered, self.app_limited) = (ack.delivered, ack.app_limited);
+        self.in_flight = path.in_flight;
         self.take_marks(ack, path);
         self.update_signals(ack);
         self.update_ack_aggregation(ack, path.now);
@@ -188,6 +197,7 @@ impl CongestionControl for Bbr3 {
         self.set_pacing_rate_with_gain(self.pacing_gain, path.srtt);
         self.set_cwnd(ack);
         self.note_cycle(ack);
+        self.found = Found::None;
     }
 
     /// The window is saved; the bounds answer.
@@ -195,13 +205,13 @@ impl CongestionControl for Bbr3 {
         if self.ce.on && event.trigger == Trigger::Ce {
             return self.hear_echo();
         }
-        self.start_recovery();
+        self.start_recovery(event.trigger == Trigger::Loss);
         true
     }
 
     fn on_rto(&mut self, new_episode: bool, path: &PathView) {
         if new_episode {
-            self.start_recovery();
+            self.start_recovery(true);
         }
         self.cwnd = path.in_flight.as_f64() + self.mss;
     }
@@ -222,7 +232,7 @@ impl CongestionControl for Bbr3 {
         if !self.app_limited {
             return;
         }
-        self.idle_restart = true;
+        self.restart.start();
         self.extra_acked.restart(path.now);
         if self.mode.cycles() {
             self.set_pacing_rate_with_gain(1.0, path.srtt);
@@ -231,15 +241,19 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    /// Only a SYN that was lost leads here.
+    /// Only a SYN that was lost leads here: the initial window is a segment (RFC 6928 section 2).
     fn on_cwnd_validation(&mut self, cwnd: Bytes, path: &PathView) {
         self.cwnd = cwnd.as_f64();
+        if self.rules.paces_initial_window {
+            self.iw = self.cwnd;
+        }
         self.init_pacing_rate(path.srtt);
     }
 
     /// The losses were none: the bounds return, and so does the probe that they, and nothing else, ended. `ProbeRTT` is not
     /// left for it, but Startup follows if losses ended that.
     fn on_undo(&mut self, _path: &PathView) {
+        self.undos += 1;
         self.signals.is_loss_in_round &= self.ce.in_round;
         self.full_bw.reset(0.0);
         let Some(Undo { bounds, state }) = self.undo.take() else { return };
@@ -298,6 +312,17 @@ impl CongestionControl for Bbr3 {
         out("rounds_since_probe", self.probe_bw.rounds_since_up as f64);
         out("extra_acked_bytes", self.extra_acked.filter.get() as f64);
         out("prior_cwnd_bytes", self.recovery.prior_cwnd);
+        out("full_bw_now", f64::from(u8::from(self.full_bw.now)));
+        out("full_bw_count", f64::from(self.full_bw.count));
+        out("restarting", f64::from(u8::from(self.restart.is_seen())));
+        out("restarts", self.restart.count as f64);
+        let searches = self.mode == Mode::ProbeRtt;
+        out("probe_rtt_cwnd_bytes", if searches { self.probe_rtt_cwnd() } else { f64::NAN });
+        out("wait_s", self.probe_bw.wait.as_secs_f64());
+        out("in_flight_bytes", self.in_flight.as_f64());
+        out("drain_start_round", self.drain_start_round.map_or(f64::NAN, |round| round as f64));
+        out("lost_ranges", f64::from(self.signals.lost_ranges));
+        out("undos", self.undos as f64);
         if self.ecn.rule.low {
             out("ecn_alpha", self.ecn.alpha());
             out("ecn_eligible", f64::from(u8::from(self.ecn.eligible)));

@@ -23,8 +23,8 @@ impl Bbr3 {
         if self.mode != Mode::Drain {
             return;
         }
-        let too_long =
-            self.rules.drain_rounds.is_some_and(|rounds| self.round.count - self.drain_start_round > rounds);
+        let rounds = self.drain_start_round.map_or(0, |start| self.round.count - start);
+        let too_long = self.rules.drain_rounds.is_some_and(|most| rounds > most);
         if too_long || path.in_flight.as_f64() <= self.inflight(self.bw(), 1.0) {
             self.start_probe_bw_down(path.now);
         }

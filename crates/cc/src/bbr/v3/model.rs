@@ -1,4 +1,4 @@
-//! The parts of BBR's state, each with the names of draft-ietf-ccwg-bbr-06 and the sections that define it.
+//! The parts of BBR's state, each with the names of draft-ietf-ccwg-bbr and the sections of -06 that define it.
 //!
 //! Amounts are bytes and rates bytes per second, both real numbers; a bound that does not exist is infinite.
 
@@ -14,7 +14,7 @@ const GROWTH: f64 = 1.25;
 const ROUNDS_WITHOUT_GROWTH: u32 = 3;
 /// How long the least round trip counts (`MinRTTFilterLen`).
 const MIN_RTT_FILTER_LEN: Duration = Duration::from_secs(10);
-/// How long there may be no lower one before `ProbeRTT` (`ProbeRTTInterval`).
+/// How long there may be no lower one before `ProbeRTT`, where that has a clock of its own (`ProbeRTTInterval` of -06).
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 /// The most rounds for which the increase of a probe doubles (section 5.3.3.9).
 pub(super) const MOST_DOUBLINGS: u32 = 30;
@@ -118,6 +118,17 @@ pub(super) struct Undo {
     pub(super) state: Option<Mode>,
 }
 
+/// The losses that were found since the last ACK's work was done, with regard to what is saved: a recovery that they start saves
+/// the state before the first of them (`OnEnterFastRecovery`, `OnEnterRTO`), and the first of a round saves it anew (`NoteLoss`).
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Found {
+    None,
+    /// All belong to a round in which losses were found before; the state before the first of these.
+    InOldRound(Undo),
+    /// One of them was the first of its round.
+    InNewRound,
+}
+
 /// Delivery and loss in the present loss round (sections 2.10 and 5.5.10).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CongestionSignals {
@@ -179,7 +190,7 @@ pub(super) struct FullBw {
     /// `full_bw`: the bandwidth from which growth is measured.
     pub(super) bw: f64,
     /// `full_bw_count`: rounds without growth.
-    count: u32,
+    pub(super) count: u32,
     /// `full_bw_now`: since the flow last looked.
     pub(super) now: bool,
     /// `full_bw_reached`: ever.
@@ -298,41 +309,67 @@ impl ExtraAcked {
     }
 }
 
-/// The least round trip (sections 2.16.1 and 5.5.7), and that of the time between two `ProbeRTT` (section 2.16.2).
+/// The least round trip (sections 2.16.1 and 5.5.7), and when it is searched for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MinRtt {
     /// `min_rtt` and `min_rtt_stamp`.
     value: Option<Duration>,
     stamp: Time,
+    /// The second filter, which -06 and Linux have (section 2.16.2).
+    search: Option<SearchFilter>,
+}
+
+/// The least round trip since the last search.
+#[derive(Clone, Copy, Debug)]
+struct SearchFilter {
     /// `probe_rtt_min_delay` and `probe_rtt_min_stamp`.
-    probe_rtt_min_delay: Option<Duration>,
-    pub(super) probe_rtt_min_stamp: Time,
+    delay: Option<Duration>,
+    stamp: Time,
 }
 
 impl MinRtt {
     /// Starts with the round trip of the handshake.
-    pub(super) const fn new(rtt: Option<Duration>, now: Time) -> MinRtt {
-        MinRtt { value: rtt, stamp: now, probe_rtt_min_delay: rtt, probe_rtt_min_stamp: now }
+    pub(super) fn new(rtt: Option<Duration>, now: Time, one_filter: bool) -> MinRtt {
+        let search = (!one_filter).then_some(SearchFilter { delay: rtt, stamp: now });
+        MinRtt { value: rtt, stamp: now, search }
     }
 
     pub(super) const fn get(&self) -> Option<Duration> {
         self.value
     }
 
-    /// `UpdateMinRTT`. Returns `probe_rtt_expired`.
-    pub(super) fn update(&mut self, rtt: Option<Duration>, now: Time) -> bool {
-        let expired = now > self.probe_rtt_min_stamp + PROBE_RTT_INTERVAL;
-        if let Some(rtt) = rtt
-            && (expired || self.probe_rtt_min_delay.is_none_or(|least| rtt < least))
-        {
-            self.probe_rtt_min_delay = Some(rtt);
-            self.probe_rtt_min_stamp = now;
+    /// A search is due: `min_rtt_expired`; `probe_rtt_expired` with two filters.
+    pub(super) fn is_search_due(&self, now: Time) -> bool {
+        match self.search {
+            Some(SearchFilter { stamp, .. }) => now > stamp + PROBE_RTT_INTERVAL,
+            None => now > self.stamp + MIN_RTT_FILTER_LEN,
+        }
+    }
+
+    /// The next search is due an interval from now.
+    pub(super) fn schedule_search(&mut self, now: Time) {
+        match &mut self.search {
+            Some(search) => search.stamp = now,
+            None => self.stamp = now,
+        }
+    }
+
+    /// `UpdateMinRTT`.
+    pub(super) fn update(&mut self, rtt: Option<Duration>, now: Time) {
+        let due = self.is_search_due(now);
+        let Some(search) = &mut self.search else {
+            if rtt.is_some() && (due || self.value.is_none_or(|least| rtt < Some(least))) {
+                (self.value, self.stamp) = (rtt, now);
+            }
+            return;
+        };
+        if rtt.is_some() && (due || search.delay.is_none_or(|least| rtt < Some(least))) {
+            *search = SearchFilter { delay: rtt, stamp: now };
         }
         let old = now > self.stamp + MIN_RTT_FILTER_LEN;
-        if old || self.value.is_none_or(|least| self.probe_rtt_min_delay.is_some_and(|rtt| rtt < least)) {
-            (self.value, self.stamp) = (self.probe_rtt_min_delay, self.probe_rtt_min_stamp);
+        if old || self.value.is_none_or(|least| search.delay.is_some_and(|rtt| rtt < least)) {
+            (self.value, self.stamp) = (search.delay, search.stamp);
         }
-        expired
     }
 }
 
@@ -343,8 +380,40 @@ pub(super) struct ProbeRtt {
     pub(super) done_stamp: Option<Time>,
     /// `probe_rtt_round_done`.
     pub(super) round_done: bool,
+    /// `probe_rtt_cwnd`, which is held for the episode; -06 and Linux compute it with each ACK.
+    pub(super) cwnd: f64,
     /// `MarkConnectionAppLimited`: data sent now are marked as limited by the application.
     pub(super) marks_app_limited: bool,
+}
+
+/// Restarts from idle (section 5.4).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Restart {
+    /// `idle_restart`: nothing was delivered since.
+    pub(super) pending: bool,
+    /// It ended with the last ACK.
+    ended: bool,
+    /// How many there were.
+    pub(super) count: u64,
+}
+
+impl Restart {
+    /// `HandleRestartFromIdle`.
+    pub(super) fn start(&mut self) {
+        self.count += u64::from(!self.pending);
+        self.pending = true;
+    }
+
+    /// An ACK that delivers data ends it.
+    pub(super) fn on_ack(&mut self, delivers: bool) {
+        self.ended = self.pending && delivers;
+        self.pending &= !delivers;
+    }
+
+    /// It lasts, or has ended with the last ACK, whose work it changed.
+    pub(super) const fn is_seen(&self) -> bool {
+        self.pending || self.ended
+    }
 }
 
 /// What the sender's loss recovery does, and the window before it (section 5.6.4).

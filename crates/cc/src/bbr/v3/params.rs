@@ -10,13 +10,16 @@ use super::rules::Rules;
 use crate::controller::{CongestionControl, ControllerParams};
 use crate::sample::FlowInit;
 
-/// Where the draft and Linux's branch differ.
+/// Whose rules are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bbr3Variant {
-    /// draft-ietf-ccwg-bbr.
+    /// draft-ietf-ccwg-bbr, editor's copy at commit 007dbe1fd591: one filter of the least round trip, and a search after 10 s.
     #[default]
     Draft,
+    /// draft-ietf-ccwg-bbr-06, as posted: a search after 5 s.
+    #[serde(rename = "draft-06")]
+    Draft06,
     /// The branch of Linux that Google has published.
     Linux,
 }
@@ -31,19 +34,31 @@ pub enum CeAnswer {
     None,
 }
 
+/// For what the window of the draft's rules has room in hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OffloadBudget {
+    /// Three bursts: in the host, in its interface, and at the receiver.
+    Tcp,
+    /// One burst.
+    Quic,
+}
+
 /// Parameters of BBR's third version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
-    "x-source" = "draft-ietf-ccwg-bbr; Linux branch google/bbr v3",
+    "x-source" = "draft-ietf-ccwg-bbr at 007dbe1, and -06; Linux branch google/bbr v3",
     "x-title" = "BBR3",
     "x-traits" = ["model"]
 ))]
 pub struct Bbr3Params {
-    /// Where the draft and Linux's branch differ.
+    /// Whose rules are used.
     pub variant: Bbr3Variant,
-    /// How CE is answered, with `variant = "draft"` alone: "loss" if it is not given.
+    /// How CE is answered, with the draft's rules alone: "loss" if it is not given.
     pub ce: Option<CeAnswer>,
+    /// Whose hosts the window has room for, with the draft's rules alone: "tcp" if it is not given.
+    pub offload: Option<OffloadBudget>,
     /// The route's queues mark early (Linux: `ip route ... features ecn_low`), so CE is answered in proportion to its share;
     /// with `variant = "linux"` alone.
     pub ecn_low: bool,
@@ -56,6 +71,7 @@ impl Default for Bbr3Params {
         Bbr3Params {
             variant: Bbr3Variant::default(),
             ce: None,
+            offload: None,
             ecn_low: false,
             ecn_max_rtt: Duration::from_millis(5),
         }
@@ -68,14 +84,36 @@ impl Params for Bbr3Params {
         "BBR, version 3: the model has bounds that losses set, and probes leave room for Reno";
 
     fn check(&self) -> Result<(), OutOfRange> {
-        if self.ecn_low && self.variant == Bbr3Variant::Draft {
+        match self.variant {
+            Bbr3Variant::Draft | Bbr3Variant::Draft06 => self.check_draft(),
+            Bbr3Variant::Linux => self.check_linux(),
+        }
+    }
+}
+
+impl Bbr3Params {
+    fn check_draft(&self) -> Result<(), OutOfRange> {
+        if self.ecn_low {
             let allowed = "false, unless the rules are those of \"linux\": the draft's answer to CE is `ce`";
             return Err(OutOfRange::new("ecn_low", self.ecn_low, allowed));
         }
-        if let Some(ce) = self.ce.filter(|_| self.variant == Bbr3Variant::Linux) {
+        if self.ecn_max_rtt != Bbr3Params::default().ecn_max_rtt {
+            let allowed = "absent, unless the rules are those of \"linux\": the draft's answer to CE is `ce`";
+            return Err(OutOfRange::new("ecn_max_rtt", self.ecn_max_rtt, allowed));
+        }
+        Ok(())
+    }
+
+    fn check_linux(&self) -> Result<(), OutOfRange> {
+        if let Some(ce) = self.ce {
             let name = if ce == CeAnswer::Loss { "loss" } else { "none" };
             let allowed = "absent, unless the rules are the draft's: Linux answers CE if `ecn_low` is true";
             return Err(OutOfRange::new("ce", name, allowed));
+        }
+        if let Some(offload) = self.offload {
+            let name = if offload == OffloadBudget::Tcp { "tcp" } else { "quic" };
+            let allowed = "absent, unless the rules are the draft's: Linux has room for three bursts";
+            return Err(OutOfRange::new("offload", name, allowed));
         }
         Ok(())
     }
@@ -85,11 +123,13 @@ impl ControllerParams for Bbr3Params {
     fn build(&self, init: FlowInit) -> Box<dyn CongestionControl> {
         let rules = match self.variant {
             Bbr3Variant::Draft => Rules::DRAFT,
+            Bbr3Variant::Draft06 => Rules::DRAFT_06,
             Bbr3Variant::Linux => Rules::LINUX,
         };
+        let quanta = if self.offload == Some(OffloadBudget::Quic) { 1.0 } else { rules.quanta };
         let ecn = EcnRule { low: self.ecn_low, max_rtt: self.ecn_max_rtt };
-        let ce_as_loss = self.variant == Bbr3Variant::Draft && self.ce != Some(CeAnswer::None);
-        Box::new(Bbr3::new(rules, ecn, ce_as_loss, init))
+        let ce_as_loss = self.variant != Bbr3Variant::Linux && self.ce != Some(CeAnswer::None);
+        Box::new(Bbr3::new(Rules { quanta, ..rules }, ecn, ce_as_loss, init))
     }
 }
 

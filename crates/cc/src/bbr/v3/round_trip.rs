@@ -1,4 +1,8 @@
-//! The least round trip, and the mode that looks for it (step 9; draft-ietf-ccwg-bbr-06 sections 5.3.4 and 5.5.7).
+//! The least round trip, and the mode that looks for it (step 9; draft-ietf-ccwg-bbr sections "`ProbeRTT`" and "`BBR.min_rtt`").
+//!
+//! In the newest text `ProbeRTT` comes when the least round trip has expired, just before a sample of a full queue takes its
+//! place. A window from that sample would drain nothing, so the window is that of the round trip which expires, and is held
+//! until the search is over. In -06 and in Linux the search comes twice as often, from a second filter.
 
 use windtunnel_units::{Duration, Time};
 
@@ -11,8 +15,12 @@ const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 
 impl Bbr3 {
     pub(super) fn update_min_rtt(&mut self, ack: &AckSample, path: &PathView) {
-        let expired = self.min_rtt.update(ack.rtt, path.now);
-        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+        let due = self.mode != Mode::ProbeRtt && self.min_rtt.is_search_due(path.now);
+        if due {
+            self.probe_rtt.cwnd = self.probe_rtt_target();
+        }
+        self.min_rtt.update(ack.rtt, path.now);
+        if due && !self.restart.pending {
             self.mode = Mode::ProbeRtt;
             self.save_cwnd();
             self.probe_rtt.done_stamp = None;
@@ -23,9 +31,7 @@ impl Bbr3 {
         if self.mode == Mode::ProbeRtt {
             self.probe_rtt(path);
         }
-        if ack.rate.is_some() {
-            self.idle_restart = false;
-        }
+        self.restart.on_ack(ack.rate.is_some());
     }
 
     fn probe_rtt(&mut self, path: &PathView) {
@@ -50,7 +56,7 @@ impl Bbr3 {
         if self.probe_rtt.done_stamp.is_none_or(|until| now <= until) {
             return;
         }
-        self.min_rtt.probe_rtt_min_stamp = now;
+        self.min_rtt.schedule_search(now);
         self.cwnd = self.cwnd.max(self.recovery.prior_cwnd);
         self.bounds.reset_short_term();
         if self.full_bw.reached {

@@ -1,6 +1,7 @@
-//! What the draft, Linux's third version and the second version do differently. The rest is common to them.
+//! What the draft's texts, Linux's third version and the second version do differently. The rest is common to them.
 
 /// Numbers and rules of a version.
+#[expect(clippy::struct_excessive_bools, reason = "independent rules")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rules {
     /// The pace in Startup, and the window, as factors.
@@ -19,6 +20,8 @@ pub(super) struct Rules {
     pub(super) headroom: f64,
     /// Lost ranges in a round that end Startup.
     pub(super) startup_losses: u32,
+    /// Bursts for which the window has room in hosts (`offload_budget`).
+    pub(super) quanta: f64,
     /// The longest Drain in rounds.
     pub(super) drain_rounds: Option<u64>,
     /// A probe ends when the bandwidth does not grow any more; otherwise, when 1.25 products are in flight.
@@ -30,10 +33,15 @@ pub(super) struct Rules {
     /// the long-term one, and no mode (`bbr_ssthresh`, `bbr_undo_cwnd`). In the draft it is the bounds before them, and the probe
     /// that they ended.
     pub(super) linux_signals: bool,
+    /// `ProbeRTT` is due when the least round trip has expired, and keeps the window that follows from the one which is about to be
+    /// replaced. Otherwise it has a clock of its own, and its window follows the least round trip.
+    pub(super) one_filter: bool,
+    /// The first pace is that of the initial window; in Linux, of the present one, less the margin.
+    pub(super) paces_initial_window: bool,
 }
 
 impl Rules {
-    /// The draft: 4 ln 2, the smallest gain that doubles the rate in each round where each ACK doubles its segment, and half
+    /// The draft's newest text: 4 ln 2, the smallest gain that doubles the rate in each round where each ACK doubles its segment, and half
     /// for Drain, since Startup leaves one product of queue at most.
     pub(super) const DRAFT: Rules = Rules {
         startup_pacing: 2.77,
@@ -45,11 +53,17 @@ impl Rules {
         beta: 0.7,
         headroom: 0.15,
         startup_losses: 6,
+        quanta: 3.0,
         drain_rounds: Some(3),
         plateau: true,
         acks_show_loss: false,
         linux_signals: false,
+        one_filter: true,
+        paces_initial_window: true,
     };
+
+    /// The text that was posted as draft-ietf-ccwg-bbr-06.
+    pub(super) const DRAFT_06: Rules = Rules { one_filter: false, ..Rules::DRAFT };
 
     /// Linux's branch, whose fractions are parts of 256.
     pub(super) const LINUX: Rules = Rules {
@@ -62,7 +76,8 @@ impl Rules {
         drain_rounds: None,
         acks_show_loss: true,
         linux_signals: true,
-        ..Rules::DRAFT
+        paces_initial_window: false,
+        ..Rules::DRAFT_06
     };
 
     /// Version 2.

@@ -4,7 +4,7 @@
 use windtunnel_units::Time;
 
 use super::controller::{Bbr3, Mode};
-use super::model::{Bounds, Undo, delivery_rate};
+use super::model::{Bounds, Found, Undo, delivery_rate};
 use crate::control::ExitReason;
 use crate::sample::{AckSample, LostSegment, PathView};
 
@@ -73,28 +73,44 @@ impl Bbr3 {
             self.signals.is_loss_in_round = true;
             self.signals.loss_round_delivered = self.delivered;
             if !self.rules.linux_signals {
-                self.save_state_upon_loss();
+                self.undo = Some(self.present_state());
+                self.found = Found::InNewRound;
             }
+        } else if matches!(self.found, Found::None) {
+            self.found = Found::InOldRound(self.present_state());
         }
     }
 
-    fn save_state_upon_loss(&mut self) {
-        self.undo = Some(Undo { bounds: self.bounds, state: None });
+    /// What `SaveStateUponLoss` saves.
+    const fn present_state(&self) -> Undo {
+        Undo { bounds: self.bounds, state: None }
     }
 
     /// Losses end a mode: it returns if they were none. It does not return from a transition with another cause, for which a
     /// late segment is no excuse.
     pub(super) fn ended_by_loss(&mut self, mode: Mode) {
-        if let Some(undo) = self.undo.as_mut().filter(|_| !self.rules.linux_signals) {
+        if self.rules.linux_signals {
+            return;
+        }
+        if let Some(undo) = &mut self.undo {
             undo.state = Some(mode);
+        }
+        if let Found::InOldRound(before) = &mut self.found {
+            before.state = Some(mode);
         }
     }
 
-    /// The sender answers losses, or CE: what returns after it is saved.
-    pub(super) fn start_recovery(&mut self) {
+    /// The sender answers losses, or CE: what returns after it is saved. The draft's recovery starts before its losses are handled.
+    pub(super) fn start_recovery(&mut self, lost: bool) {
         self.save_cwnd();
         if self.rules.linux_signals {
-            self.save_state_upon_loss();
+            self.undo = Some(self.present_state());
+        } else if lost {
+            match std::mem::replace(&mut self.found, Found::None) {
+                Found::InOldRound(before) => self.undo = Some(before),
+                Found::InNewRound => {}
+                Found::None => self.undo = Some(self.present_state()),
+            }
         }
     }
 
@@ -134,7 +150,7 @@ impl Bbr3 {
         if self.full_bw.reached {
             self.exit.get_or_insert(reason);
             self.mode = Mode::Drain;
-            self.drain_start_round = self.round.count;
+            self.drain_start_round = Some(self.round.count);
             // The losses and marks of Startup say nothing of what Drain leaves.
             if self.rules.linux_signals {
                 self.reset_congestion_signals();

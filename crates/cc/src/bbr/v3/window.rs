@@ -1,4 +1,4 @@
-//! How fast and how much is sent (steps 10 and 11; draft-ietf-ccwg-bbr-06 section 5.6).
+//! How fast and how much is sent (steps 10 and 11; draft-ietf-ccwg-bbr section 5.6).
 
 use windtunnel_units::Duration;
 
@@ -16,8 +16,6 @@ const MARGIN: f64 = 0.99;
 /// A burst lasts a millisecond at the pace; it has two segments at least and 64 KiB at most.
 const BURST_SECONDS: f64 = 1e-3;
 const LARGEST_BURST: f64 = 65_536.0;
-/// Bursts for which the window has room: in the host, in its interface, and at the receiver.
-const BURSTS_IN_HOSTS: f64 = 3.0;
 /// The round trip that counts before one is known.
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
 
@@ -45,11 +43,16 @@ impl Bbr3 {
         }
     }
 
-    /// The pace before there is a bandwidth: the window in a round trip.
+    /// The pace before there is a bandwidth: the initial window in a round trip.
     pub(super) fn init_pacing_rate(&mut self, srtt: Duration) {
         self.has_rtt = !srtt.is_zero();
         let rtt = if self.has_rtt { srtt } else { NOMINAL_RTT };
-        self.pacing_rate = self.rules.startup_pacing * MARGIN * self.cwnd / rtt.as_secs_f64();
+        let gain = self.rules.startup_pacing;
+        self.pacing_rate = if self.rules.paces_initial_window {
+            gain * self.iw / rtt.as_secs_f64()
+        } else {
+            gain * MARGIN * self.cwnd / rtt.as_secs_f64()
+        };
     }
 
     /// How much leaves at once.
@@ -68,7 +71,7 @@ impl Bbr3 {
     }
 
     fn quantization_budget(&self, window: f64) -> f64 {
-        let least = (BURSTS_IN_HOSTS * self.send_quantum()).max(self.min_pipe_cwnd());
+        let least = (self.rules.quanta * self.send_quantum()).max(self.min_pipe_cwnd());
         window.max(least) + if self.mode == Mode::Up { 2.0 * self.mss } else { 0.0 }
     }
 
@@ -81,8 +84,14 @@ impl Bbr3 {
         (long - (self.rules.headroom * long).max(self.mss)).max(self.min_pipe_cwnd())
     }
 
-    pub(super) fn probe_rtt_cwnd(&self) -> f64 {
+    /// The window of `ProbeRTT` at the present least round trip.
+    pub(super) fn probe_rtt_target(&self) -> f64 {
         (PROBE_RTT_CWND * self.bdp(self.bw())).max(self.min_pipe_cwnd())
+    }
+
+    /// The window of `ProbeRTT`.
+    pub(super) fn probe_rtt_cwnd(&self) -> f64 {
+        if self.rules.one_filter { self.probe_rtt.cwnd } else { self.probe_rtt_target() }
     }
 
     /// Step 11: the window.

@@ -3,10 +3,12 @@
 //! rate of n per round trip and a product of n segments.
 
 mod ce_as_loss;
+mod columns;
 mod probe;
 mod probe_rtt;
 mod short_term;
 mod startup;
+mod undo;
 mod up;
 mod window;
 
@@ -37,13 +39,18 @@ fn draft() -> Box<dyn ControllerParams> {
     Box::new(Bbr3Params::default())
 }
 
+fn draft_06() -> Box<dyn ControllerParams> {
+    Box::new(Bbr3Params { variant: Bbr3Variant::Draft06, ..Bbr3Params::default() })
+}
+
 fn linux() -> Box<dyn ControllerParams> {
     Box::new(Bbr3Params { variant: Bbr3Variant::Linux, ..Bbr3Params::default() })
 }
 
 /// Linux's rules where marks count at any round trip.
 fn marked() -> Box<dyn ControllerParams> {
-    Box::new(Bbr3Params { variant: Bbr3Variant::Linux, ecn_low: true, ecn_max_rtt: Duration::ZERO, ce: None })
+    let variant = Bbr3Variant::Linux;
+    Box::new(Bbr3Params { variant, ecn_low: true, ecn_max_rtt: Duration::ZERO, ..Bbr3Params::default() })
 }
 
 fn second() -> Box<dyn ControllerParams> {
@@ -177,6 +184,35 @@ impl Flow {
             ..AckSample::default()
         };
         let path = self.path(ack.in_flight);
+        self.cc.on_ack(&sample, &path);
+    }
+
+    /// A round is delivered whose sample has this rate, with a hundred segments in flight.
+    fn rated(&mut self, rate: Rate, after: Duration, rtt: Duration) {
+        self.now += after;
+        let departure = Departure {
+            sent: self.now,
+            in_flight: MSS * 100,
+            delivered: MSS * self.delivered,
+            lost: Bytes::ZERO,
+            app_limited: false,
+        };
+        self.delivered += 100;
+        let sample = AckSample {
+            acked: MSS * 100,
+            newly_delivered: MSS * 100,
+            delivered: MSS * self.delivered,
+            rtt: Some(rtt),
+            rate: Some(RateSample {
+                rate,
+                interval: rtt,
+                delivered: MSS * 100,
+                lost: Bytes::ZERO,
+                departure,
+            }),
+            ..AckSample::default()
+        };
+        let path = PathView { srtt: rtt, min_rtt: rtt, ..self.path(100) };
         self.cc.on_ack(&sample, &path);
     }
 

@@ -1,6 +1,6 @@
 //! What holds until the next probe: the bounds that losses and marks set, their undoing, and the aggregation of ACKs.
 
-use windtunnel_cc::{CaState, Params};
+use windtunnel_cc::{CaState, OffloadBudget, Params};
 
 use super::*;
 
@@ -97,7 +97,7 @@ fn undo_returns_the_bounds() {
     flow.undo();
     assert_eq!(flow.mode(), UP);
     flow.lose(loss(2));
-    flow.ack(Ack { after: ms(5000), ..within(100) });
+    flow.ack(Ack { after: ms(10_000), ..within(100) });
     assert_eq!(flow.mode(), PROBE_RTT);
     flow.undo();
     assert_eq!(flow.mode(), PROBE_RTT);
@@ -171,28 +171,42 @@ fn marks() {
     lossy.ack(Ack { in_flight: 200, ..within(100) });
     assert_eq!(lossy.mode(), REFILL, "marks and no loss in the next cycle");
 
-    let short_only = Bbr3Params { ecn_max_rtt: ms(99), variant: Bbr3Variant::Linux, ecn_low: true, ce: None };
+    let variant = Bbr3Variant::Linux;
+    let short_only = Bbr3Params { ecn_max_rtt: ms(99), variant, ecn_low: true, ..Bbr3Params::default() };
     let mut flow = Flow::cruise(&short_only, 100);
     flow.probe(round(100));
     flow.ack(Ack { marks: 60, ..within(100) });
     assert_eq!(flow.mode(), UP);
 }
 
-/// `ecn_low` is Linux's answer to CE and `ce` the draft's: each variant refuses the other's.
+/// `ecn_low` is Linux's answer to CE and `ce` the draft's: each variant refuses the other's. So it is with `ecn_max_rtt`, and with
+/// the draft's room for hosts.
 #[test]
 fn each_variant_has_its_answer_to_marks() {
-    let (draft, linux) = (Bbr3Variant::Draft, Bbr3Variant::Linux);
+    let (draft, draft_06, linux) = (Bbr3Variant::Draft, Bbr3Variant::Draft06, Bbr3Variant::Linux);
     for (variant, ecn_low, ce, refused) in [
         (draft, true, None, Some("ecn_low")),
+        (draft_06, true, None, Some("ecn_low")),
         (draft, false, None, None),
         (draft, false, Some(CeAnswer::Loss), None),
-        (draft, false, Some(CeAnswer::None), None),
+        (draft_06, false, Some(CeAnswer::None), None),
         (linux, true, None, None),
         (linux, false, None, None),
         (linux, false, Some(CeAnswer::Loss), Some("ce")),
         (linux, true, Some(CeAnswer::None), Some("ce")),
     ] {
         let params = Bbr3Params { variant, ecn_low, ce, ..Bbr3Params::default() };
+        assert_eq!(params.check().err().map(|error| error.key), refused, "{params:?}");
+    }
+    for (variant, ecn_max_rtt, offload, refused) in [
+        (draft, ms(6), None, Some("ecn_max_rtt")),
+        (draft_06, ms(6), None, Some("ecn_max_rtt")),
+        (draft, ms(5), Some(OffloadBudget::Quic), None),
+        (linux, ms(6), None, None),
+        (linux, ms(5), Some(OffloadBudget::Tcp), Some("offload")),
+        (linux, ms(5), Some(OffloadBudget::Quic), Some("offload")),
+    ] {
+        let params = Bbr3Params { variant, ecn_max_rtt, offload, ..Bbr3Params::default() };
         assert_eq!(params.check().err().map(|error| error.key), refused, "{params:?}");
     }
 }

@@ -1,0 +1,55 @@
+//! The numbers of the table `cc` by which the draft's example test cases can be checked.
+
+use super::*;
+
+/// The plateau: rounds without growth are counted, the third is the end, and the next probe counts anew.
+#[test]
+fn the_plateau_is_counted() {
+    let mut flow = Flow::new(&*draft());
+    for (count, now) in [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (3.0, 1.0)] {
+        flow.ack(Ack { in_flight: 200, ..round(100) });
+        assert_eq!((flow.number("full_bw_count"), flow.number("full_bw_now")), (count, now));
+    }
+    assert_eq!((flow.mode(), flow.number("drain_start_round")), (DRAIN, flow.number("rounds")));
+    assert_bound(flow.segments("in_flight"), Some(200.0), "at the ACK");
+    flow.probe(round(100));
+    assert_eq!((flow.number("full_bw_count"), flow.number("full_bw_now")), (0.0, 0.0));
+}
+
+/// Before Drain there is no round in which it started, and outside of the search no window of it. The wait that was drawn is two
+/// to three seconds.
+#[test]
+fn numbers_that_do_not_exist_yet() {
+    let flow = Flow::new(&*draft());
+    assert!(flow.number("drain_start_round").is_nan() && flow.number("probe_rtt_cwnd_bytes").is_nan());
+    assert_near(flow.number("wait_s"), 0.0, "before the first cycle");
+    let flow = Flow::cruise(&*draft(), 100);
+    assert!((2.0..=3.0).contains(&flow.number("wait_s")), "{}", flow.number("wait_s"));
+}
+
+/// Ranges of lost segments are counted until their loss round is over.
+#[test]
+fn lost_ranges_are_counted() {
+    let mut flow = Flow::cruise(&*draft(), 100);
+    for (number, ranges) in [(0, 1.0), (1, 1.0), (3, 2.0)] {
+        flow.lose(loss(number));
+        assert_near(flow.number("lost_ranges"), ranges, "ranges");
+    }
+    flow.ack(round(100));
+    assert_near(flow.number("lost_ranges"), 0.0, "the next loss round");
+}
+
+/// The names and their order are the same for every variant; Linux adds those of its answer to marks.
+#[test]
+fn variants_have_the_same_names() {
+    let names = |params: &dyn ControllerParams| {
+        let mut names = Vec::new();
+        Flow::new(params).cc.probe(&mut |name, _| names.push(name));
+        names
+    };
+    let own = names(&*draft());
+    for params in [draft_06(), linux(), second()] {
+        assert_eq!(names(&*params), own);
+    }
+    assert_eq!(names(&*marked())[..own.len()], own);
+}
