@@ -58,10 +58,7 @@ pub(super) struct Prague {
 impl Prague {
     pub(super) fn new(params: PragueParams, init: FlowInit) -> Prague {
         let cwnd = (init.iw / init.mss).max(1);
-        let alpha = match params.variant {
-            PragueVariant::Linux => 0.0,
-            _ => 1.0,
-        };
+        let alpha = if params.variant == PragueVariant::Draft { 1.0 } else { 0.0 };
         Prague {
             by_rate: params.prague_cwnd_mode == PragueMode::Rate,
             params,
@@ -246,16 +243,18 @@ impl Prague {
         }
     }
 
-    /// Rule 4: the answer to CE, once per round and, independent of the round trip, not before the target is over. In the module
-    /// a mark within the target starts a round nevertheless, since the sender has entered CWR; the next answer is late by up to
-    /// one.
+    /// Rule 4: the answer to CE, once per round and, independent of the round trip, not before the target is over (the draft: the
+    /// longer of target and smoothed round trip). In the module a mark within the target starts a round nevertheless, since
+    /// the sender has entered CWR; the next answer is late by up to one.
     fn on_ce(&mut self, path: &PathView) -> bool {
         if !self.hold_off.allows(path.una) {
             return false;
         }
+        let module = self.params.variant == PragueVariant::Linux;
         let target = self.params.prague_rtt_target;
-        let early = self.is_independent() && self.answered.is_some_and(|last| path.now.since(last) < target);
-        if !early || self.params.variant == PragueVariant::Linux {
+        let least = if module { target } else { path.srtt.max(target) };
+        let early = self.is_independent() && self.answered.is_some_and(|last| path.now.since(last) < least);
+        if !early || module {
             self.hold_off.start(path.nxt);
         }
         if early {

@@ -11,12 +11,13 @@
 //! rather than all in one. Without counts of marks (AccECN) Prague is Reno, and its packets are not ECN-capable.
 //!
 //! [`params`] has the numbers, [`controller`] the rules; they are kept in the order of the module's work on an ACK.
-//! [`linux_2020`] has those of the module of 2020, and [`fallback`] puts Reno in their place.
+//! [`linux_2020`] has those of the module of 2020, [`udp`] those of UDP Prague, and [`fallback`] puts Reno in their place.
 
 mod average;
 mod controller;
 mod fallback;
 mod linux_2020;
 mod params;
+mod udp;
 
 pub use params::{PragueMode, PragueParams, PragueVariant};

@@ -7,6 +7,7 @@ use windtunnel_units::Duration;
 use super::controller::Prague;
 use super::fallback::WithFallback;
 use super::linux_2020::Linux2020;
+use super::udp::UdpPrague;
 use crate::controller::{CongestionControl, ControllerParams};
 use crate::sample::FlowInit;
 
@@ -17,8 +18,12 @@ pub enum PragueVariant {
     /// The average starts at 0, and the first mark halves the window (the module's default).
     #[default]
     Linux,
-    /// The average starts at 1, so that the first marks are answered as by Reno.
+    /// The average starts at 1, so that the first marks are answered as by Reno, and the virtual round trip is the time from answer
+    /// to answer.
     Draft,
+    /// UDP Prague (`prague_cc.cpp`): the same time from answer to answer, a start from 100 kbit/s instead of slow start, and a larger
+    /// increase after rounds without a signal.
+    Udp,
     /// The module of August 2020 (0.5), whose measurements heistp/l4s-tests published: the average starts at 1, nothing is
     /// independent of the round trip, and no rate governs.
     #[serde(rename = "linux-2020")]
@@ -42,7 +47,7 @@ pub enum PragueMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
-    "x-source" = "draft-briscoe-iccrg-prague-congestion-control; L4S team, tcp_prague.c 0.7 and 0.5",
+    "x-source" = "draft-briscoe-iccrg-prague-congestion-control; L4S team, tcp_prague.c 0.7 and 0.5, udp_prague e8e3435",
     "x-traits" = ["scalable"]
 ))]
 pub struct PragueParams {
@@ -95,31 +100,53 @@ impl Params for PragueParams {
         if self.prague_burst_shift > 30 {
             return Err(OutOfRange::new("prague_burst_shift", self.prague_burst_shift, "0 to 30"));
         }
-        if self.variant == PragueVariant::Linux2020 {
-            return self.check_2020();
+        match self.variant {
+            PragueVariant::Linux | PragueVariant::Draft => Ok(()),
+            PragueVariant::Udp => self.check_udp(),
+            PragueVariant::Linux2020 => self.check_2020(),
         }
-        Ok(())
     }
 }
 
 impl PragueParams {
+    /// UDP Prague chooses its mode by the round trip, and knows no time before it is independent.
+    fn check_udp(&self) -> Result<(), OutOfRange> {
+        let usual = PragueParams::default();
+        self.check_no_modes("absent: UDP Prague chooses rate or window by the round trip")?;
+        if self.prague_rtt_transition != usual.prague_rtt_transition {
+            let allowed = "absent: UDP Prague is independent of the round trip from the start";
+            return Err(OutOfRange::new("prague_rtt_transition", self.prague_rtt_transition, allowed));
+        }
+        if self.prague_burst_shift != usual.prague_burst_shift {
+            let allowed = "absent: a burst of UDP Prague lasts 250 us";
+            return Err(OutOfRange::new("prague_burst_shift", self.prague_burst_shift, allowed));
+        }
+        Ok(())
+    }
+
     /// The module of 2020 has no rates, and uses no target.
     fn check_2020(&self) -> Result<(), OutOfRange> {
         let usual = PragueParams::default();
-        let no_rates = "absent: the module of 2020 has no rate mode";
+        self.check_no_modes("absent: the module of 2020 has no rate mode")?;
         let no_target = "absent: the module of 2020 is not independent of the round trip";
-        if self.prague_cwnd_mode != usual.prague_cwnd_mode {
-            let mode = if self.prague_cwnd_mode == PragueMode::Rate { "rate" } else { "window" };
-            return Err(OutOfRange::new("prague_cwnd_mode", mode, no_rates));
-        }
-        if self.prague_cwnd_transit != usual.prague_cwnd_transit {
-            return Err(OutOfRange::new("prague_cwnd_transit", self.prague_cwnd_transit, no_rates));
-        }
         if self.prague_rtt_target != usual.prague_rtt_target {
             return Err(OutOfRange::new("prague_rtt_target", self.prague_rtt_target, no_target));
         }
         if self.prague_rtt_transition != usual.prague_rtt_transition {
             return Err(OutOfRange::new("prague_rtt_transition", self.prague_rtt_transition, no_target));
+        }
+        Ok(())
+    }
+
+    /// The keys of the module's modes are not given.
+    fn check_no_modes(&self, allowed: &'static str) -> Result<(), OutOfRange> {
+        let usual = PragueParams::default();
+        if self.prague_cwnd_mode != usual.prague_cwnd_mode {
+            let mode = if self.prague_cwnd_mode == PragueMode::Rate { "rate" } else { "window" };
+            return Err(OutOfRange::new("prague_cwnd_mode", mode, allowed));
+        }
+        if self.prague_cwnd_transit != usual.prague_cwnd_transit {
+            return Err(OutOfRange::new("prague_cwnd_transit", self.prague_cwnd_transit, allowed));
         }
         Ok(())
     }
@@ -129,8 +156,11 @@ impl ControllerParams for PragueParams {
     fn build(&self, init: FlowInit) -> Box<dyn CongestionControl> {
         let params = self.clone();
         match self.variant {
+            PragueVariant::Linux | PragueVariant::Draft => {
+                Box::new(WithFallback::new(Prague::new(params, init), init))
+            }
+            PragueVariant::Udp => Box::new(WithFallback::new(UdpPrague::new(params, init), init)),
             PragueVariant::Linux2020 => Box::new(WithFallback::new(Linux2020::new(params, init), init)),
-            _ => Box::new(WithFallback::new(Prague::new(params, init), init)),
         }
     }
 }

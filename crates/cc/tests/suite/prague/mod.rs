@@ -9,6 +9,8 @@ use windtunnel_units::{Bytes, Duration, Probability};
 use crate::driver::{CE, CLEAN, Driver, MSS, Marks, init};
 
 mod linux_2020;
+mod periods;
+mod udp;
 
 const NS: Duration = Duration::from_nanos(1);
 
@@ -32,8 +34,8 @@ fn pace(flow: &Driver) -> f64 {
 }
 
 /// The mean rate in Mbit/s of full packets, with marks of probability `p` on each. Packets leave at the pace.
-fn at_random_marks(p: f64, rtt: Duration) -> f64 {
-    let mut flow = prague(&PragueParams::default(), 10, rtt);
+fn at_random_marks(params: &PragueParams, p: f64, rtt: Duration) -> f64 {
+    let mut flow = prague(params, 10, rtt);
     let mut random = RandomStream::new(7);
     let chance = Probability::clamped(p);
     let mut start = None;
@@ -50,6 +52,13 @@ fn at_random_marks(p: f64, rtt: Duration) -> f64 {
     f64::from(packets - packets / 10) * 1500.0 * 8.0 / time / 1e6
 }
 
+/// The law at independent marks `p`, in Mbit/s of full packets, for a round trip of `ms`.
+fn law_at_random_marks(p: f64, ms: u64) -> f64 {
+    let q: f64 = 1.0 - p;
+    let y = q + (q * q + 2.0 * q).sqrt();
+    y / (p * 0.025_f64.max(ms as f64 / 1e3)) * 1500.0 * 8.0 / 1e6
+}
+
 /// The law at independent marks, for the round trip `R_v` of at least 25 ms as which a flow behaves. The rate r grows by `1 - p`
 /// packets per `R_v` and `R_v`; an answer takes `p / 2` of it. Answers are `R_v` apart and then wait for a mark, `1 / (p r)`
 /// more. With `y = p r R_v` that is `y^2 = 2 (1 - p) (y + 1)`. (Where every round has a mark, `y = 2 (1 - p)`, the draft's `0.96
@@ -57,10 +66,8 @@ fn at_random_marks(p: f64, rtt: Duration) -> f64 {
 #[test]
 fn the_rate_at_random_marks() {
     for (p, ms) in [(0.01, 5), (0.01, 25), (0.03, 10), (0.02, 50)] {
-        let q: f64 = 1.0 - p;
-        let y = q + (q * q + 2.0 * q).sqrt();
-        let law = y / (p * 0.025_f64.max(ms as f64 / 1e3)) * 1500.0 * 8.0 / 1e6;
-        let rate = at_random_marks(p, Duration::from_millis(ms));
+        let law = law_at_random_marks(p, ms);
+        let rate = at_random_marks(&PragueParams::default(), p, Duration::from_millis(ms));
         assert!((rate / law - 1.0).abs() < 0.06, "{rate:.2} Mbit/s at {p} and {ms} ms, not {law:.2}");
     }
 }
