@@ -322,6 +322,8 @@ impl CongestionControl for Bbr3 {
         out("in_flight_bytes", self.in_flight.as_f64());
         out("drain_start_round", self.drain_start_round.map_or(f64::NAN, |round| round as f64));
         out("lost_ranges", f64::from(self.signals.lost_ranges));
+        out("inflight_at_loss_bytes", self.probe_bw.at_loss.unwrap_or(f64::NAN));
+        out("app_limited", f64::from(u8::from(self.app_limited)));
         out("undos", self.undos as f64);
         if self.ecn.rule.low {
             out("ecn_alpha", self.ecn.alpha());

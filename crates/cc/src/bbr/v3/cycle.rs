@@ -142,6 +142,7 @@ impl Bbr3 {
     pub(super) fn handle_inflight_too_high(&mut self, at_loss: f64, app_limited: bool, path: &PathView) {
         self.probe_bw.prev_too_high = true;
         self.probe_bw.is_sample = false;
+        self.probe_bw.at_loss = Some(at_loss);
         if !app_limited {
             let target = self.bdp(self.bw()).min(self.cwnd);
             self.bounds.inflight_longterm = at_loss.max(self.rules.beta * target);

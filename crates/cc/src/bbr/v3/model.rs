@@ -242,6 +242,8 @@ pub(super) struct ProbeBw {
     pub(super) up_rounds: u32,
     pub(super) up_acked: f64,
     pub(super) up_acked_per_inc: f64,
+    /// What was in flight where the last probe lost too much; none before.
+    pub(super) at_loss: Option<f64>,
 }
 
 impl ProbeBw {
@@ -256,6 +258,7 @@ impl ProbeBw {
         up_rounds: 0,
         up_acked: 0.0,
         up_acked_per_inc: f64::INFINITY,
+        at_loss: None,
     };
 
     /// Returns by how many segments `acked` bytes raise the long-term bound.

@@ -39,6 +39,20 @@ fn lost_ranges_are_counted() {
     assert_near(flow.number("lost_ranges"), 0.0, "the next loss round");
 }
 
+/// What was in flight where a probe lost too much is kept, also where the application limited the sample, so that the bound stays.
+#[test]
+fn where_a_probe_lost_too_much() {
+    for (app_limited, bound) in [(false, Some(80.0)), (true, None)] {
+        let mut flow = Flow::cruise(&*draft(), 100);
+        assert!(flow.segments("inflight_at_loss").is_none());
+        flow.probe(Ack { app_limited, ..round(100) });
+        assert_near(flow.number("app_limited"), f64::from(u8::from(app_limited)), "the sender");
+        flow.lose(Loss { number: 0, flight_then: 81, lost: 80, app_limited });
+        assert_bound(flow.segments("inflight_at_loss"), Some(80.0), "80 before the last of 81");
+        assert_bound(flow.segments("inflight_long"), bound, &format!("limited: {app_limited}"));
+    }
+}
+
 /// The names and their order are the same for every variant; Linux adds those of its answer to marks.
 #[test]
 fn variants_have_the_same_names() {

@@ -69,7 +69,7 @@ fn params(variant: PragueVariant) -> PragueParams {
     }
 }
 
-/// The probability of at least `least` marks among so many packets.
+/// The probability of at least `least` marks among `packets`.
 fn at_least(least: u64, packets: u64) -> f64 {
     let mut exactly = libm::pow(1.0 - P, packets as f64);
     let mut fewer = 0.0;

@@ -107,8 +107,8 @@ fn the_average_starts_at_zero() {
     close(number(&flow, "window_segments"), before * (1.0 - alpha / 2.0), 1e-9);
 }
 
-/// The increase is a packet until so many virtual round trips had no signal as the rate has steps of 1.92 MB/s, and seven: then it is
-/// a millisecond of the rate, where that is more. A mark takes it back.
+/// The increase is a packet until seven virtual round trips had no signal, and one more for each step of 1.92 MB/s that the rate has:
+/// then it is a millisecond of the rate, where that is more. A mark takes it back.
 #[test]
 fn a_larger_increase_after_quiet_rounds() {
     let mut flow = faster_than(6e6, ms(25));
