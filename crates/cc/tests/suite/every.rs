@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use windtunnel_cc::{AvoidanceParams, ControllerParams, Kinds, Params, ResponseParams, SlowStartParams};
+use windtunnel_cc::{
+    AvoidanceParams, Bbr3Params, Bbr3Variant, ControllerParams, Kinds, Params, PragueParams, PragueVariant,
+    ResponseParams, SlowStartParams,
+};
 
 /// The defaults of all kinds, by family.
 #[derive(Default)]
@@ -17,6 +20,19 @@ pub(crate) fn every() -> Every {
     let mut every = Every::default();
     windtunnel_cc::visit(&mut every);
     every
+}
+
+/// The controllers whose rules a variant chooses, in those that are not the default.
+pub(crate) fn variants() -> Vec<Arc<dyn ControllerParams>> {
+    let bbr = |variant| Bbr3Params { variant, ..Bbr3Params::default() };
+    let prague = |variant| PragueParams { variant, ..PragueParams::default() };
+    vec![
+        Arc::new(bbr(Bbr3Variant::Draft06)),
+        Arc::new(bbr(Bbr3Variant::Linux)),
+        Arc::new(prague(PragueVariant::Draft)),
+        Arc::new(prague(PragueVariant::Udp)),
+        Arc::new(prague(PragueVariant::Linux2020)),
+    ]
 }
 
 impl Kinds for Every {

@@ -21,7 +21,7 @@ use windtunnel_cc::{
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::driver::{CLEAN, Driver, MSS, Marks, init};
-use crate::every::every;
+use crate::every::{every, variants};
 use crate::parts::{none, plain_reno};
 
 /// Something that happens to a controller.
@@ -455,12 +455,17 @@ proptest! {
     /// infinite, and keeps a window between a segment and what a sender can hold.
     #[test]
     fn every_controller_stays_finite(
-        params in select(every().controllers),
+        params in select([every().controllers, variants()].concat()),
+        hears in any::<bool>(),
         seed in any::<u64>(),
         iw in 2..100_u64,
         events in vec(event(), 1..400),
     ) {
-        let cc = params.build(FlowInit { seed, ..init(MSS * iw) });
+        let mut cc = params.build(FlowInit { seed, ..init(MSS * iw) });
+        if hears {
+            let feedback = cc.needs().feedback;
+            cc.on_negotiated(feedback);
+        }
         let mut flow = Driver::of(cc, Duration::from_millis(20));
         let names = probed_names(&*flow.cc);
         // No sender lowers the window of a controller with a window of its own.
