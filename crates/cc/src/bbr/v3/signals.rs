@@ -38,7 +38,9 @@ impl Bbr3 {
             return;
         }
         let Bounds { bw_shortterm, inflight_shortterm, .. } = self.bounds;
-        let (bw, inflight) = (bw_shortterm.min(self.max_bw()), inflight_shortterm.min(self.cwnd));
+        // Only a bound that is not set yet starts from the model: a timeout's cwnd does not lower one that is.
+        let set_or = |bound: f64, start: f64| if bound.is_finite() { bound } else { start };
+        let (bw, inflight) = (set_or(bw_shortterm, self.max_bw()), set_or(inflight_shortterm, self.cwnd));
         let after_marks = marks_leave.map_or(f64::INFINITY, |kept| kept * inflight);
         let mut after_losses = f64::INFINITY;
         if self.signals.is_loss_in_round {

@@ -38,6 +38,23 @@ fn losses_lower_the_bounds() {
     }
 }
 
+/// A bound starts from the window, and later from itself (section "Updating Congestion Signals": only an infinite bound is
+/// initialised; Linux: `bbr_init_lower_bounds`): a timeout's window of one segment does not lower a bound of 210 at once.
+#[test]
+fn a_timeout_lowers_no_bound_that_is_set() {
+    for params in [draft(), draft_06()] {
+        let mut flow = Flow::cruise(&*params, 100);
+        flow.ack(round(60));
+        flow.lose(loss(0));
+        flow.acks(2, round(60));
+        assert_bound(flow.segments("inflight_short"), Some(210.0), "0.7 of 300");
+        flow.time_out(true, 20);
+        flow.lose(loss(2));
+        flow.acks(2, Ack { in_flight: 1, flight_then: 1, ..round(1) });
+        assert_bound(flow.segments("inflight_short"), Some(147.0), "0.7 of 210");
+    }
+}
+
 /// Startup, REFILL and UP probe: losses there lower no bound of the short term. The loss that ends a probe does not
 /// count in DOWN, either.
 #[test]
