@@ -34,6 +34,11 @@ def two(a: Keys, b: Keys, queue: Any = ONE_BDP, rate: str = "10 Mbit/s", duratio
     return {"duration": duration, "bottleneck": path(queue, rate), "flows": [a, b]}
 
 
+def _falls(window: float) -> dict[str, Any]:
+    """The link slows down when the window of the first flow exceeds so many bytes."""
+    return {"when": {"flow": 0, "column": "cwnd_bytes", "above": window}, "rate": "5 Mbit/s"}
+
+
 @dataclass(frozen=True)
 class Case:
     """Scenarios on both sides of a rule's border, as arguments of ``Scenario``."""
@@ -350,6 +355,9 @@ AFTER: Mapping[str, Case] = {
     # The segment that is lost at about 0.6 s is there again at 0.67 s: half a window of data had arrived above it.
     "released-goodput": Case(
         _windowed("660 ms", "760 ms"), _windowed("1 s", "3 s"), words=("in the window cut", "had arrived before")
+    ),
+    "condition-never-met": Case(
+        one(RENO, changes=[_falls(1e9)]), one(RENO, changes=[_falls(2e4)]), words=("rate 5 Mbit/s", "cwnd_bytes")
     ),
     "few-sawteeth": Case(one(RENO, rate="100 Mbit/s"), one(RENO, duration="60 s")),
     "unfinished-transfers": Case(

@@ -48,6 +48,7 @@ def test_contract(result: RunResult, tmp_path: Path) -> None:
         "fairness",
         "impairments",
         "windows",
+        "changes",
         "claims",
     ]
     assert document["schema_version"] == 2
