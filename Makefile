@@ -149,7 +149,7 @@ budgets: install
 	$(BIN)/python python/tests/test_instructions.py
 
 # The paper suites, each whole (SUITES="sce dualq" for some).
-SUITES ?= mds mds-deployment aimd sce dualq talk
+SUITES ?= mds mds-deployment aimd sce dualq l4s-tests talk
 reproduce: install
 	for suite in $(SUITES); do $(BIN)/windtunnel reproduce $$suite --force --out results/$$suite || exit 1; done
 

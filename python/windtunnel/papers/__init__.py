@@ -22,6 +22,7 @@ _PACKAGES = {
     "aimd": "aimd",
     "sce": "sce",
     "dualq": "dualq",
+    "l4s-tests": "l4s_tests",
     "talk": "talk",
 }
 NAMES = tuple(_PACKAGES)

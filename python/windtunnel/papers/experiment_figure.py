@@ -15,6 +15,7 @@ from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.experiment.statistics import summary_of_all
 from windtunnel.figures.style import INK, RC, SOFT, flow_look
+from windtunnel.papers.suite import Group
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,6 +60,15 @@ class Point:
     mean: float
     low: float
     high: float
+
+
+def group_of(experiment: Experiment) -> Group:
+    """The group of an experiment, with its figure if it has one."""
+    title, caption = f"{experiment.id}: {experiment.title}", f"{experiment.claim} ({experiment.source})"
+    group = Group(experiment.id, title, caption, experiment.setups, experiment.rows, statement=True)
+    if experiment.figure is not None:
+        group.png = figure_of(experiment, experiment.figure)
+    return group
 
 
 def figure_of(experiment: Experiment, data: Mapping[str, Any]) -> Callable[[Results], bytes | None]:

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from windtunnel.papers.data_folder import DEPLOYMENT
 from windtunnel.papers.deployment import sparse
 from windtunnel.papers.deployment.checklists import checklist_group
-from windtunnel.papers.experiment_figure import figure_of
+from windtunnel.papers.experiment_figure import group_of
 from windtunnel.papers.experiments import Experiment, read
 from windtunnel.papers.setups import Setup
-from windtunnel.papers.suite import Group, Suite
+from windtunnel.papers.suite import Suite
 
 #: The files of experiments, in the order of the report.
 TOPICS = (
@@ -40,17 +40,9 @@ def suite(*, quick: bool) -> Suite:
     listed = [experiment for mine in by_topic.values() for experiment in mine]
     lists = [checklist_group(data, listed, quick=quick) for data in DEPLOYMENT.toml("checklists.toml")["list"]]
     aliases["checklists"] = [group.id for group in lists]
-    groups = [*lists, *map(_group, listed)]
+    groups = [*lists, *map(group_of, listed)]
     for group in groups:
         if group.id == sparse.EXPERIMENT:
             sparse.add_figure(group, setups)
     title = "Multiplicative Decrease Scaling beyond one box"
     return Suite("mds-deployment", title, setups, groups, DEPLOYMENT.text("notes.md"), aliases)
-
-
-def _group(experiment: Experiment) -> Group:
-    title, caption = f"{experiment.id}: {experiment.title}", f"{experiment.claim} ({experiment.source})"
-    group = Group(experiment.id, title, caption, experiment.setups, experiment.rows, statement=True)
-    if experiment.figure is not None:
-        group.png = figure_of(experiment, experiment.figure)
-    return group
