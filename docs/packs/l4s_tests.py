@@ -2,8 +2,8 @@
 
 ``l4s-tests.txt`` is the page without its numbers: ``{{bursty/prague-today-1-4 .1f}}`` is what that row measured
 (``windtunnel.papers.notes``). ``python docs/packs/l4s_tests.py`` reads the rows that the suite wrote into
-``results/l4s-tests``, keeps those that the page needs in ``l4s-tests.csv``, and writes ``l4s-tests.md`` and its picture;
-``--page`` writes both from the numbers that are kept.
+``results/l4s-tests``, keeps those that the page needs in ``l4s-tests.csv``, and writes ``l4s-tests.md`` and its
+picture; ``--page`` writes both from the numbers that are kept.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ def picture(rows: Sequence[Row]) -> Figure:
         {label: [point(x, by_id[id]) for x, id in zip(spec.x, ids, strict=True)] for label, ids in series(spec).items()}
         for spec in panels()
     ]
-    return figure("CUBIC next to Prague over a bursty link: DualPI2, 50 Mbit/s, 20 ms", list(zip(panels(), lines, strict=True)))
+    return figure(
+        "CUBIC next to Prague over a bursty link: DualPI2, 50 Mbit/s, 20 ms", list(zip(panels(), lines, strict=True))
+    )
 
 
 def main() -> None:

@@ -32,8 +32,8 @@ def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
 
 
 def test_the_tables_are_whole() -> None:
-    """192 rows of scenario 1: 2 rates, 4 queues, 6 pairs of round trips, 4 pairs of senders. 24 of scenario 6: 6 queues, 2
-    senders, with and without ECN. Each is there once, and the queues are those of the tables.
+    """192 rows of scenario 1: 2 rates, 4 queues, 6 pairs of round trips, 4 pairs of senders. 24 of scenario 6: 6
+    queues, 2 senders, with and without ECN. Each is there once, and the queues are those of the tables.
     """
     lines = fairness.read_lines()
     assert len(lines) == len({line.id for line in lines}) == 2 * 4 * 6 * 4
@@ -62,15 +62,15 @@ def test_the_published_numbers_fit_each_other() -> None:
 
 
 def test_jains_tolerance_is_that_of_the_rates() -> None:
-    """By hand, 10 %: equal rates become 11 to 9, J = 400 / (2 * 202) = 0.990. With 30 to 10, J = 1600 / 2000 = 0.8, it is 33
-    to 9, 1764 / 2340 = 0.754, or 27 to 11, 1444 / 1700 = 0.849.
+    """By hand, 10 %: equal rates become 11 to 9, J = 400 / (2 * 202) = 0.990. With 30 to 10, J = 1600 / 2000 = 0.8, it
+    is 33 to 9, 1764 / 2340 = 0.754, or 27 to 11, 1444 / 1700 = 0.849.
     """
     assert fairness.jain_tolerance((10.0, 10.0), 0.1) == pytest.approx(1 - 400 / 404)
     assert fairness.jain_tolerance((30.0, 10.0), 0.1) == pytest.approx(1444 / 1700 - 0.8)
 
 
 def test_the_base_round_trip_is_that_of_the_testbed() -> None:
-    """By hand: 1514 bytes take 1.2112 ms at 10 Mbit/s and 0.24224 ms at 50, which the link adds to a packet's round trip."""
+    """By hand: 1514 bytes take 1.2112 ms at 10 Mbit/s and 0.24224 ms at 50, which the link adds to a round trip."""
     assert flow(0, Sender("cubic", 20.0), 10.0)[-1] == 'flow.0.rtt="18789 us"'
     assert flow(1, Sender("prague", 160.0), 50.0)[-1] == 'flow.1.rtt="159758 us"'
 

@@ -10,7 +10,6 @@ from windtunnel.papers.l4s_tests.rfc3168 import rfc3168_group
 from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Suite
 
-
 #: The files of experiments, in the order of the report.
 TOPICS = ("bursty", "steps")
 

@@ -66,9 +66,7 @@ def jain_tolerance(rates: tuple[float, float], tolerance: float) -> float:
     """How far Jain's index may be from the published one if each rate may be off by a part ``tolerance``, in the
     directions that move the index most.
     """
-    wider, narrower = (
-        (rates[0] * (1 + sign * tolerance), rates[1] * (1 - sign * tolerance)) for sign in (1, -1)
-    )
+    wider, narrower = ((rates[0] * (1 + sign * tolerance), rates[1] * (1 - sign * tolerance)) for sign in (1, -1))
     at = float(jain_index(rates))
     return max(abs(float(jain_index(pair)) - at) for pair in (wider, narrower))
 
@@ -106,9 +104,7 @@ def _group(setups: dict[str, Setup], lines: list[Line], *, quick: bool) -> Group
 def _rates(line: Line, queue: Queue, setup: Setup, results: Results) -> list[Row]:
     """The rates of both flows."""
     out = []
-    for value, sender, other, published in zip(
-        _EACH, line.senders, line.senders[::-1], line.published, strict=True
-    ):
+    for value, sender, other, published in zip(_EACH, line.senders, line.senders[::-1], line.published, strict=True):
         what = f"{sender.text}, next to {other.text}: rate"
         values = value.values(results, setup)
         out.append(
@@ -128,7 +124,7 @@ def _jain(line: Line, queue: Queue, setup: Setup, results: Results) -> Row:
 
 def _count(group: str, name: str, of: str, rows: list[Row]) -> Row:
     """How many rates agree: for information, since the rows themselves are judged."""
-    known = [row for row in rows if row.measured is not None]
-    agree = float(sum(row.verdict == "agrees" for row in known)) if known else math.nan
+    measured = [row for row in rows if row.measured is not None]
+    agree = float(sum(row.verdict == "agrees" for row in measured)) if measured else math.nan
     what = f"{of}: how many of {len(rows)} agree"
     return Row(f"{group}/count-{name}", group, what, None, agree, None, "", "info")

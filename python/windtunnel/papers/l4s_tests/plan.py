@@ -1,9 +1,9 @@
 """How the suite's setups are made: the testbed of heistp/l4s-tests, with its queues, senders and round trips.
 
-The testbed is a dumbbell of network namespaces with offloads off: netem adds half of a flow's round trip in front of the
-bottleneck in each direction, HTB limits the rate, and the queue is HTB's child. HTB hands a packet on at once and waits
-for its tokens afterwards; the link here carries it first. A flow's round trip is therefore shorter here by the time of
-one packet, so that the base round trips are those of the testbed.
+The testbed is a dumbbell of network namespaces with offloads off: netem adds half of a flow's round trip in front of
+the bottleneck in each direction, HTB limits the rate, and the queue is HTB's child. HTB hands a packet on at once and
+waits for its tokens afterwards; the link here carries it first. A flow's round trip is therefore shorter here by the
+time of one packet, so that the base round trips are those of the testbed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SEEDS, QUICK_SEEDS = 5, 2
 #: The window that is measured, in all scenario files with a steady state.
 WINDOW = "steady"
 
-#: The senders by the names of the tables. The kernel's Prague is version 0.5; its CUBIC negotiates AccECN (``tcp_ecn = 3``).
+#: The senders by the names of the tables. The kernel's Prague is version 0.5; all negotiate AccECN (``tcp_ecn = 3``).
 SENDERS: Mapping[str, str] = {
     "prague": 'cc={ kind = "prague", variant = "linux-2020" }',
     "cubic": 'cc="cubic"',

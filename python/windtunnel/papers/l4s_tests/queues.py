@@ -26,7 +26,9 @@ class Queue:
 
     def at(self, rate_mbps: float) -> str:
         """The queue as a scenario writes it."""
-        return f"{{ {self.keys} }}" if self.keys else f'{{ kind = "fifo", limit = "{PFIFO_LIMITS[rate_mbps]} packets" }}'
+        return (
+            f"{{ {self.keys} }}" if self.keys else f'{{ kind = "fifo", limit = "{PFIFO_LIMITS[rate_mbps]} packets" }}'
+        )
 
 
 _CLASSIC = 'ecn_mode = "rfc3168"'
@@ -39,7 +41,9 @@ _RED = f'kind = "red", avpkt = "1000 B", adaptive = true, bandwidth = "50 Mbps",
 FAIRNESS: Mapping[str, Queue] = {
     "dualpi2": Queue("DualPI2", 'kind = "dualpi2", min_qlen_step = 2', 0.15),
     "pfifo": Queue("pfifo", "", 0.15),
-    "cnq_codel_af": Queue("CNQ-CodelAF", f'kind = "cnq", aqm = {{ kind = "codel-af", mtu_time = "0 s" }}, {_CLASSIC}', 0.10),
+    "cnq_codel_af": Queue(
+        "CNQ-CodelAF", f'kind = "cnq", aqm = {{ kind = "codel-af", mtu_time = "0 s" }}, {_CLASSIC}', 0.10
+    ),
     "fq_codel": Queue("FQ-CoDel", _FQ, 0.10),
 }
 
@@ -50,7 +54,9 @@ RFC3168: Mapping[str, Queue] = {
         "FQ-CoDel, one queue, 1 ms and 20 ms", f'{_FQ}, {_ONE}, target = "1 ms", interval = "20 ms"', 0.15
     ),
     "pie": Queue("PIE", _PIE, 0.15),
-    "pie(100p/5ms)": Queue("PIE, 5 ms, 100 packets", f'{_PIE}, limit = "100 packets", target = "5 ms", tupdate = "32 ms"', 0.15),
+    "pie(100p/5ms)": Queue(
+        "PIE, 5 ms, 100 packets", f'{_PIE}, limit = "100 packets", target = "5 ms", tupdate = "32 ms"', 0.15
+    ),
     "red(150000b)": Queue("RED, 150 kB", f'{_RED}, limit = "150000 B"', 0.15),
     "red(400000b)": Queue("RED, 400 kB", f'{_RED}, limit = "400000 B"', 0.15),
 }

@@ -69,7 +69,11 @@ def _rows(line: Line, setup: Setup, results: Results) -> list[Row]:
     for value, printed in ((_PRAGUE, line.prague), (_OTHER, line.rate), (_RATIO, line.ratio)):
         published = float(printed)
         # A ratio is off by twice what a rate may be, and is printed without decimals.
-        tolerance = 2 * queue.tolerance * published + printed_precision(printed) if value is _RATIO else queue.tolerance * published
+        tolerance = (
+            2 * queue.tolerance * published + printed_precision(printed)
+            if value is _RATIO
+            else queue.tolerance * published
+        )
         what = f"{queue.name}, {other}: {value.what}"
         values = value.values(results, setup)
         out.append(compare(f"{line.id}/{value.id}", ID, what, published, tolerance, values, value.unit))
