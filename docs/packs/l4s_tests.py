@@ -98,9 +98,12 @@ def picture(rows: Sequence[Row]) -> Figure:
         {label: [point(x, by_id[id]) for x, id in zip(spec.x, ids, strict=True)] for label, ids in series(spec).items()}
         for spec in panels()
     ]
-    return figure(
+    shown = figure(
         "CUBIC next to Prague over a bursty link: DualPI2, 50 Mbit/s, 20 ms", list(zip(panels(), lines, strict=True))
     )
+    # Limits of axes are known once they are drawn.
+    shown.draw_without_rendering()
+    return shown
 
 
 def main() -> None:
