@@ -35,7 +35,7 @@ def two(a: Keys, b: Keys, queue: Any = ONE_BDP, rate: str = "10 Mbit/s", duratio
 
 
 def _falls(window: float) -> dict[str, Any]:
-    """The link slows down when the window of the first flow exceeds so many bytes."""
+    """The link slows down when the window of the first flow exceeds ``window`` bytes."""
     return {"when": {"flow": 0, "column": "cwnd_bytes", "above": window}, "rate": "5 Mbit/s"}
 
 
