@@ -56,13 +56,13 @@ def keep(folders: Sequence[Path]) -> None:
 
 def chosen(cells: Sequence[Cell], axis: str, metric: str) -> dict[str, dict[str, Cell]]:
     """The cells of a metric, by text and by the value on the axis. Raises ValueError if there are none."""
-    found: dict[str, dict[str, Cell]] = {text: {} for text in TEXTS}
+    by_text: dict[str, dict[str, Cell]] = {text: {} for text in TEXTS}
     for cell in cells:
         if cell[axis] and cell["metric"] == metric:
-            found[cell["text"]][cell[axis]] = cell
-    if not all(found.values()):
+            by_text[cell["text"]][cell[axis]] = cell
+    if not all(by_text.values()):
         raise ValueError(f"no cells of {metric}")
-    return found
+    return by_text
 
 
 def table(cells: Sequence[Cell], axis: str, metric: str) -> str:
