@@ -17,7 +17,7 @@ from tshark import CHAT, COMMENT, NOTE, needs_tshark, tshark
 from windtunnel import InputError, RunResult, Scenario, contract, load, stored
 from windtunnel.export import export_file, pcapng
 from windtunnel.export.connections import connections
-from windtunnel.export.pcapng import POINTS
+from windtunnel.export.packets import POINTS, packet_parts
 
 #: tshark's remarks on any connection (its start, comments), and on this one: the loss and its effects.
 EXPLAINED = {"duplicate ack", "(suspected) fast retransmission", "(suspected) retransmission"}
@@ -289,13 +289,13 @@ def test_an_interrupted_export_leaves_nothing(
     result: RunResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C after the first part: neither a capture nor a part of one."""
-    written = pcapng._parts
+    written = packet_parts
 
     def interrupted(of: RunResult) -> Iterator[dict[str, Any]]:
         yield next(written(of))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pcapng, "_parts", interrupted)
+    monkeypatch.setattr(pcapng, "packet_parts", interrupted)
     with pytest.raises(KeyboardInterrupt):
         capture(result, tmp_path / "x.pcapng")
     assert list(tmp_path.iterdir()) == []

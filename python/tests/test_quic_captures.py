@@ -13,7 +13,7 @@ from tshark import COMMENT, NOTE, needs_tshark, tshark
 
 import windtunnel as wt
 from windtunnel.export import export_file
-from windtunnel.export.pcapng import POINTS
+from windtunnel.export.packets import POINTS
 
 #: Frame types (RFC 9000 section 19).
 ACKS, CRYPTO, STREAMS = {"2", "3"}, "6", {str(kind) for kind in range(8, 16)}

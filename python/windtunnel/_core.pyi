@@ -600,6 +600,22 @@ def xplot(
     pink; symbol is ``dot`` or ``x``; the arrays are of one length. Raises ValueError for another colour or symbol.
     """
 
+def write_qlog(
+    title: str,
+    flows: Sequence[Mapping[str, Any]],
+    queues: Sequence[str],
+    parts: Iterable[dict[str, npt.NDArray[np.generic]]],
+    version: str,
+) -> None:
+    """Write the packets of ``flows`` as qlog: a file for each flow and vantage point.
+
+    A flow is ``index`` (its number in the table; flows are in this order), ``name``, ``ends`` (address and port of the
+    sender and of the receiver), ``mss``, ``initial_window`` (bytes), ``reordering_threshold``, ``by_time`` (losses are
+    found by time), ``granularity`` (ms), ``modes`` (nanoseconds and name), and ``paths``: the files of its client, of
+    the network, of its server, or None. Parts are those of :func:`write_pcapng`, a version is ``0.3`` or ``0.4``.
+    Raises ValueError for rows that no run can have, OSError if a file cannot be written.
+    """
+
 def write_pcapng(
     path: str | PathLike[str],
     about: str,

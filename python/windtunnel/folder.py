@@ -13,6 +13,7 @@
 | ``points/*.parquet`` | single events, thinned: one file per ``*_points`` table |
 | ``events/*.parquet`` | every event, where the scenario records events |
 | ``report.html`` | the interactive report |
+| ``qlog/*.sqlog`` | the sender's log of each TCP flow, where it was asked for |
 | ``figure.png``, ``figure.svg`` | the four-panel figure, where it was asked for |
 """
 
@@ -48,11 +49,11 @@ def check_writable(path: Path, *, force: bool) -> None:
         raise InputError(f"{path}: cannot be written: {reason(error)}") from None
 
 
-def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = False) -> Path:
+def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = False, qlog: str | None = None) -> Path:
     """Write the result folder; it appears complete or not at all. Returns its path.
 
     Never overwrites without ``force``; with it, overwrites only a result folder. ``figures`` adds the four-panel
-    figure as PNG and SVG.
+    figure as PNG and SVG, ``qlog`` the logs of its flows in this version.
     Raises InputError if the place is taken, cannot be written to, or the disk is full.
     """
     load_libraries(figures=figures)
@@ -62,6 +63,11 @@ def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = 
             _write_table(result, name, stage / _table_file(name), path.name)
         if figures:
             _write_figures(result, stage)
+        if qlog is not None:
+            from windtunnel.export.qlog import write_qlog
+
+            (stage / "qlog").mkdir()
+            write_qlog(result, stage / "qlog", version=qlog)
         from windtunnel.report import write_report
 
         write_report(result, stage / "report.html", title=result.title or path.name)

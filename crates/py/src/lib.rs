@@ -4,7 +4,9 @@
 mod controller;
 mod counted;
 mod error;
+mod packets;
 mod pcapng;
+mod qlog;
 mod registry;
 mod result;
 mod run;
@@ -24,6 +26,8 @@ mod _core {
     use super::error::{ControllerError, MemoryLimitError, ScenarioError};
     #[pymodule_export]
     use super::pcapng::write_pcapng;
+    #[pymodule_export]
+    use super::qlog::write_qlog;
     #[pymodule_export]
     use super::registry::{allow_library, quantity, register_controller, size};
     #[pymodule_export]

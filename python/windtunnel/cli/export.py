@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from windtunnel.cli.qlog import qlog_version_option
 from windtunnel.cli.streams import message, say
 from windtunnel.errors import InputError, did_you_mean
 
@@ -16,6 +17,12 @@ _PATH = click.Path(path_type=Path)
 @click.option("--csv", type=_PATH, metavar="DIR", help="Write every table as CSV.")
 @click.option("--parquet", type=_PATH, metavar="DIR", help="Write every table as Parquet.")
 @click.option("--xplot", type=_PATH, metavar="DIR", help="Write the four plots for xplot.")
+@click.option(
+    "--qlog",
+    type=_PATH,
+    metavar="DIR",
+    help="Write each TCP flow as qlog, a file for each of --points; needs record.packets.",
+)
 @click.option("--pcapng", type=_PATH, metavar="FILE", help="Write the packets as a capture; needs record.packets.")
 @click.option("--flent", type=_PATH, metavar="FILE", help="Write a data file of Flent (.flent.gz).")
 @click.option("--ss", type=_PATH, metavar="FILE", help="Write what `ss -tin` would have shown over time.")
@@ -28,7 +35,7 @@ _PATH = click.Path(path_type=Path)
     metavar="LIST",
     default="sender",
     show_default=True,
-    help="Where the capture sees packets: sender, queue-in, queue-out, receiver, separated by commas, or all. "
+    help="Where capture and qlog see packets: sender, queue-in, queue-out, receiver, separated by commas, or all. "
     "With more than one point, an analyser takes a packet's repeated appearances for retransmissions.",
 )
 @click.option(
@@ -47,50 +54,61 @@ _PATH = click.Path(path_type=Path)
     default=None,
     help="Bytes to capture of each packet; 0 for all. By default all where payloads are recorded, else 128.",
 )
+@qlog_version_option
 @click.option("--force", is_flag=True, help="Replace an existing export of the same format.")
 def export(
-    result_dir: Path, points: str, link: str, ip: str, snaplen: int | None, force: bool, **paths: Path | None
+    result_dir: Path,
+    points: str,
+    link: str,
+    ip: str,
+    snaplen: int | None,
+    qlog_version: str,
+    force: bool,
+    **paths: Path | None,
 ) -> None:
-    """Export a result folder. CSV, Parquet and xplot each need a new folder, the other formats a file."""
+    """Export a result folder. CSV, Parquet, xplot and qlog each need a new folder, the other formats a file."""
     chosen = {kind: path for kind, path in paths.items() if path}
     if not chosen:
         raise InputError(
-            "nothing to export: give --csv DIR, --parquet DIR, --xplot DIR, "
+            "nothing to export: give --csv DIR, --parquet DIR, --xplot DIR, --qlog DIR, "
             "--pcapng FILE, --flent FILE, --ss FILE, --flowgrind FILE or --tc FILE"
         )
     if len({path.resolve() for path in chosen.values()}) < len(chosen):
         raise InputError("each format needs a folder or a file of its own")
     options: dict[str, dict[str, Any]] = {
-        "pcapng": {"points": _points(points), "link": link, "ip": int(ip), "snaplen": snaplen}
+        "pcapng": {"points": _points(points), "link": link, "ip": int(ip), "snaplen": snaplen},
+        "qlog": {"points": _points(points), "version": qlog_version},
     }
     from windtunnel.export import export as write
-    from windtunnel.export import export_file, pcapng
+    from windtunnel.export import export_file, pcapng, qlog
     from windtunnel.folder import load
 
-    # A capture takes the packets in parts, whose number does not matter then.
+    # A capture and qlog take the packets in parts, whose number does not matter then.
     result = load(result_dir, lazily=("packets",))
     # Folders first, in the order of the help.
     for kind in sorted(chosen, key=_ORDER.index):
         if kind in _FOLDERS:
-            write(result, kind, chosen[kind], force=force)
+            write(result, kind, chosen[kind], force=force, **options.get(kind, {}))
         else:
             export_file(result, kind, chosen[kind], force=force, **options.get(kind, {}))
         say(chosen[kind])
     if "pcapng" in chosen and pcapng.has_zeros(result):
         message(_ZEROS)
+    if "qlog" in chosen and (without := qlog.left_out(result)):
+        message(qlog.without_log(without))
 
 
 _ZEROS = (
     "the payloads of real stacks are zeros in the capture, because the run did not record them: "
     "run it with --set record.packets=true --set record.payloads=true"
 )
-_FOLDERS = ("csv", "parquet", "xplot")
+_FOLDERS = ("csv", "parquet", "xplot", "qlog")
 _ORDER = (*_FOLDERS, "pcapng", "flent", "ss", "flowgrind", "tc")
 
 
 def _points(text: str) -> tuple[str, ...]:
     """The points named in a comma-separated list, in their own order; ``all`` names all."""
-    from windtunnel.export.pcapng import POINTS
+    from windtunnel.export.packets import POINTS
 
     names = {name.strip() for name in text.split(",")}
     if names == {"all"}:

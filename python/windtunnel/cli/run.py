@@ -15,6 +15,7 @@ from windtunnel._core import ControllerError, ScenarioError
 from windtunnel.cli.claims import check_junit, claim_options, report
 from windtunnel.cli.notes import show_notes_before
 from windtunnel.cli.plugins import load_plugins, plugin_option
+from windtunnel.cli.qlog import qlog_version_option
 from windtunnel.cli.reading import allow_read_option, files_argument, set_option
 from windtunnel.cli.streams import message, say, write_json
 from windtunnel.errors import InputError, RunFailedError, StoppedError, failed_in_words
@@ -46,6 +47,8 @@ from windtunnel.scenario_file import STDIN
 @click.option(
     "--figures", is_flag=True, help="Draw the four-panel figure too, as PNG and SVG; `windtunnel plot` draws it later."
 )
+@click.option("--qlog", is_flag=True, help="Record packets, and write each TCP flow as qlog in the folder's `qlog`.")
+@qlog_version_option
 @claim_options
 @allow_read_option
 @plugin_option
@@ -59,6 +62,8 @@ def run(
     json: bool,
     memory: str | None,
     figures: bool,
+    qlog: bool,
+    qlog_version: str,
     junit: Path | None,
     undecided: str,
     allow_read: tuple[Path, ...],
@@ -69,6 +74,10 @@ def run(
     from windtunnel.folder import check_writable, load_libraries, save
 
     load_plugins(plugin)
+    if qlog:
+        if json and out is None:
+            raise InputError("--qlog writes into the result folder, and --json writes none: give --out, too")
+        settings = (*settings, "record.packets=true")
     jobs = [
         Job(file, Scenario.from_file(file, overrides=settings, allow_read=allow_read), folder)
         for file, folder in zip(files, places(files, out, stored=out is not None or not json), strict=True)
@@ -93,7 +102,7 @@ def run(
             with _progress(job.title) as progress:
                 result = _simulate(job.scenario, job.file, progress, memory)
             if job.folder is not None:
-                save(result, job.folder, force=force, figures=figures)
+                save(result, job.folder, force=force, figures=figures, qlog=qlog_version if qlog else None)
         claims.append((name_of(job.file), decided_run(result)))
         if json:
             write_json(result.to_json())

@@ -1,4 +1,6 @@
-"""Results in formats that other programs read: CSV, Parquet, xplot; pcapng, Flent, the text of ss, flowgrind and tc."""
+"""Results in formats that other programs read: CSV, Parquet, xplot, qlog; pcapng, Flent, the text of ss, flowgrind and
+tc.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +13,20 @@ from windtunnel.errors import InputError
 from windtunnel.export.flent import FLENT_SUFFIX, write_flent
 from windtunnel.export.flowgrind import write_flowgrind
 from windtunnel.export.pcapng import write_pcapng
+from windtunnel.export.qlog import SUFFIX, write_qlog
 from windtunnel.export.ss import write_ss
 from windtunnel.export.tables import write_csv, write_parquet
 from windtunnel.export.tc import write_tc
 from windtunnel.export.xplot import write_xplot
 from windtunnel.result import RunResult
 
-#: Writers by format: each fills an empty folder with files of the extension ``FORMATS[name][1]``.
-FORMATS: Mapping[str, tuple[Callable[[RunResult, Path], None], str]] = {
+#: Writers by format: each fills an empty folder with files of the extension ``FORMATS[name][1]``, and describes its own
+#: options.
+FORMATS: Mapping[str, tuple[Callable[..., object], str]] = {
     "csv": (write_csv, ".csv"),
     "parquet": (write_parquet, ".parquet"),
     "xplot": (write_xplot, ".xpl"),
+    "qlog": (write_qlog, SUFFIX),
 }
 
 #: Writers of single files by format; each describes its own options.
@@ -43,17 +48,19 @@ __all__ = [
     "write_flowgrind",
     "write_parquet",
     "write_pcapng",
+    "write_qlog",
     "write_ss",
     "write_tc",
     "write_xplot",
 ]
 
 
-def export(result: RunResult, kind: str, folder: Path, *, force: bool = False) -> None:
-    """Write ``result`` as ``kind`` (``csv``, ``parquet`` or ``xplot``) into a new folder, complete or not at all.
+def export(result: RunResult, kind: str, folder: Path, *, force: bool = False, **options: Any) -> None:
+    """Write ``result`` as ``kind``, one of :data:`FORMATS`, into a new folder, complete or not at all.
 
-    ``force`` replaces a folder that holds only files of this format. Raises InputError if the path exists, cannot be
-    written to, or the disk is full.
+    ``force`` replaces a folder that holds only files of this format; ``options`` are those of the format's writer.
+    Raises InputError if the path exists, cannot be written to, if the disk is full, and if the result lacks what the
+    format needs.
     """
     write, extension = FORMATS[kind]
 
@@ -61,7 +68,7 @@ def export(result: RunResult, kind: str, folder: Path, *, force: bool = False) -
         return all(f.is_file() and f.suffix == extension for f in path.iterdir())
 
     with staged(folder, force=force, ours=ours) as stage:
-        write(result, stage)
+        write(result, stage, **options)
 
 
 def export_file(result: RunResult, kind: str, path: Path, *, force: bool = False, **options: Any) -> None:

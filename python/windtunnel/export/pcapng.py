@@ -20,7 +20,7 @@ sender. Those that the simulator counts have the comment ``retransmission``, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,27 +29,12 @@ import numpy.typing as npt
 from windtunnel import _core
 from windtunnel.errors import InputError
 from windtunnel.export.connections import Connection, connections
+from windtunnel.export.packets import POINTS, check_recorded, packet_parts
 from windtunnel.result import RunResult
-from windtunnel.stored import PART, parts
-from windtunnel.table import Table
 
-#: Places of observation, in the order of the column ``tap``.
-POINTS = ("sender", "queue-in", "queue-out", "receiver")
 #: The link-layer headers, and the versions of IP.
 LINKS = ("ethernet", "raw")
 IP_VERSIONS = (4, 6)
-
-#: The columns that the core reads, with their types.
-_COLUMNS: dict[str, type[np.generic]] = {
-    **dict.fromkeys(("t_ns", "id", "copy_of", "seq", "ack", "ts_val_ns", "ts_ecr_ns", "window"), np.uint64),
-    **dict.fromkeys((f"sack{n}_{edge}" for n in (1, 2, 3, 4) for edge in ("start", "end")), np.uint64),
-    **dict.fromkeys(("cwnd", "ssthresh", "srtt_ns", "in_flight"), np.uint64),
-    **dict.fromkeys(("queue", "flow", "connection", "size", "payload", "flags"), np.uint32),
-    **dict.fromkeys(("accecn1", "accecn2", "accecn3"), np.uint32),
-    **dict.fromkeys(("mds", "accecn_kind", "accecn_n", "window_scale"), np.uint8),
-    **dict.fromkeys(("tap", "dir", "proto", "ecn", "dscp", "sack_n", "drop", "state", "limit"), np.uint8),
-    "retransmission": np.bool_,
-}
 
 
 def write_pcapng(
@@ -68,11 +53,7 @@ def write_pcapng(
     can check TCP checksums of whole packets only, and decrypt them); by default all where payloads are recorded, else
     128. Raises InputError if the run has no packets.
     """
-    if "packets" not in result.tables:
-        raise InputError(
-            "the result has no packets to export: run the scenario with `packets = true` in [record], "
-            "or with --set record.packets=true"
-        )
+    check_recorded(result)
     flows = [_flow(c) for c in connections(result)]
     queues = [str(queue["name"]) for queue in result.queues]
     about = f"{result.title or 'windtunnel'}; seed {result.summary['seed']}; digest {result.digest}"
@@ -81,7 +62,7 @@ def write_pcapng(
         snaplen = 0 if payloads else 128
     whole = (list(points), link, ip, snaplen, payloads, secrets)
     try:
-        return _core.write_pcapng(path, about, flows, queues, _parts(result), *whole)
+        return _core.write_pcapng(path, about, flows, queues, packet_parts(result), *whole)
     except ValueError as error:
         raise InputError(f"the packets cannot be exported: {error}") from None
 
@@ -105,38 +86,3 @@ def _flow(c: Connection) -> tuple[str, int, bool, bool, tuple[bool, bool] | None
     offer = (c.acks == "state-change", c.acks == "immediate") if c.mds else None
     # The MSS option does not count options (RFC 6691).
     return (c.name, min(c.mtu - 40, 65535), c.timestamps, c.sack, offer)
-
-
-def _parts(result: RunResult) -> Iterator[dict[str, npt.NDArray[np.generic]]]:
-    """The packets in order of time, as analysers expect them, a part at a time."""
-    if _in_order(result):
-        yield from map(_columns, parts(result.tables, "packets", _COLUMNS))
-        return
-    # No run has recorded them in another order: they were rearranged later.
-    table = _columns(result.tables["packets"])
-    order = np.argsort(table["t_ns"], kind="stable")
-    for first in range(0, len(order), PART):
-        rows = order[first : first + PART]
-        yield {name: values[rows] for name, values in table.items()}
-
-
-def _in_order(result: RunResult) -> bool:
-    last: int | np.generic = 0
-    for part in parts(result.tables, "packets", ["t_ns"]):
-        time = part.get("t_ns", np.empty(0, np.uint64))
-        if len(time) and (time[0] < last or np.any(time[1:] < time[:-1])):
-            return False
-        last = time[-1] if len(time) else last
-    return True
-
-
-def _columns(table: Table) -> dict[str, npt.NDArray[np.generic]]:
-    """The columns with the types that the core reads."""
-    # Only runs in which connections arrive tell these from flows.
-    if "connection" not in table and "flow" in table:
-        table = Table({**table, "connection": table["flow"]})
-    if missing := [name for name in _COLUMNS if name not in table]:
-        raise InputError(f"the packets of the result lack {', '.join(missing)}: was it made by another version?")
-    if broken := [name for name in _COLUMNS if table[name].dtype.kind not in "iub"]:
-        raise InputError(f"the packets of the result have no whole numbers in {', '.join(broken)}")
-    return {name: np.ascontiguousarray(table[name], dtype) for name, dtype in _COLUMNS.items()}

@@ -23,14 +23,13 @@ mod capture;
 mod comments;
 mod flow;
 mod headers;
-mod packets;
 mod payloads;
 mod places;
 mod routes;
 
+pub use crate::packets::{Packets, Row};
 pub use capture::Capture;
 pub use flow::{Flow, MdsOffer};
-pub use packets::{Packets, Row};
 pub use payloads::Payloads;
 
 /// The start of a run in a capture: 2020-01-01 00:00:00 UTC, so that equal runs give equal files.

@@ -32,7 +32,7 @@ macro_rules! packets {
 packets! {
     /// When the packet was there.
     t_ns: u64,
-    /// The place, a [`Point`](super::Point).
+    /// The place, a [`Point`](crate::pcapng::Point).
     tap: u8,
     /// The queue, if the place is at one.
     queue: u32,
@@ -127,7 +127,7 @@ impl Packets<'_> {
 
 impl Row {
     /// The SACK blocks, from the first byte to the one after the last.
-    pub(super) fn sack(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub(crate) fn sack(&self) -> impl Iterator<Item = (u64, u64)> {
         [
             (self.sack1_start, self.sack1_end),
             (self.sack2_start, self.sack2_end),
@@ -140,7 +140,7 @@ impl Row {
 
     /// The option that counts marks as on the wire: AccECN's (RFC 9768 section 3.2.3), filled up to a multiple of four bytes with
     /// NOPs, or QUIC's counts in an experimental option (RFC 6994).
-    pub(super) fn counts(&self) -> ArrayVec<u8, 16> {
+    pub(crate) fn counts(&self) -> ArrayVec<u8, 16> {
         const NOP: u8 = 1;
         /// An option for experiments, and the identifier of this one, which is not registered.
         const EXPERIMENT_2: u8 = 254;
@@ -166,12 +166,12 @@ impl Row {
     }
 
     /// The identity of the packet that was sent: its own, unless it is a copy.
-    pub(super) const fn original(&self) -> u64 {
+    pub(crate) const fn original(&self) -> u64 {
         if self.copy_of == 0 { self.id } else { self.copy_of }
     }
 
     /// True for packets from the receiver.
-    pub(super) const fn is_ack_direction(&self) -> bool {
+    pub(crate) const fn is_ack_direction(&self) -> bool {
         self.dir != 0
     }
 }
