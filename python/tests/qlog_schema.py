@@ -33,6 +33,9 @@ METRICS = {
     **dict.fromkeys(("packets_in_flight?", "pacing_rate?"), Uint),
 }
 STATE = {"old?": str, "new": str, "trigger?": str}
+#: With members of our own, which the extension sockets of the events allow.
+ECN = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
+ECN_STATE = {"new": ("unknown", "testing", "failed", "capable"), "code_point": ("ECT(0)", "ECT(1)")}
 TUPLE = {"ip_v4?": str, "port_v4?": Uint}
 PARAMETERS = {
     "reordering_threshold?": Uint,
@@ -51,11 +54,12 @@ EVENTS: dict[str, dict[str, Any]] = {
     "0.4": {
         "quic:connection_started": {"local": TUPLE, "remote": TUPLE},
         "quic:recovery_parameters_set": PARAMETERS,
-        "quic:packet_sent": {**_packets(STREAM), "trigger?": SENT_TRIGGER},
+        "quic:packet_sent": {**_packets(STREAM), "trigger?": SENT_TRIGGER, "ecn?": ECN},
         "quic:packet_received": _packets(STREAM),
         "quic:packet_lost": {"header?": HEADER, "trigger?": LOST_TRIGGER},
         "quic:recovery_metrics_updated": METRICS,
         "quic:congestion_state_updated": STATE,
+        "quic:ecn_state_updated": ECN_STATE,
         "windtunnel:queue_updated": {**OF_QUEUE, "sojourn": NUMBER},
         "windtunnel:packet_marked": {**OF_QUEUE, "old": str, "new": str},
         "windtunnel:packet_dropped": {**OF_QUEUE, "trigger": str},
@@ -70,11 +74,12 @@ EVENTS["0.3"] = {
         "dst_port?": Uint,
     },
     "recovery:parameters_set": {**PARAMETERS, "timer_granularity?": Uint},
-    "transport:packet_sent": {**_packets(STREAM_03), "trigger?": SENT_TRIGGER},
+    "transport:packet_sent": {**_packets(STREAM_03), "trigger?": SENT_TRIGGER, "ecn?": ECN},
     "transport:packet_received": _packets(STREAM_03),
     "recovery:packet_lost": {"header?": HEADER, "trigger?": LOST_TRIGGER},
     "recovery:metrics_updated": METRICS,
     "recovery:congestion_state_updated": STATE,
+    "recovery:ecn_state_updated": ECN_STATE,
     **{name: schema for name, schema in EVENTS["0.4"].items() if name.startswith("windtunnel:")},
 }
 
@@ -122,7 +127,7 @@ def records(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def checked(path: Path, version: str = "0.4") -> list[dict[str, Any]]:
-    """The events of a log, of which each keeps to its schema."""
+    """The events of a log; each keeps to its schema."""
     head, *events = records(path)
     assert not _wrong(head, HEADS[version], "head")
     for event in events:
@@ -136,14 +141,14 @@ def _wrong(value: Any, schema: Any, where: str) -> str | None:
     if isinstance(schema, dict):
         if not isinstance(value, dict):
             return f"{where} is no object"
-        known = {key.rstrip("?"): part for key, part in schema.items()}
+        parts = {key.rstrip("?"): part for key, part in schema.items()}
         for key in schema:
             if not key.endswith("?") and key not in value:
                 return f"{where} lacks {key}"
         for key, part in value.items():
-            if key not in known:
+            if key not in parts:
                 return f"{where} has {key}"
-            if wrong := _wrong(part, known[key], f"{where}.{key}"):
+            if wrong := _wrong(part, parts[key], f"{where}.{key}"):
                 return wrong
         return None
     if isinstance(schema, list):

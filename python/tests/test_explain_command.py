@@ -167,7 +167,7 @@ def test_a_scan_is_read_and_no_more(tmp_path: Path) -> None:
             writer.packet(port, 0, 7, 0, SYN)
         writer.transfer(40_000, 10)
     with (tmp_path / "scan.pcap").open("rb") as file:
-        connections, segments, packets, notes = _core.read_capture(file)  # type: ignore[arg-type]
+        _, (connections, segments, packets, notes) = _core.read_trace(file)  # type: ignore[arg-type]
     assert (len(connections), len(segments["t_ns"]), packets) == (1, 18, 30_018)
     assert set(segments["flow"].tolist()) == {0}
     assert "30000 of 30001 connections, 30000 without an answer" in notes[0]
@@ -183,7 +183,7 @@ def test_what_is_refused(cli: Cli, tmp_path: Path) -> None:
     before = snapshot(tmp_path)
     for name, message in (
         ("empty.pcap", "is empty"),
-        ("text.pcap", "is neither pcap nor pcapng"),
+        ("text.pcap", "is neither pcap, pcapng nor qlog"),
         ("packed.pcap.gz", "is compressed: unpack it first"),
         ("head.pcap", "has no TCP connection with data among 0 packets"),
         ("missing.pcap", "there is no such file or folder"),

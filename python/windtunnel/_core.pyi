@@ -345,24 +345,29 @@ class Control:
     def cwnd(self) -> int:
         """The congestion window."""
 
-def read_capture(
-    file: RawIOBase,
-) -> tuple[list[dict[str, Any]], dict[str, npt.NDArray[np.generic]], int, list[str]]:
-    """Read a capture (pcap, pcapng): connections, their segments, the packets in it, and what could not be read.
+def read_trace(file: RawIOBase) -> tuple[str, Any]:
+    """Read a capture (pcap, pcapng) or a log (qlog): ``capture`` or ``qlog``, and what is in it.
 
+    Of a capture: connections, their segments, the packets in it, and what could not be read.
     A connection: ``sender`` and ``receiver`` of the data, each ``address, port, segments, data_bytes, largest,
     timestamps`` (all its segments have them), ``ecn`` (packets by code point), ``options`` (kinds), ``syn`` (``mss,
     window_scale, sack, timestamps, flags, options``, or None); ``closed``, ``points`` (interfaces) and
     ``window_known``. Segments: t_ns, flow, dir (1: towards the sender), point, size, payload, seq, ack, flags, ecn,
     dscp, ts_val, ts_ecr, window, sack_n, sack1_start to sack4_end, in order of time. Connections with less than two
-    segments of data are left out, as a note says. Raises OSError, ValueError if the file is no capture, and what a
-    signal raises.
+    segments of data are left out, as a note says.
+
+    Of a log, a dictionary: ``connections`` (``name, sent, received, acks``: packets; ``largest``: the bytes of the
+    longest; ``handshake_ns`` or None, ``limit_known``, ``tcp``), ``walked`` as :func:`walk_segments` has it, with
+    packets in place of segments, ``metrics`` (columns named as those of a run's table ``flows``), ``events``,
+    ``duration_s`` and ``notes``.
+
+    Raises OSError, ValueError if the file is neither, and what a signal raises.
     """
 
 def walk_segments(
     segments: Mapping[str, npt.NDArray[np.generic]], connections: Sequence[tuple[int, bool, bool]]
 ) -> dict[str, Any]:
-    """Follow the senders of segments, which have the columns that ``read_capture`` has.
+    """Follow the senders of segments, which have the columns that ``read_trace`` has.
 
     ``connections``: for each the payload of a full segment, and whether timestamps and the receive window can
     be used. Returns ``sends`` (t_ns, flow, seq, payload, kind, in_flight, unacked, room, round, since_ack_ns, back_ns,

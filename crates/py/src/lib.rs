@@ -35,7 +35,7 @@ mod _core {
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]
-    use super::trace::{read_capture, walk_segments};
+    use super::trace::{read_trace, walk_segments};
     #[pymodule_export]
     use super::views::{
         PyAck, PyCongestion, PyControl, PyDeparture, PyFlow, PyLostSegment, PyNeeds, PyPath, PyRateSample,

@@ -41,12 +41,12 @@ pub(crate) fn write_qlog(
         .ok_or_else(|| PyValueError::new_err(format!("`{version}` is not a version of qlog: 0.3 or 0.4")))?;
     let wanted = |vantage: &Vantage| flows.iter().any(|flow| flow.paths[*vantage as usize].is_some());
     let vantages: Vec<Vantage> = Vantage::ALL.into_iter().filter(wanted).collect();
-    let (mut paths, mut known) = (Vec::new(), Vec::new());
+    let (mut paths, mut named) = (Vec::new(), Vec::new());
     for flow in flows {
         let PyFlow { index, name, ends, mss, initial_window, .. } = flow;
         let PyFlow { reordering_threshold, by_time, granularity, modes, .. } = flow;
         paths.push(flow.paths);
-        known.push(Flow {
+        named.push(Flow {
             index,
             name,
             ends,
@@ -58,7 +58,7 @@ pub(crate) fn write_qlog(
             modes,
         });
     }
-    let mut logs = Logs::new(paths, title, known, queues, &vantages, version);
+    let mut logs = Logs::new(paths, title, named, queues, &vantages, version);
     for part in parts.try_iter()? {
         with_packets(py, part?.cast::<PyDict>()?, |table| logs.write(table))?;
     }

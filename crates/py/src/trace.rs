@@ -1,14 +1,16 @@
-//! Captures, and the walk through their segments, for Python.
+//! Captures and qlog, and the walk through their segments, for Python.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, Read};
 
 use numpy::{Element, IntoPyArray, PyReadonlyArray1};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use windtunnel_trace::walk::{Known, Rows, walk};
-use windtunnel_trace::{Connection, ReadError, Side};
+use windtunnel_trace::qlog::Qlog;
+use windtunnel_trace::walk::{Known, Rows, Walked, walk};
+use windtunnel_trace::{Capture, Connection, ReadError, Side, Trace};
 
 /// `(connections, segments, packets, notes)`.
 type PyCapture<'py> = (Vec<Bound<'py, PyDict>>, Bound<'py, PyDict>, u64, Vec<String>);
@@ -51,19 +53,27 @@ impl Read for PyFile {
     }
 }
 
+/// The kind of a trace, `capture` or `qlog`, and what is in it.
 #[pyfunction]
-pub(crate) fn read_capture(py: Python<'_>, file: Py<PyAny>) -> PyResult<PyCapture<'_>> {
+pub(crate) fn read_trace(py: Python<'_>, file: Py<PyAny>) -> PyResult<(&'static str, Bound<'_, PyAny>)> {
     let mut file = PyFile { file, raised: None };
-    let capture = py.detach(|| windtunnel_trace::read(BufReader::with_capacity(PART, &mut file)));
+    let trace = py.detach(|| windtunnel_trace::open(BufReader::with_capacity(PART, &mut file)));
     if let Some(raised) = file.raised {
         return Err(raised);
     }
-    let capture = capture.map_err(|error| match error {
+    let trace = trace.map_err(|error| match error {
         ReadError::Io(error) => error.into(),
         other => PyValueError::new_err(other.to_string()),
     })?;
     // Below, arrays are made, in which an exception would be a panic.
     py.check_signals()?;
+    Ok(match trace {
+        Trace::Capture(capture) => ("capture", captured(py, *capture)?.into_bound_py_any(py)?),
+        Trace::Qlog(log) => ("qlog", logged(py, *log)?.into_any()),
+    })
+}
+
+fn captured(py: Python<'_>, capture: Capture) -> PyResult<PyCapture<'_>> {
     let connections = capture.connections.iter().map(|c| connection(py, c)).collect::<PyResult<_>>()?;
     let s = capture.segments;
     let table = PyDict::new(py);
@@ -96,6 +106,30 @@ pub(crate) fn read_capture(py: Python<'_>, file: Py<PyAny>) -> PyResult<PyCaptur
         sack4_end,
     );
     Ok((connections, table, capture.packets, capture.notes))
+}
+
+fn logged(py: Python<'_>, log: Qlog) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    let connections = log.connections.iter().map(|connection| {
+        let dict = PyDict::new(py);
+        macro_rules! tell {
+            ($($name:ident),*) => { $(dict.set_item(stringify!($name), &connection.$name)?;)* };
+        }
+        tell!(name, sent, received, acks, largest, handshake_ns, limit_known, tcp);
+        Ok(dict)
+    });
+    out.set_item("connections", connections.collect::<PyResult<Vec<_>>>()?)?;
+    let metrics = PyDict::new(py);
+    macro_rules! hand_out {
+        ($($name:ident),*) => { $(metrics.set_item(stringify!($name), log.metrics.$name.into_pyarray(py))?;)* };
+    }
+    hand_out!(time_s, flow, cwnd_bytes, in_flight_bytes, srtt_ms, rtt_mean_ms, rtt_min_ms, retransmits, sent);
+    out.set_item("metrics", metrics)?;
+    out.set_item("walked", walked_tables(py, log.walked)?)?;
+    out.set_item("events", log.events)?;
+    out.set_item("duration_s", log.duration_ns as f64 / 1e9)?;
+    out.set_item("notes", log.notes)?;
+    Ok(out)
 }
 
 fn connection<'py>(py: Python<'py>, connection: &Connection) -> PyResult<Bound<'py, PyDict>> {
@@ -187,6 +221,10 @@ pub(crate) fn walk_segments<'py>(
         .map_err(|raised| raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err("the walk was stopped")))?;
     // Below, arrays are made, in which an exception would be a panic.
     py.check_signals()?;
+    walked_tables(py, walked)
+}
+
+fn walked_tables(py: Python<'_>, walked: Walked) -> PyResult<Bound<'_, PyDict>> {
     let (out, sends, acks) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
     macro_rules! hand_out {
         ($from:ident: $($name:ident),* $(,)?) => { $($from.set_item(stringify!($name), walked.$from.$name.into_pyarray(py))?;)* };

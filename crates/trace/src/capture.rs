@@ -23,7 +23,7 @@ const GIGA: i128 = 1_000_000_000;
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// It has not the start of a capture.
-    #[error("is neither pcap nor pcapng")]
+    #[error("is neither pcap, pcapng nor qlog")]
     NotACapture,
     /// It has the start of a compressed file.
     #[error("is compressed: unpack it first")]

@@ -142,8 +142,8 @@ fn what_is_no_capture_is_refused() {
     let cases: [(&[u8], &str); 4] = [
         (b"", "is empty"),
         (b"\x1f\x8b\x08\x00 and more", "is compressed: unpack it first"),
-        (b"title = \"no capture\"", "is neither pcap nor pcapng"),
-        (b"\xd4\xc3", "is neither pcap nor pcapng"),
+        (b"title = \"no capture\"", "is neither pcap, pcapng nor qlog"),
+        (b"\xd4\xc3", "is neither pcap, pcapng nor qlog"),
     ];
     for (input, message) in cases {
         let error: ReadError = read(input).expect_err("no capture");

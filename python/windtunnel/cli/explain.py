@@ -1,4 +1,4 @@
-"""``windtunnel explain``: what runs and captures tell about their senders."""
+"""``windtunnel explain``: what runs, captures and logs tell about their senders."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _MOST_FLOWS = 8
 @click.argument(
     "traces",
     type=click.Path(path_type=Path),
-    metavar="RUN|PCAP...",
+    metavar="RUN|PCAP|QLOG...",
     nargs=-1,
     required=True,
-    help="Result folders of `windtunnel run`, or captures: pcap or pcapng; - for the standard input.",
+    help="Result folders of `windtunnel run`, captures (pcap, pcapng), or logs (qlog); - for the standard input.",
 )
 @click.option("--json", is_flag=True, help="Print JSON; of several traces, one document after the other.")
 @click.option("--page", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML), of one trace.")
 @click.option("--all", "all_flows", is_flag=True, help="Show all flows, not only those with most data.")
 @click.option("--force", is_flag=True, help="Replace an existing page.")
 def explain(traces: tuple[Path, ...], json: bool, page: Path | None, all_flows: bool, force: bool) -> None:
-    """Explain runs or captures: what limits their senders, their windows and controllers, losses, queues,
+    """Explain runs, captures or logs: what limits their senders, their windows and controllers, losses, queues,
     misbehaviour.
     """
     from windtunnel.explain import explain as explain_path

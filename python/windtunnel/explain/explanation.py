@@ -1,4 +1,4 @@
-"""All answers about a run or a capture."""
+"""All answers about a run, a capture or a log."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from windtunnel.explain.bleaching import bleaching, bleaching_of_run
 from windtunnel.explain.controllers import controllers
 from windtunnel.explain.convergence import convergence
 from windtunnel.explain.features import features
+from windtunnel.explain.file import of_file
 from windtunnel.explain.limits import Codes, limits, limits_of
 from windtunnel.explain.misbehaviour import misbehaviour
 from windtunnel.explain.overflow import congestion_events, loss_events, mark_events, overflow, synchronisation
 from windtunnel.explain.queue_place import queue_place
 from windtunnel.explain.rounds import Rounds, rounds_of
-from windtunnel.explain.trace import Flow, Trace, of_capture, of_run
+from windtunnel.explain.trace import Flow, Trace, of_run
 from windtunnel.explain.window import window
 from windtunnel.folder import load
 from windtunnel.result import RunResult
@@ -57,12 +58,12 @@ class Explanation:
 
 
 def explain(path: str | Path) -> Explanation:
-    """Explain a result folder, or a capture (pcap or pcapng). Raises InputError."""
+    """Explain a result folder, a capture (pcap or pcapng), or a log (qlog). Raises InputError."""
     path = Path(path)
     if path.is_dir():
         result = load(path)
         return explain_trace(of_run(result, path), result)
-    return explain_trace(of_capture(path), None)
+    return explain_trace(of_file(path), None)
 
 
 def explain_trace(trace: Trace, result: RunResult | None = None) -> Explanation:
@@ -75,7 +76,8 @@ def explain_trace(trace: Trace, result: RunResult | None = None) -> Explanation:
     flows = []
     for flow, r, c, e in zip(trace.flows, rounds, codes, events, strict=True):
         lines = bleaching(flow) if bleached is None else bleached[names.index(flow.name)]
-        flows.append(_flow(flow, r, c, e, None if result is not None and bleached is None else lines))
+        hidden = flow.logged or (result is not None and bleached is None)
+        flows.append(_flow(flow, r, c, e, None if hidden else lines))
     document = {
         "schema_version": SCHEMA_VERSION,
         "path": str(trace.path),

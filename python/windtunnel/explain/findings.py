@@ -138,7 +138,7 @@ def _misbehaviour(signs: list[Mapping[str, Any]] | None) -> str:
 
 def _bleaching(lines: list[str] | None) -> str:
     if lines is None:
-        return "Only packets show it."
+        return "Only the packets themselves show it."
     return "; ".join(line[0].upper() + line[1:] for line in lines) + "." if lines else "No sign of it."
 
 

@@ -33,8 +33,7 @@ def misbehaviour(flow: Flow, rounds: Rounds) -> list[dict[str, Any]] | None:
     if flow.sends is None or flow.acks is None or not len(flow.acks["t_ns"]):
         return None
     return [
-        _division(flow),
-        _spoofing(flow),
+        *(_NOT_IN_LOGS if flow.logged else (_division(flow), _spoofing(flow))),
         _optimistic(flow),
         _hidden_marks(flow),
         _ignoring(rounds),
@@ -43,6 +42,13 @@ def misbehaviour(flow: Flow, rounds: Rounds) -> list[dict[str, Any]] | None:
 
 def _sign(sign: str, present: bool | None, count: int, evidence: str) -> dict[str, Any]:
     return {"sign": sign, "found": present, "count": count, "evidence": evidence}
+
+
+#: In a log, acknowledgements name packets.
+_NOT_IN_LOGS = (
+    _sign("ACK division", None, 0, "a packet is acknowledged whole"),
+    _sign("duplicate-ACK spoofing", None, 0, "a packet is acknowledged by its number"),
+)
 
 
 def _division(flow: Flow) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def _facts(explanation: Explanation) -> list[str]:
     pairs = zip(explanation.rounds, explanation.trace.flows, strict=True)
     data = sum(float(r.delivered.sum()) * flow.mss for r, flow in pairs if r is not None)
     return [
-        "capture",
+        explanation.trace.kind,
         f"{number(explanation.trace.duration_s)} s",
         f"{flows} connection{'' if flows == 1 else 's'}",
         f"{number(data / 1e6, 3)} MB acknowledged",

@@ -1,4 +1,4 @@
-"""What is explained: the connections of a capture or of a run, each with its departures and acknowledgements.
+"""What is explained: the connections of a capture, a log or a run, each with its departures and acknowledgements.
 
 A capture is read by the core (``crates/trace``), which follows each sender through the packets. A run that recorded its
 packets goes the same way from what its sender saw, so that both give the same tables; a run that did not still has its
@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel import _core
-from windtunnel.errors import InputError, reason
-from windtunnel.input_file import open_input, shown_name
+from windtunnel.errors import InputError
+from windtunnel.input_file import shown_name
 from windtunnel.result import RunResult
 
 #: Why a segment was sent (column ``kind`` of the departures; ``crates/trace/src/walk/rows.rs``).
@@ -75,14 +75,16 @@ class Flow:
     controller: str | None = None
     #: What the run's own sender counted as its limits, by name.
     limited: Mapping[str, float] | None = None
+    #: It comes from an endpoint's log, whose packets have numbers and no TCP headers.
+    logged: bool = False
 
 
 @dataclass(frozen=True)
 class Trace:
-    """All connections of a capture or a run."""
+    """All connections of a capture, a log or a run."""
 
     path: Path
-    #: ``capture`` or ``run``.
+    #: ``capture``, ``qlog`` or ``run``.
     kind: str
     title: str
     duration_s: float
@@ -91,18 +93,10 @@ class Trace:
     notes: list[str]
 
 
-def of_capture(path: Path) -> Trace:
-    """A pcap or pcapng file, or a stream of one. Raises InputError if nothing in it can be read."""
-    try:
-        with open_input(path) as file:
-            connections, segments, packets, notes = _core.read_capture(file)
-    except InputError:
-        raise
-    except OSError as error:
-        what = "there is no such file or folder" if isinstance(error, FileNotFoundError) else reason(error)
-        raise InputError(f"{shown_name(path)}: {what}") from None
-    except ValueError as error:
-        raise InputError(f"{shown_name(path)}: {error}") from None
+def of_capture(
+    path: Path, connections: list[dict[str, Any]], segments: Columns, packets: int, notes: list[str]
+) -> Trace:
+    """What was read from a capture. Raises InputError if it has no connection with data."""
     if not connections:
         raise InputError(
             f"{shown_name(path)}: has no TCP connection with data among {packets} packets. {' '.join(notes)}".strip()

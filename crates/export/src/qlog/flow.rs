@@ -1,7 +1,7 @@
 //! The logs of one flow.
 
 use super::acks::{Ranges, Replies};
-use super::network::Network;
+use super::network::{Network, code_point};
 use super::numbers::Numbers;
 use super::record::{Object, Text};
 use super::state::{LOSS, RECOVERY, State};
@@ -55,6 +55,10 @@ pub(super) struct FlowLogs {
     marks: Marks,
     /// The limit that was written last.
     limit: u64,
+    /// Its first packet was seen.
+    begun: bool,
+    /// The code point of its data, once they are ECN-capable.
+    code_point: u8,
 }
 
 impl FlowLogs {
@@ -63,12 +67,6 @@ impl FlowLogs {
             vantages.contains(&vantage).then(|| {
                 let mut text = Text::default();
                 first_record(&mut text, &flow, title, vantage, version);
-                if vantage != Vantage::Network {
-                    started(&mut text, &flow, vantage, version);
-                }
-                if vantage == Vantage::Client {
-                    parameters(&mut text, &flow, version);
-                }
                 text
             })
         });
@@ -83,11 +81,16 @@ impl FlowLogs {
             received: Ranges::default(),
             marks: Marks::default(),
             limit: 0,
+            begun: false,
+            code_point: 0,
         }
     }
 
     /// A packet of the flow at a place.
     pub(super) fn row(&mut self, row: &Row, point: Point, queues: &[String]) {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.begins(row.t_ns);
+        }
         if let (Point::Sender, Some(text)) = (point, &mut self.texts[Vantage::Client as usize]) {
             self.state.modes(row.t_ns, &self.flow.modes, self.version, text);
         }
@@ -108,6 +111,18 @@ impl FlowLogs {
         }
     }
 
+    /// The first packet: both ends tell who they are, the sender its parameters, too.
+    fn begins(&mut self, t_ns: u64) {
+        for vantage in [Vantage::Client, Vantage::Server] {
+            if let Some(text) = &mut self.texts[vantage as usize] {
+                started(text, t_ns, &self.flow, vantage, self.version);
+            }
+        }
+        if let Some(text) = &mut self.texts[Vantage::Client as usize] {
+            parameters(text, t_ns, &self.flow, self.version);
+        }
+    }
+
     /// A segment leaves the sender. Segments without data are not written, but for SYNs.
     fn departs(&mut self, row: &Row) {
         let text = &mut self.texts[Vantage::Client as usize];
@@ -123,6 +138,13 @@ impl FlowLogs {
         }
         let number = self.numbers.send(row.id, row.t_ns, row.seq, row.seq + length);
         let Some(text) = text else { return };
+        if row.ecn != 0 && self.code_point == 0 {
+            self.code_point = row.ecn;
+            text.event(row.t_ns, self.version.names().ecn, |data| {
+                data.text("new", "capable");
+                data.text("code_point", code_point(row.ecn));
+            });
+        }
         let (lost, sent) = match row.state {
             LOSS => ("pto_expired", "retransmit_timeout"),
             RECOVERY if self.flow.by_time => ("time_threshold", "retransmit_reordered"),
@@ -139,6 +161,9 @@ impl FlowLogs {
             data_packet(data, row, Some(number), self.version);
             if row.retransmission {
                 data.text("trigger", sent);
+            }
+            if row.ecn != self.code_point {
+                data.text("ecn", code_point(row.ecn));
             }
         });
         self.state.after(row, !self.flow.modes.is_empty(), self.version, text);
@@ -259,6 +284,7 @@ pub(super) struct Names {
     sent: &'static str,
     received: &'static str,
     lost: &'static str,
+    ecn: &'static str,
 }
 
 impl Version {
@@ -268,11 +294,13 @@ impl Version {
                 sent: "transport:packet_sent",
                 received: "transport:packet_received",
                 lost: "recovery:packet_lost",
+                ecn: "recovery:ecn_state_updated",
             },
             Version::Current => &Names {
                 sent: "quic:packet_sent",
                 received: "quic:packet_received",
                 lost: "quic:packet_lost",
+                ecn: "quic:ecn_state_updated",
             },
         }
     }
@@ -401,18 +429,18 @@ fn first_record(text: &mut Text, flow: &Flow, title: &str, vantage: Vantage, ver
 }
 
 /// The ends of the connection: the log's own comes first.
-fn started(text: &mut Text, flow: &Flow, vantage: Vantage, version: Version) {
+fn started(text: &mut Text, t_ns: u64, flow: &Flow, vantage: Vantage, version: Version) {
     let [sender, receiver] = &flow.ends;
     let (local, remote) = if vantage == Vantage::Client { (sender, receiver) } else { (receiver, sender) };
     match version {
-        Version::V03 => text.event(0, "connectivity:connection_started", |data| {
+        Version::V03 => text.event(t_ns, "connectivity:connection_started", |data| {
             data.text("ip_version", "ipv4");
             data.text("src_ip", &local.0);
             data.text("dst_ip", &remote.0);
             data.number("src_port", local.1);
             data.number("dst_port", remote.1);
         }),
-        Version::Current => text.event(0, "quic:connection_started", |data| {
+        Version::Current => text.event(t_ns, "quic:connection_started", |data| {
             for (key, end) in [("local", local), ("remote", remote)] {
                 data.object(key, |tuple| {
                     tuple.text("ip_v4", &end.0);
@@ -423,12 +451,12 @@ fn started(text: &mut Text, flow: &Flow, vantage: Vantage, version: Version) {
     }
 }
 
-fn parameters(text: &mut Text, flow: &Flow, version: Version) {
+fn parameters(text: &mut Text, t_ns: u64, flow: &Flow, version: Version) {
     let event = match version {
         Version::V03 => "recovery:parameters_set",
         Version::Current => "quic:recovery_parameters_set",
     };
-    text.event(0, event, |data| {
+    text.event(t_ns, event, |data| {
         data.number("reordering_threshold", flow.reordering_threshold);
         data.number("timer_granularity", flow.granularity);
         data.number("max_datagram_size", flow.mss);

@@ -18,6 +18,7 @@
 //! - The receive window is the limit of a `max_data` frame. It is written before what was written last becomes less than half a
 //!   window, so that a reader never takes the sender for limited by it when it is not.
 //! - The `ce` of an acknowledgement counts packets with AccECN, and with RFC 3168 the acknowledgements that have ECE.
+//! - That data are ECN-capable is told once, with their code point; a packet that has another one says so (`ecn`).
 //! - The sender's numbers are written when ssthresh changes, and otherwise eight times per round trip at most.
 //!
 //! Sources: draft-ietf-quic-qlog-main-schema and -quic-events (editor's copies f8dfcfc), whose schema is

@@ -69,6 +69,6 @@ impl Network {
     }
 }
 
-fn code_point(ecn: u8) -> &'static str {
+pub(super) fn code_point(ecn: u8) -> &'static str {
     CODE_POINTS[usize::from(ecn & 3)]
 }

@@ -21,7 +21,7 @@ struct Sent {
     /// The packet's identity.
     id: u64,
     t_ns: u64,
-    /// Bytes of which it is the last transmission, and which are not acknowledged.
+    /// Bytes that it was the last to carry, and that are not acknowledged.
     left: u64,
     fate: Fate,
     /// Its data were sent before.

@@ -78,7 +78,7 @@ impl Object<'_> {
         text.push(']');
     }
 
-    /// An array of two objects, the second of which may be missing.
+    /// An array of two objects, or of the first alone.
     pub(super) fn one_or_two(
         &mut self,
         key: &str,

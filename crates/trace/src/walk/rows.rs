@@ -213,3 +213,22 @@ pub struct Walked {
     /// By connection: whether the capture was made so near the sender that acknowledgements count at once.
     pub at_sender: Vec<bool>,
 }
+
+/// Appends columns to those of the same names.
+macro_rules! append {
+    ($from:expr => $to:expr; $($name:ident),* $(,)?) => { $($to.$name.append(&mut $from.$name);)* };
+}
+
+impl Walked {
+    /// Adds the departures and acknowledgements of other connections.
+    pub(crate) fn append(&mut self, mut other: Walked) {
+        append!(
+            other.sends => self.sends;
+            t_ns, flow, seq, payload, kind, in_flight, unacked, room, round, since_ack_ns, back_ns, ecn, dscp, flags,
+        );
+        append!(
+            other.acks => self.acks;
+            t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, window, round, kind, flags, ecn,
+        );
+    }
+}
