@@ -116,7 +116,7 @@ soak: fuzzer
 # fuzz/corpus; `make fuzz-seeds` takes the least part of it that reaches as much into the repository.
 fuzz-parsers: install
 	mkdir -p fuzz/corpus && $(BIN)/python fuzz/dictionary.py > fuzz/corpus/scenario.dict
-	for target in capture scenario setting trace; do mkdir -p fuzz/corpus/$$target && tar -xf fuzz/seeds/$$target.tar -C fuzz/corpus/$$target && \
+	for target in capture qlog scenario setting trace; do mkdir -p fuzz/corpus/$$target && tar -xf fuzz/seeds/$$target.tar -C fuzz/corpus/$$target && \
 	cargo +nightly fuzz run -O --debug-assertions $$target fuzz/corpus/$$target -- \
 	-dict=fuzz/corpus/scenario.dict -max_len=8192 -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 || exit 1; done
 

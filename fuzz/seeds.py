@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 FUZZ = Path(__file__).parent
-TARGETS = ("capture", "scenario", "setting", "trace")
+TARGETS = ("capture", "qlog", "scenario", "setting", "trace")
 #: The limits of a target's seeds: their bytes together, and their number.
 MOST_BYTES, MOST_SEEDS = 60_000, 250
 #: libFuzzer names an input after its SHA-1; seeds with other names were written by hand, and stay.

@@ -131,6 +131,18 @@ def test_the_command(cli: Cli, tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
+def test_hostile_names(cli: Cli, tmp_path: Path) -> None:
+    """What a log calls its connection reaches neither the terminal as a control nor a page as markup."""
+    events = [{**event, "group_id": "\x1b[2J<script>alert(1)</script>\n"} for event in events_of("losses")[2:400]]
+    head = {"trace": {"title": "\x1b]0;x\x07[red]", "vantage_point": {"type": "<b>"}}}
+    text = "".join(f"\x1e{json.dumps(record)}\n" for record in (head, *events))
+    (tmp_path / "a.qlog").write_text(text, encoding="utf-8")
+    done = cli("explain", "a.qlog", "--page", "page.html")
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout and "[red] <b>" in done.stdout
+    assert "<script>alert" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_damaged_logs(tmp_path: Path, seed: int) -> None:
     """Bytes changed, cut or doubled anywhere: answers or one message, and not even a warning."""

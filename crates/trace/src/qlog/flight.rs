@@ -137,9 +137,10 @@ impl Flight {
         let is_data = content.data > 0;
         let kind = self.kind(t_ns, data, content);
         let sent = Sent { t_ns, length, data: is_data, lost: false };
-        if self.sent.insert(number, sent).is_none() {
-            self.in_flight += length;
+        if let Some(before) = self.sent.insert(number, sent) {
+            self.leaves(before);
         }
+        self.in_flight += length;
         if is_data {
             if kind == SendKind::New {
                 self.next_seq += length;
@@ -225,7 +226,7 @@ impl Flight {
 
     fn kind(&self, t_ns: u64, data: &Data, content: Content) -> SendKind {
         let again = if self.offsets_known {
-            content.again > 0 && 2 * content.again >= content.data
+            content.again > 0 && content.again >= content.data.saturating_sub(content.again)
         } else {
             // The first departures after a loss are its retransmissions.
             self.missing > 0 && content.data > 0
@@ -241,6 +242,13 @@ impl Flight {
             _ if silence >= LEAST_TIMEOUT_NS.max(self.srtt_ns) => SendKind::Timeout,
             "retransmit_reordered" => SendKind::FastRetransmit,
             _ => SendKind::Probe,
+        }
+    }
+
+    /// A packet is in flight no longer, if it was.
+    fn leaves(&mut self, sent: Sent) {
+        if !sent.lost {
+            self.in_flight -= sent.length;
         }
     }
 
@@ -270,9 +278,8 @@ impl Flight {
                 let Some(sent) = self.sent.remove(&number) else { break };
                 if sent.lost {
                     self.missing = self.missing.saturating_sub(if sent.data { sent.length } else { 0 });
-                } else {
-                    self.in_flight -= sent.length;
                 }
+                self.leaves(sent);
                 acked += if sent.data { sent.length } else { 0 };
                 let newest = self.largest_acked.is_none_or(|largest| number > largest);
                 if newest {
@@ -313,7 +320,7 @@ impl Flight {
     /// them was sent again and arrived. Data that are not sent again delay it by some round trips only.
     fn end_round(&mut self) {
         let largest = self.largest_acked.unwrap_or(0);
-        if largest + 1 < self.round_end {
+        if largest.saturating_add(1) < self.round_end {
             return;
         }
         let repaired = self.missing == 0 && largest >= self.repair;
@@ -349,7 +356,9 @@ impl Flight {
         }
         self.looked = self.looked.max(overtaken);
         while self.oldest().is_some_and(|oldest| oldest < forgotten) {
-            self.sent.pop_first();
+            if let Some((_, sent)) = self.sent.pop_first() {
+                self.leaves(sent);
+            }
         }
     }
 }

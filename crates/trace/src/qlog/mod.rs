@@ -30,6 +30,10 @@ const PART: usize = 1 << 16;
 const MOST_CONNECTIONS: usize = 1 << 12;
 /// Times are less than this, in nanoseconds: some centuries.
 const MOST_NS: f64 = 9e18;
+/// Numbers that a sender tells of itself are less than this.
+const MOST: f64 = 1e15;
+/// Characters of a name.
+const LONGEST_NAME: usize = 120;
 
 /// A connection of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -416,7 +420,7 @@ impl Open {
             (&data.latest_rtt, &mut last.latest, unit_ms),
             (&data.min_rtt, &mut last.least, unit_ms),
         ] {
-            if let Some(value) = value.real().filter(|value| *value >= 0.0) {
+            if let Some(value) = value.real().filter(|value| (0.0..MOST).contains(value)) {
                 *kept = value * unit;
             }
         }
@@ -459,7 +463,8 @@ fn name(logged: &mut Logged, head: &Head, group: &str) {
     let Head { vantage_point: Part(vantage), common_fields: Part(common), title, .. } = head;
     let group = if group.is_empty() { common.group_id.text() } else { group };
     let words = [title.text(), vantage.kind.text(), group];
-    logged.name = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let name = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    logged.name = name.chars().take(LONGEST_NAME).collect();
     if logged.name.is_empty() {
         "connection".clone_into(&mut logged.name);
     }
@@ -475,5 +480,5 @@ fn ends(data: &Data) -> Option<String> {
         |tuple: &event::End| end(&tuple.ip_v4, &tuple.port_v4).or_else(|| end(&tuple.ip_v6, &tuple.port_v6));
     let local = end(&data.src_ip, &data.src_port).or_else(|| tuple(&data.local.0))?;
     let remote = end(&data.dst_ip, &data.dst_port).or_else(|| tuple(&data.remote.0))?;
-    Some(format!("{local} > {remote}"))
+    Some(format!("{local} > {remote}").chars().take(LONGEST_NAME).collect())
 }
