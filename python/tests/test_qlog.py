@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -178,6 +179,13 @@ def test_run_writes_them(cli: Cli, tmp_path: Path) -> None:
     assert next(records(tmp_path / "q" / "a.client.sqlog"))["qlog_version"] == "0.3"
     refused(cli("run", "a.toml", "--qlog", "--json"), "--qlog", "--out")
     refused(cli("export", "r", "--qlog", "q"), "q: exists already")
+    packed = cli("export", "r", "--qlog", "q", "--qlog-version", "0.3", "--qlog-gzip", "--force")
+    assert packed.returncode == 0, packed.stderr
+    (file,) = (tmp_path / "q").iterdir()
+    assert file.name == "a.client.sqlog.gz"
+    assert gzip.decompress(file.read_bytes()) == (tmp_path / "r/qlog/a.client.sqlog").read_bytes()
+    again = cli("export", "r", "--qlog", "q", "--qlog-version", "0.3", "--force")
+    assert again.returncode == 0, again.stderr
     unknown = cli("export", "r", "--qlog", "x", "--qlog-version", "1")
     assert unknown.returncode == 2 and "'1' is not one of '0.3', '0.4'" in unknown.stderr
 

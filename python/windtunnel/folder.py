@@ -20,8 +20,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from windtunnel.atomic import check_free, staged
 from windtunnel.errors import InputError, reason
@@ -49,11 +50,13 @@ def check_writable(path: Path, *, force: bool) -> None:
         raise InputError(f"{path}: cannot be written: {reason(error)}") from None
 
 
-def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = False, qlog: str | None = None) -> Path:
+def save(
+    result: RunResult, path: Path, *, force: bool = False, figures: bool = False, qlog: Mapping[str, Any] | None = None
+) -> Path:
     """Write the result folder; it appears complete or not at all. Returns its path.
 
     Never overwrites without ``force``; with it, overwrites only a result folder. ``figures`` adds the four-panel
-    figure as PNG and SVG, ``qlog`` the logs of its flows in this version.
+    figure as PNG and SVG, ``qlog`` the logs of its flows, with these options.
     Raises InputError if the place is taken, cannot be written to, or the disk is full.
     """
     load_libraries(figures=figures)
@@ -67,7 +70,7 @@ def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = 
             from windtunnel.export.qlog import write_qlog
 
             (stage / "qlog").mkdir()
-            write_qlog(result, stage / "qlog", version=qlog)
+            write_qlog(result, stage / "qlog", **qlog)
         from windtunnel.report import write_report
 
         write_report(result, stage / "report.html", title=result.title or path.name)

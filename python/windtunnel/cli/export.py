@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from windtunnel.cli.qlog import qlog_version_option
+from windtunnel.cli.qlog import qlog_options
 from windtunnel.cli.streams import message, say
 from windtunnel.errors import InputError, did_you_mean
 
@@ -54,7 +54,7 @@ _PATH = click.Path(path_type=Path)
     default=None,
     help="Bytes to capture of each packet; 0 for all. By default all where payloads are recorded, else 128.",
 )
-@qlog_version_option
+@qlog_options
 @click.option("--force", is_flag=True, help="Replace an existing export of the same format.")
 def export(
     result_dir: Path,
@@ -63,6 +63,7 @@ def export(
     ip: str,
     snaplen: int | None,
     qlog_version: str,
+    qlog_gzip: bool,
     force: bool,
     **paths: Path | None,
 ) -> None:
@@ -77,7 +78,7 @@ def export(
         raise InputError("each format needs a folder or a file of its own")
     options: dict[str, dict[str, Any]] = {
         "pcapng": {"points": _points(points), "link": link, "ip": int(ip), "snaplen": snaplen},
-        "qlog": {"points": _points(points), "version": qlog_version},
+        "qlog": {"points": _points(points), "version": qlog_version, "compress": qlog_gzip},
     }
     from windtunnel.export import export as write
     from windtunnel.export import export_file, pcapng, qlog

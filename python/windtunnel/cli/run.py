@@ -15,7 +15,7 @@ from windtunnel._core import ControllerError, ScenarioError
 from windtunnel.cli.claims import check_junit, claim_options, report
 from windtunnel.cli.notes import show_notes_before
 from windtunnel.cli.plugins import load_plugins, plugin_option
-from windtunnel.cli.qlog import qlog_version_option
+from windtunnel.cli.qlog import qlog_options
 from windtunnel.cli.reading import allow_read_option, files_argument, set_option
 from windtunnel.cli.streams import message, say, write_json
 from windtunnel.errors import InputError, RunFailedError, StoppedError, failed_in_words
@@ -48,7 +48,7 @@ from windtunnel.scenario_file import STDIN
     "--figures", is_flag=True, help="Draw the four-panel figure too, as PNG and SVG; `windtunnel plot` draws it later."
 )
 @click.option("--qlog", is_flag=True, help="Record packets, and write each TCP flow as qlog in the folder's `qlog`.")
-@qlog_version_option
+@qlog_options
 @claim_options
 @allow_read_option
 @plugin_option
@@ -64,6 +64,7 @@ def run(
     figures: bool,
     qlog: bool,
     qlog_version: str,
+    qlog_gzip: bool,
     junit: Path | None,
     undecided: str,
     allow_read: tuple[Path, ...],
@@ -74,6 +75,7 @@ def run(
     from windtunnel.folder import check_writable, load_libraries, save
 
     load_plugins(plugin)
+    logs = {"version": qlog_version, "compress": qlog_gzip} if qlog else None
     if qlog:
         if json and out is None:
             raise InputError("--qlog writes into the result folder, and --json writes none: give --out, too")
@@ -102,7 +104,7 @@ def run(
             with _progress(job.title) as progress:
                 result = _simulate(job.scenario, job.file, progress, memory)
             if job.folder is not None:
-                save(result, job.folder, force=force, figures=figures, qlog=qlog_version if qlog else None)
+                save(result, job.folder, force=force, figures=figures, qlog=logs)
         claims.append((name_of(job.file), decided_run(result)))
         if json:
             write_json(result.to_json())

@@ -13,20 +13,20 @@ from windtunnel.errors import InputError
 from windtunnel.export.flent import FLENT_SUFFIX, write_flent
 from windtunnel.export.flowgrind import write_flowgrind
 from windtunnel.export.pcapng import write_pcapng
-from windtunnel.export.qlog import SUFFIX, write_qlog
+from windtunnel.export.qlog import SUFFIXES, write_qlog
 from windtunnel.export.ss import write_ss
 from windtunnel.export.tables import write_csv, write_parquet
 from windtunnel.export.tc import write_tc
 from windtunnel.export.xplot import write_xplot
 from windtunnel.result import RunResult
 
-#: Writers by format: each fills an empty folder with files of the extension ``FORMATS[name][1]``, and describes its own
-#: options.
-FORMATS: Mapping[str, tuple[Callable[..., object], str]] = {
+#: Writers by format: each fills an empty folder with files whose names end in ``FORMATS[name][1]``, and describes its
+#: own options.
+FORMATS: Mapping[str, tuple[Callable[..., object], str | tuple[str, ...]]] = {
     "csv": (write_csv, ".csv"),
     "parquet": (write_parquet, ".parquet"),
     "xplot": (write_xplot, ".xpl"),
-    "qlog": (write_qlog, SUFFIX),
+    "qlog": (write_qlog, SUFFIXES),
 }
 
 #: Writers of single files by format; each describes its own options.
@@ -65,7 +65,7 @@ def export(result: RunResult, kind: str, folder: Path, *, force: bool = False, *
     write, extension = FORMATS[kind]
 
     def ours(path: Path) -> bool:
-        return all(f.is_file() and f.suffix == extension for f in path.iterdir())
+        return all(f.is_file() and f.name.endswith(extension) for f in path.iterdir())
 
     with staged(folder, force=force, ours=ours) as stage:
         write(result, stage, **options)

@@ -10,7 +10,9 @@ their own here, and of the latter each connection would need one.
 
 from __future__ import annotations
 
+import gzip
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,9 @@ from windtunnel.result import RunResult
 #: The versions of qlog: 0.4 stands for the current drafts.
 VERSIONS = ("0.3", "0.4")
 SUFFIX = ".sqlog"
+_GZIP = ".gz"
+#: What the names of logs end in.
+SUFFIXES = (SUFFIX, SUFFIX + _GZIP)
 #: The vantage points, in the order of the core, and where a capture would be made for each.
 _VANTAGES = {"client": ("sender",), "network": ("queue-in", "queue-out"), "server": ("receiver",)}
 #: The modes of controllers that have their own, in the order of the number in the table ``cc``.
@@ -43,12 +48,18 @@ _LONGEST_NAME = 80
 
 
 def write_qlog(
-    result: RunResult, folder: Path, *, points: Sequence[str] = POINTS[:1], version: str = VERSIONS[-1]
+    result: RunResult,
+    folder: Path,
+    *,
+    points: Sequence[str] = POINTS[:1],
+    version: str = VERSIONS[-1],
+    compress: bool = False,
 ) -> list[Path]:
     """Write the logs of ``result``'s TCP flows into ``folder``; returns their paths.
 
     ``points``: where, as for captures; either side of a queue stands for the path. ``version``: ``0.3`` has the names
-    that qvis reads, ``0.4`` those of the current drafts. Raises InputError if the run has no packets, or no TCP flow.
+    that qvis reads, ``0.4`` those of the current drafts. ``compress``: by gzip, after writing. Raises InputError if the
+    run has no packets, or no TCP flow.
     """
     check_recorded(result)
     chosen = [name for name, places in _VANTAGES.items() if set(places) & set(points)]
@@ -70,7 +81,21 @@ def write_qlog(
         _core.write_qlog(title, described, queues, packet_parts(result), version)
     except ValueError as error:
         raise InputError(f"the packets cannot be exported: {error}") from None
-    return [path for flow in described for path in flow["paths"] if path is not None]
+    paths = [path for flow in described for path in flow["paths"] if path is not None]
+    return [_packed(path) for path in paths] if compress else paths
+
+
+def _packed(path: Path) -> Path:
+    """The file compressed, in its place. Equal files give equal ones."""
+    packed = path.with_name(path.name + _GZIP)
+    with (
+        path.open("rb") as source,
+        packed.open("wb") as target,
+        gzip.GzipFile("", "wb", fileobj=target, mtime=0) as writer,
+    ):
+        shutil.copyfileobj(source, writer, 1 << 20)
+    path.unlink()
+    return packed
 
 
 def left_out(result: RunResult) -> list[str]:
