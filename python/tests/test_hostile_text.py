@@ -21,6 +21,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from qlog_schema import records
 
 from windtunnel import RunResult, Scenario, _core, escape
 from windtunnel.export import FILE_FORMATS, FORMATS, export, export_file
@@ -141,7 +142,9 @@ def test_every_free_text_is_here() -> None:
 
 def test_every_writer_is_here() -> None:
     """No format can be exported that is not examined below."""
-    assert {*FORMATS, *FILE_FORMATS} == {"csv", "parquet", "xplot", "pcapng", "ss", "flowgrind", "flent", "tc"}
+    assert {*FORMATS, *FILE_FORMATS} == {
+        *("csv", "parquet", "xplot", "qlog", "pcapng", "ss", "flowgrind", "flent", "tc")
+    }
 
 
 def exported(result: RunResult, kind: str, folder: Path) -> Path:
@@ -259,6 +262,17 @@ def test_captures(hostile: RunResult, harmless: RunResult, tmp_path: Path) -> No
         (tmp_path / name).mkdir()
         kinds[name] = [kind for kind, _ in blocks(exported(result, "pcapng", tmp_path / name).read_bytes())]
     assert kinds["hostile"] == kinds["harmless"]
+
+
+def test_logs(hostile: RunResult, harmless: RunResult, tmp_path: Path) -> None:
+    """Logs have the same events, in as many files inside of their folder; a title is what it is."""
+    names = {}
+    for name, result in (("hostile", hostile), ("harmless", harmless)):
+        (tmp_path / name).mkdir()
+        logs = [list(records(file)) for file in exported(result, "qlog", tmp_path / name).iterdir()]
+        assert all(head["title"].startswith(result.title) for head, *_ in logs)
+        names[name] = sorted([event["name"] for event in events] for _, *events in logs)
+    assert names["hostile"] == names["harmless"]
 
 
 def blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
