@@ -186,6 +186,15 @@ def test_run_writes_them(cli: Cli, tmp_path: Path) -> None:
     assert gzip.decompress(file.read_bytes()) == (tmp_path / "r/qlog/a.client.sqlog").read_bytes()
     again = cli("export", "r", "--qlog", "q", "--qlog-version", "0.3", "--force")
     assert again.returncode == 0, again.stderr
+    (tmp_path / "u.toml").write_text(
+        'duration = "1 s"\n[bottleneck]\nrate = "5 Mbit/s"\n[[flow]]\napp = { kind = "cbr", rate = "1 Mbit/s" }\n'
+        'name = "voice"\nrtt = "20 ms"\n',
+        encoding="utf-8",
+    )
+    without = cli("run", "u.toml", "--qlog", "--out", "u")
+    assert without.returncode == 0, without.stderr
+    assert "not in the qlog, because they are not one TCP connection each: voice" in without.stderr
+    assert (tmp_path / "u" / "summary.json").exists() and not (tmp_path / "u" / "qlog").exists()
     unknown = cli("export", "r", "--qlog", "x", "--qlog-version", "1")
     assert unknown.returncode == 2 and "'1' is not one of '0.3', '0.4'" in unknown.stderr
 

@@ -6,7 +6,8 @@ they look like. Writers get such text through these functions and nowhere else; 
 * terminals: :func:`windtunnel.printable.printable`;
 * HTML: Jinja's ``autoescape``, and ``report/page.py`` for the JSON of a page;
 * figures: :func:`windtunnel.figures.legible.legible` (Matplotlib itself escapes what SVG needs);
-* JSON and TOML: their libraries, which both have an escape for every character; captures: pcapng's own lengths.
+* JSON and TOML: their libraries, which both have an escape for every character; captures: pcapng's own lengths;
+* qlog: the writer of its records, ``crates/export/src/qlog/record.rs``.
 """
 
 from __future__ import annotations

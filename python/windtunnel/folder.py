@@ -67,10 +67,7 @@ def save(
         if figures:
             _write_figures(result, stage)
         if qlog is not None:
-            from windtunnel.export.qlog import write_qlog
-
-            (stage / "qlog").mkdir()
-            write_qlog(result, stage / "qlog", **qlog)
+            _write_logs(result, stage / "qlog", qlog)
         from windtunnel.report import write_report
 
         write_report(result, stage / "report.html", title=result.title or path.name)
@@ -148,6 +145,15 @@ def _write_table(result: RunResult, name: str, file: Path, scenario: str) -> Non
 
     file.parent.mkdir(exist_ok=True)
     write_table(keyed_table(result, name, scenario), file)
+
+
+def _write_logs(result: RunResult, folder: Path, options: Mapping[str, Any]) -> None:
+    """The logs of those flows that have any: a run of datagrams is a result, too."""
+    from windtunnel.export.qlog import left_out, write_qlog
+
+    if len(left_out(result)) < len(result.flows):
+        folder.mkdir()
+        write_qlog(result, folder, **options)
 
 
 def _write_figures(result: RunResult, stage: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from windtunnel.cli.qlog import qlog_options
+from windtunnel.cli.qlog import qlog_options, tell_left_out
 from windtunnel.cli.streams import message, say
 from windtunnel.errors import InputError, did_you_mean
 
@@ -81,7 +81,7 @@ def export(
         "qlog": {"points": _points(points), "version": qlog_version, "compress": qlog_gzip},
     }
     from windtunnel.export import export as write
-    from windtunnel.export import export_file, pcapng, qlog
+    from windtunnel.export import export_file, pcapng
     from windtunnel.folder import load
 
     # A capture and qlog take the packets in parts, whose number does not matter then.
@@ -95,8 +95,8 @@ def export(
         say(chosen[kind])
     if "pcapng" in chosen and pcapng.has_zeros(result):
         message(_ZEROS)
-    if "qlog" in chosen and (without := qlog.left_out(result)):
-        message(qlog.without_log(without))
+    if "qlog" in chosen:
+        tell_left_out(result)
 
 
 _ZEROS = (

@@ -15,7 +15,7 @@ from windtunnel._core import ControllerError, ScenarioError
 from windtunnel.cli.claims import check_junit, claim_options, report
 from windtunnel.cli.notes import show_notes_before
 from windtunnel.cli.plugins import load_plugins, plugin_option
-from windtunnel.cli.qlog import qlog_options
+from windtunnel.cli.qlog import qlog_options, tell_left_out
 from windtunnel.cli.reading import allow_read_option, files_argument, set_option
 from windtunnel.cli.streams import message, say, write_json
 from windtunnel.errors import InputError, RunFailedError, StoppedError, failed_in_words
@@ -105,6 +105,8 @@ def run(
                 result = _simulate(job.scenario, job.file, progress, memory)
             if job.folder is not None:
                 save(result, job.folder, force=force, figures=figures, qlog=logs)
+            if logs is not None:
+                tell_left_out(result)
         claims.append((name_of(job.file), decided_run(result)))
         if json:
             write_json(result.to_json())

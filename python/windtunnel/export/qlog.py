@@ -103,11 +103,6 @@ def left_out(result: RunResult) -> list[str]:
     return [c.name for c in connections(result) if not c.is_socket]
 
 
-def without_log(names: Sequence[str]) -> str:
-    """What is said about them."""
-    return f"{', '.join(names)}: not one TCP connection, and not in the qlog"
-
-
 def _file_names(flows: Sequence[str]) -> list[str]:
     """A name for each flow that every file system takes, and that no other flow has."""
     taken = set[str]()
