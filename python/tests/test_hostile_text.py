@@ -63,6 +63,13 @@ BOUND = {
         ("link.rate.trace", "reverse.rate.trace"),
         "a file, which is opened before the run and printed as it was found (test_hostile_files)",
     ),
+    **dict.fromkeys(
+        (
+            *(f"{link}.changes.when.column" for link in ("bottleneck", "link", "reverse")),
+            *(f"flow.active.{end}.column" for end in ("from", "to")),
+        ),
+        "one of the columns of the flow's state",
+    ),
     "flow.iw": "a quantity",
     "flow.stack.file": "a library, which the user has named before (test_stacks)",
 }
