@@ -65,7 +65,7 @@ BOUND = {
     ),
     **dict.fromkeys(
         (
-            *(f"{link}.changes.when.column" for link in ("bottleneck", "link", "reverse")),
+            *(f"{link}.changes.when.column" for link in ("link", "reverse")),
             *(f"flow.active.{end}.column" for end in ("from", "to")),
         ),
         "one of the columns of the flow's state",
