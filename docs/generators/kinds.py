@@ -46,6 +46,11 @@ def _common(kind: str) -> str:
             "[slow starts](slow-starts.md), and `response`, one of the [responses](responses.md), with their "
             "parameters."
         )
+    if kind == "presets":
+        return (
+            "A link takes the keys of a preset by its name: `preset = \"geo\"`. Keys of its own take precedence "
+            "([how-to](../../how-to/changing-paths.md#paths-by-name))."
+        )
     shared_by = {"queues": ("Queue", "queue"), "impairments": ("Impairment", "impairment")}
     if kind not in shared_by:
         return ""
@@ -75,7 +80,7 @@ def _entry(entry: Entry) -> str:
         f"Also {aliases}." if aliases else "",
         _sentence(entry["summary"]),
         f"Source: {entry['source']}." if entry.get("source") else "",
-        _parameters(entry["parameters"]),
+        f"```toml\n{entry['keys'].rstrip()}\n```" if "keys" in entry else _parameters(entry["parameters"]),
     ]
     return "\n\n".join(filter(None, parts))
 

@@ -84,7 +84,7 @@ def test_distributions() -> None:
     fixed = wt.Scenario(**{**GOOD, **app("50 kB")}).resolve()["flow"][0]["app"]["size"]
     assert fixed == {"kind": "fixed", "value": "50 kB"}
     assert wt.Scenario(**{**GOOD, **app(fixed)}).run().digest == wt.Scenario(**{**GOOD, **app("50 kB")}).run().digest
-    kinds = "fixed, uniform, exponential, pareto, lognormal, empirical"
+    kinds = "fixed, uniform, exponential, pareto, lognormal, listed, empirical"
     for wrong, said in (
         (50, "`50` has no unit: add one of B,"),
         ({"mean": "50 kB"}, f"needs `kind`, one of {kinds}"),
@@ -101,7 +101,7 @@ def test_distributions_are_listed(cli: Cli) -> None:
     """``list`` shows the kinds with their keys, and names them where a parameter is a distribution."""
     shown = cli("list", "distributions").stdout
     assert [line for line in shown.splitlines() if line and line[0] != " "][1:] == [
-        *("fixed", "uniform", "exponential", "pareto", "lognormal", "empirical")
+        *("fixed", "uniform", "exponential", "pareto", "lognormal", "listed", "empirical")
     ]
     on_off = " ".join(cli("list", "on-off").stdout.split())
     assert "A value, or a" in on_off

@@ -83,9 +83,9 @@ def listing() -> str:
     """JSON: everything that can be named in a scenario, with summary, parameters, defaults, units, source.
 
     ``{"controllers": [entry], "slow_starts": [entry], "responses": [entry], "queues": [entry],
-    "applications": [entry], "distributions": [entry], "impairments": [entry], "tcp": [entry], "acks": [entry]}``; an
-    entry is ``{"name", "summary", "source", "parameters": [{"name", "type", "default", "unit", "description"}],
-    "aliases": [str]}``. Controllers that were registered in this process are among them.
+    "applications": [entry], "distributions": [entry], "impairments": [entry], "presets": [entry], "tcp": [entry],
+    "acks": [entry]}``; an entry is ``{"name", "summary", "source", "parameters": [{"name", "type", "default", "unit",
+    "description"}], "aliases": [str]}``, and that of a preset has ``"keys"``, as a scenario writes them. Controllers that were registered in this process are among them.
     """
 
 def quantity(text: str) -> float:

@@ -18,7 +18,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 use crate::model::{Active, Claim, Ect, Endpoints};
 use crate::schema::{
     AckValue, ApplicationValue, ControllerValue, EcnValue, ElementValue, InitialWindowValue, OneOrMany,
-    QueueValue, StackValue,
+    PresetValue, QueueValue, StackValue,
 };
 
 /// A scenario of windtunnel: flows over queues and links.
@@ -75,6 +75,10 @@ pub(crate) struct File {
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "its schema is all that is needed of it")]
 pub(crate) struct LinkKeys {
+    /// Keys of a link with published numbers, by name (`windtunnel list presets`). A key that the link states itself takes
+    /// precedence, as a whole.
+    #[serde(default)]
+    preset: Elsewhere<PresetValue>,
     /// The queue in front of the link: a name, or a table with `kind`.
     #[serde(default)]
     queue: Elsewhere<QueueValue>,
@@ -88,10 +92,12 @@ pub(crate) struct LinkKeys {
 /// A link without a name.
 #[derive(Debug, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("allOf" = [{ "anyOf": [{ "required": ["rate"] }, { "required": ["preset"] }] }]))]
 #[expect(dead_code, reason = "its schema is all that is needed of it")]
 pub(crate) struct BottleneckTable {
     /// The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
-    rate: LinkRate,
+    /// Required, unless a preset states it.
+    rate: Option<LinkRate>,
     #[serde(flatten)]
     keys: LinkKeys,
 }
@@ -110,12 +116,14 @@ pub(crate) struct ReverseTable {
 /// A link of a graph, in one direction.
 #[derive(Debug, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("allOf" = [{ "anyOf": [{ "required": ["rate"] }, { "required": ["preset"] }] }]))]
 #[expect(dead_code, reason = "its schema is all that is needed of it")]
 pub(crate) struct LinkTable {
     #[serde(flatten)]
     ends: LinkPlace,
     /// The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
-    rate: LinkRate,
+    /// Required, unless a preset states it.
+    rate: Option<LinkRate>,
     #[serde(flatten)]
     keys: LinkKeys,
 }

@@ -8,6 +8,7 @@ use windtunnel_sim::SizeDistribution;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
 
+use crate::parse::preset::{Preset, presets};
 use crate::registry::{BSD42, CLASSICS, Classic, Entry, Family, Registry, SHORT_NAMES, SUFFIXES};
 use crate::schema::properties;
 
@@ -50,6 +51,7 @@ pub fn listing(registry: &Registry) -> String {
         "distributions": distributions(generator),
         "stacks": entries(&registry.stacks, "", generator),
         "impairments": entries(&registry.elements, "", generator),
+        "presets": link_presets(),
         "tcp": [table::<TcpParams>("tcp", "The mechanisms of a TCP connection", generator)],
         "acks": acks(generator),
     });
@@ -175,6 +177,18 @@ fn distributions(generator: &mut SchemaGenerator) -> Vec<Value> {
         entry(text(&kind["properties"]["kind"]["const"]), text(&kind["description"]), &schema, &keys, &[])
     };
     kinds.into_iter().filter(|kind| kind["properties"].is_object()).map(distribution).collect()
+}
+
+/// The presets of links. They have no parameters: `keys` are the keys of a link that each stands for, as a scenario writes
+/// them.
+fn link_presets() -> Vec<Value> {
+    let preset = |preset: Preset| {
+        let about = json_schema!({ "x-source": preset.source });
+        let mut entry = entry(&preset.name, &preset.summary, &about, &[], &[]);
+        entry["keys"] = preset.link.into();
+        entry
+    };
+    presets().into_iter().map(preset).collect()
 }
 
 /// A value of a schema that is a text.

@@ -16,6 +16,7 @@ use windtunnel_tcp::{AckParams, AckPolicy, FeedbackScheme};
 use windtunnel_wire::Dscp;
 
 use crate::file::File;
+use crate::parse::preset::{Preset, presets};
 use crate::parse::{OURS, SHADOW};
 use crate::registry::{BSD42, CLASSICS, Family, Registry, SHORT_NAMES, SUFFIXES};
 
@@ -95,6 +96,10 @@ from_registry! {
     /// The value of `stack`.
     StackValue = "Stack";
 }
+
+/// The value of `preset`.
+#[derive(Debug)]
+pub(crate) struct PresetValue;
 
 /// The definition of the value of `slow_start`.
 const SLOW_START_VALUE: &str = "SlowStart";
@@ -223,6 +228,17 @@ impl JsonSchema for InitialWindowValue {
             "anyOf": [{ "type": "string" }, { "type": "integer", "minimum": 1 }],
             "default": "10 packets",
         })
+    }
+}
+
+impl JsonSchema for PresetValue {
+    fn schema_name() -> Cow<'static, str> {
+        "Preset".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let preset = |preset: Preset| json!({ "const": preset.name, "description": preset.summary });
+        json_schema!({ "oneOf": presets().into_iter().map(preset).collect::<Vec<_>>() })
     }
 }
 

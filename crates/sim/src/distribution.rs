@@ -85,6 +85,11 @@ pub enum Distribution<Q> {
         /// The standard deviation of the natural logarithm.
         sigma: f64,
     },
+    /// Measured values, each as likely as the others.
+    Listed {
+        /// The values, in any order.
+        values: Vec<Q>,
+    },
     /// A measured distribution: its cumulative distribution function, straight between the points.
     Empirical {
         /// Points in order; the last one has probability 1. If the first one is above 0, it is the probability of
@@ -116,6 +121,7 @@ struct Written<Q> {
     shape: Option<f64>,
     median: Option<Q>,
     sigma: Option<f64>,
+    values: Option<Vec<Q>>,
     points: Option<Vec<CdfPoint<Q>>>,
 }
 
@@ -127,11 +133,12 @@ enum Kind {
     Exponential,
     Pareto,
     Lognormal,
+    Listed,
     Empirical,
 }
 
 /// The kinds, as messages list them.
-const KINDS: &str = "fixed, uniform, exponential, pareto, lognormal, empirical";
+const KINDS: &str = "fixed, uniform, exponential, pareto, lognormal, listed, empirical";
 
 impl Kind {
     /// Its name and its keys.
@@ -142,6 +149,7 @@ impl Kind {
             Kind::Exponential => ("exponential", &["mean"]),
             Kind::Pareto => ("pareto", &["min", "max", "shape"]),
             Kind::Lognormal => ("lognormal", &["median", "sigma"]),
+            Kind::Listed => ("listed", &["values"]),
             Kind::Empirical => ("empirical", &["points"]),
         }
     }
@@ -150,7 +158,7 @@ impl Kind {
 impl<Q> Written<Q> {
     /// The keys that were written, but for `kind`.
     fn keys(&self) -> Vec<&'static str> {
-        let Written { kind: _, value, min, max, mean, shape, median, sigma, points } = self;
+        let Written { kind: _, value, min, max, mean, shape, median, sigma, values, points } = self;
         let all = [
             ("value", value.is_some()),
             ("min", min.is_some()),
@@ -159,6 +167,7 @@ impl<Q> Written<Q> {
             ("shape", shape.is_some()),
             ("median", median.is_some()),
             ("sigma", sigma.is_some()),
+            ("values", values.is_some()),
             ("points", points.is_some()),
         ];
         all.into_iter().filter(|(_, is_written)| *is_written).map(|(key, _)| key).collect()
@@ -179,7 +188,7 @@ impl<Q> Written<Q> {
         if let Some(problem) = wrong.or(missing) {
             return Err(format!("{problem}; its keys are {}", keys.join(", ")));
         }
-        let Written { kind: _, value, min, max, mean, shape, median, sigma, points } = self;
+        let Written { kind: _, value, min, max, mean, shape, median, sigma, values, points } = self;
         let distribution = match kind {
             Kind::Fixed => value.map(|value| Distribution::Fixed { value }),
             Kind::Uniform => min.zip(max).map(|(min, max)| Distribution::Uniform { min, max }),
@@ -191,6 +200,7 @@ impl<Q> Written<Q> {
             Kind::Lognormal => {
                 median.zip(sigma).map(|(median, sigma)| Distribution::Lognormal { median, sigma })
             }
+            Kind::Listed => values.map(|values| Distribution::Listed { values }),
             Kind::Empirical => points.map(|points| Distribution::Empirical { points }),
         };
         distribution.ok_or_else(|| format!("`{name}` needs {}", keys.join(", ")))
@@ -266,12 +276,14 @@ impl<Q: Quantity> Distribution<Q> {
             Distribution::Lognormal { sigma, .. } if !(0.0..=10.0).contains(sigma) => {
                 fault(sigma, "sigma 0 to 10")
             }
+            Distribution::Listed { values } if values.is_empty() => fault(&"no value", "at least one value"),
             Distribution::Empirical { points } => check_points(key, points),
             Distribution::Fixed { .. }
             | Distribution::Uniform { .. }
             | Distribution::Exponential { .. }
             | Distribution::Pareto { .. }
-            | Distribution::Lognormal { .. } => Ok(()),
+            | Distribution::Lognormal { .. }
+            | Distribution::Listed { .. } => Ok(()),
         }
     }
 
@@ -283,6 +295,9 @@ impl<Q: Quantity> Distribution<Q> {
             Distribution::Exponential { mean } => mean.to_f64(),
             Distribution::Pareto { min, max, shape } => pareto_mean(min.to_f64(), max.to_f64(), *shape),
             Distribution::Lognormal { median, sigma } => median.to_f64() * libm::exp(sigma * sigma / 2.0),
+            Distribution::Listed { values } => {
+                values.iter().map(|value| value.to_f64()).sum::<f64>() / values.len() as f64
+            }
             Distribution::Empirical { points } => empirical_mean(points),
         }
     }
@@ -327,6 +342,12 @@ fn empirical_mean<Q: Quantity>(points: &[CdfPoint<Q>]) -> f64 {
 pub(crate) fn pareto(u: f64, low: f64, high: f64, shape: f64) -> f64 {
     let cut = 1.0 - libm::pow(low / high, shape);
     low / libm::pow(1.0 - u * cut, 1.0 / shape)
+}
+
+/// The value of a list at the share `u` of it.
+pub(crate) fn listed<Q: Quantity>(u: f64, values: &[Q]) -> Q {
+    let index = (u * values.len() as f64) as usize;
+    values.get(index).or(values.last()).map_or(Q::ZERO, |value| *value)
 }
 
 /// The value below which a measured distribution has the share `u`.
@@ -419,6 +440,22 @@ mod tests {
         assert!(falls.check("size").is_err());
         let open = SizeDistribution::Empirical { points: vec![point(2, 0.5)] };
         assert!(open.check("size").is_err());
+    }
+
+    /// A list: each value has an equal share of the numbers from 0 to 1, in any order, and one that occurs twice has two. By
+    /// hand: the mean of 4, 1, 1 and 10 kB is 4 kB.
+    #[test]
+    fn listed_values() {
+        let values = [4_000, 1_000, 1_000, 10_000].map(Bytes::new).to_vec();
+        let at = |u| listed(u, &values).get();
+        assert_eq!(
+            [0.0, 0.2499, 0.25, 0.7499, 0.75, 0.9999].map(at),
+            [4_000, 4_000, 1_000, 1_000, 10_000, 10_000]
+        );
+        let distribution = SizeDistribution::Listed { values };
+        assert!((distribution.mean() - 4_000.0).abs() < 1e-9);
+        assert_mean(&distribution);
+        assert!(SizeDistribution::Listed { values: Vec::new() }.check("size").is_err());
     }
 
     /// As in a scenario: a table with `kind`.

@@ -2,7 +2,7 @@
 
 use windtunnel_algorithm::RandomStream;
 
-use crate::distribution::{Distribution, Quantity, pareto};
+use crate::distribution::{Distribution, Quantity, empirical, listed, pareto};
 
 /// A [`RandomStream`] with more distributions.
 #[derive(Clone, Debug)]
@@ -51,7 +51,65 @@ impl Random {
             Distribution::Lognormal { median, sigma } => {
                 Q::from_f64(median.to_f64() * libm::exp(sigma * self.normal()))
             }
-            Distribution::Empirical { points } => crate::distribution::empirical(self.uniform(), points),
+            Distribution::Listed { values } => listed(self.uniform(), values),
+            Distribution::Empirical { points } => empirical(self.uniform(), points),
+        }
+    }
+}
+
+/// Numbers of events whose mean is known (Poisson), by inversion from one uniform number.
+#[derive(Clone, Debug)]
+pub(crate) struct Poisson {
+    mean: f64,
+    /// The probability of none.
+    none: f64,
+}
+
+impl Poisson {
+    pub(crate) fn new(mean: f64) -> Poisson {
+        Poisson { mean, none: libm::exp(-mean) }
+    }
+
+    /// A whole number. It ends at the latest where a further one is too unlikely to change the sum.
+    pub(crate) fn draw(&self, random: &mut Random) -> f64 {
+        let u = random.uniform();
+        let (mut n, mut probability, mut sum) = (0.0, self.none, self.none);
+        while u >= sum {
+            n += 1.0;
+            probability *= self.mean / n;
+            if sum + probability <= sum {
+                break;
+            }
+            sum += probability;
+        }
+        n
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each number as often as Poisson's law says, within 4 standard errors.
+    #[test]
+    fn poisson_numbers() {
+        const N: u32 = 50_000;
+        for mean in [1.0, 12.0] {
+            let (law, mut random) = (Poisson::new(mean), Random::new(3));
+            let mut counts = [0_u32; 64];
+            for _ in 0..N {
+                counts[law.draw(&mut random) as usize] += 1;
+            }
+            let mut p = libm::exp(-mean);
+            for (n, count) in counts.into_iter().enumerate() {
+                let expected = p * f64::from(N);
+                let error = 4.0 * libm::sqrt(expected * (1.0 - p)) + 1.0;
+                assert!(
+                    (f64::from(count) - expected).abs() < error,
+                    "{n} with mean {mean}: {count} of {expected}"
+                );
+                p *= mean / (n + 1) as f64;
+            }
         }
     }
 }

@@ -31,14 +31,14 @@ _INDENT = 4 * " "
     "kind",
     required=False,
     shell_complete=kinds,
-    help="controllers, slow-starts, responses, queues, applications, distributions, impairments, tcp, acks; "
+    help="controllers, slow-starts, responses, queues, applications, distributions, impairments, presets, tcp, acks; "
     "or a NAME in any.",
 )
 @click.argument("name", required=False, shell_complete=names_of_kind, help="Show only this one.")
 @click.option("--json", is_flag=True, help="Print JSON.")
 @plugin_option
 def list_(kind: str | None, name: str | None, json: bool, plugin: tuple[Path, ...]) -> None:
-    """Show every algorithm, application, impairment and mechanism with its parameters."""
+    """Show every algorithm, application, impairment, preset and mechanism with its parameters."""
     from windtunnel.kinds import listing
 
     load_plugins(plugin)
@@ -113,6 +113,8 @@ def _show(entry: Entry, console: Console) -> None:
     _indented(Text(entry["summary"]), console)
     if entry.get("source"):
         _indented(Text(f"Source: {entry['source']}", style="dim"), console)
+    if entry.get("keys"):
+        _indented(Text("\n" + entry["keys"].rstrip(), style="cyan"), console)
     if entry["parameters"]:
         _indented(_parameters(entry["parameters"]), console)
 

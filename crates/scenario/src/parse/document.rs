@@ -82,7 +82,8 @@ impl Node {
         }
     }
 
-    fn set_origin(&mut self, origin: &Origin) {
+    /// Gives everything in it the same origin.
+    pub(crate) fn set_origin(&mut self, origin: &Origin) {
         self.origin = origin.clone();
         match &mut self.value {
             Value::List(items) => items.iter_mut().for_each(|item| item.set_origin(origin)),

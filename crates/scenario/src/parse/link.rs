@@ -12,6 +12,7 @@ use super::fault::Fault;
 use super::files::Files;
 use super::interrupt::Interrupt;
 use super::limit::{Bdp, Crossing};
+use super::preset::{self, PRESET};
 use super::queue::queue;
 use super::rate::link_rate;
 use crate::model::{Endpoints, Impairment, Link, Queue};
@@ -26,8 +27,9 @@ pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(1000);
 /// How often something may return: each time is an event of the plan.
 const MOST_PERIODS: u64 = 100_000;
 
-/// The keys of every link that are not [`LinkParams`], because a file or the registry is needed to read them.
-const OTHER_KEYS: [&str; 3] = ["rate", "queue", "impair"];
+/// The keys of every link that are not [`LinkParams`]: a file or the registry is needed to read them, or they stand for
+/// others.
+const OTHER_KEYS: [&str; 4] = [PRESET, "rate", "queue", "impair"];
 
 /// What a link must know of its scenario.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +67,7 @@ pub(crate) fn link(
     of.interrupt.check()?;
     at.expect_table()?;
     at.expect_keys(&[keys, &OTHER_KEYS, fields::<LinkParams>()].concat())?;
+    preset::refuse(&at.get(PRESET))?;
     let mut params: LinkParams = at.read_own_fields()?;
     let rate = link_rate(&at.get("rate"), of.files, rate_is_optional)?;
     if rate.is_none() {

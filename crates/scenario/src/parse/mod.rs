@@ -16,6 +16,7 @@ mod link;
 mod mds_dscp;
 pub(crate) mod nearest;
 mod overrides;
+pub(crate) mod preset;
 mod queue;
 mod rate;
 mod record;

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use super::document::{Entry, Node, Value, shorten};
 use super::fault::{Fault, Location, Origin, Problem};
 use super::nearest::nearest;
+use super::preset::PRESET;
 use crate::registry::Registry;
 
 /// The maximum number of steps in a key.
@@ -19,6 +20,12 @@ const MOST_STEPS: usize = 16;
 enum Step<'k> {
     Key(&'k str),
     Index(usize),
+}
+
+/// Whether an override names a preset. The keys of a preset are there for overrides only once it is known.
+pub(crate) fn names_preset(setting: &str) -> bool {
+    let key = setting.split_once('=').map(|(key, _)| key.trim());
+    key.and_then(|key| key.rsplit_once('.')).is_some_and(|(_, last)| last == PRESET)
 }
 
 /// Applies one override.

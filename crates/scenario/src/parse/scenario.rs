@@ -14,6 +14,7 @@ use super::interrupt::Interrupt;
 use super::limit::Crossing;
 use super::link::{Place, Surroundings, link};
 use super::overrides;
+use super::preset;
 use super::record::{Names, check_payloads, check_windows, record};
 use super::route::Graph;
 use super::when::check_conditions;
@@ -43,9 +44,15 @@ pub(crate) fn fault_at(key: &str, problem: String, text: &str, reading: &Reading
 /// The text with its settings.
 fn document(text: &str, reading: &Reading<'_>) -> Result<Node, Fault> {
     let mut document = Node::document(text)?;
+    for setting in reading.overrides.iter().filter(|setting| overrides::names_preset(setting)) {
+        // What fails here is reported below, in the order of the overrides.
+        let _ = overrides::apply(&mut document, setting, reading.registry);
+    }
+    preset::expand(&mut document);
     for setting in reading.overrides {
         overrides::apply(&mut document, setting, reading.registry)?;
     }
+    preset::expand(&mut document);
     Ok(document)
 }
 

@@ -115,12 +115,15 @@ fn is_of_type(schema: &Value, name: &str) -> bool {
 
 fn sample_table(root: &Value, table: &Value) -> Value {
     let properties = &table["properties"];
-    let required = table["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    // Of keys that can stand for each other, the first.
+    let one_of = &table["allOf"][0]["anyOf"][0]["required"];
+    let required =
+        [&table["required"], one_of].into_iter().filter_map(Value::as_array).flatten().collect::<Vec<_>>();
     let entry = |key: &Value| {
         let key = key.as_str().expect("a key");
         (key.to_owned(), sample_of(root, &properties[key]))
     };
-    Value::Object(required.iter().map(entry).collect::<Map<_, _>>())
+    Value::Object(required.into_iter().map(entry).collect::<Map<_, _>>())
 }
 
 /// A value that the schema allows.

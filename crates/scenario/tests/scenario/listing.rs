@@ -23,6 +23,7 @@ fn everything_is_described() {
             "distributions",
             "stacks",
             "impairments",
+            "presets",
             "tcp",
             "acks"
         ]
@@ -32,7 +33,10 @@ fn everything_is_described() {
             let keys: Vec<&String> = entry.as_object().expect("an entry").keys().collect();
             let always = ["name", "title", "summary", "source", "traits", "parameters", "aliases"];
             assert_eq!(keys[..always.len()], always);
-            assert!(keys[always.len()..].is_empty() || keys[always.len()..] == ["kept"], "{group}: {entry}");
+            let more = &keys[always.len()..];
+            let is_known =
+                if group == "presets" { more == ["keys"] } else { more.is_empty() || more == ["kept"] };
+            assert!(is_known, "{group}: {entry}");
             for trait_ in entry["traits"].as_array().expect("traits") {
                 assert!(TRAITS.iter().any(|(name, _)| trait_ == name), "{group}: {entry}");
             }
@@ -125,7 +129,7 @@ fn every_name_is_accepted() {
                         accepted("fifo", &format!("{{ kind = \"reno\", response = \"{name}\" }}"), "");
                     }
                     "queues" => accepted(name, "\"reno\"", ""),
-                    "applications" | "distributions" | "impairments" | "tcp" => {}
+                    "applications" | "distributions" | "impairments" | "presets" | "tcp" => {}
                     // The other one belongs to the scenario as a whole.
                     "stacks" if name == "ideal" => {}
                     "stacks" => accepted("fifo", "\"reno\"", &format!("stack = \"{name}\"")),

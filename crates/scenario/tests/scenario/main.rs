@@ -16,6 +16,7 @@ mod names;
 mod outcome;
 mod overrides;
 mod policers;
+mod presets;
 mod queues;
 mod random;
 mod red;

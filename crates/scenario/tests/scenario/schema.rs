@@ -43,6 +43,7 @@ fn allows(root: &Value, schema: &Value, value: &Value) -> bool {
         && (schema.get("enum").is_none() || each("enum").contains(value))
         && schema.get("const").is_none_or(|only| only == value)
         && (schema.get("anyOf").is_none() || alternatives("anyOf") >= 1)
+        && each("allOf").iter().all(|part| allows(root, part, value))
         && (schema.get("oneOf").is_none() || alternatives("oneOf") == 1)
         && each("required").iter().filter_map(Value::as_str).all(|key| value.get(key).is_some())
         && value.as_array().is_none_or(|items| items.iter().all(|item| allows(root, &schema["items"], item)))

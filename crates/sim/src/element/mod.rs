@@ -33,6 +33,7 @@ mod scripted_reordering;
 mod thinning;
 mod tunnel_entry;
 mod tunnel_exit;
+mod wifi;
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -9,6 +9,7 @@ use windtunnel_units::{Bytes, Duration, Probability, Seq, Time};
 use windtunnel_wire::{FlowId, Options, Packet, SackBlock, TcpFlags};
 
 use super::*;
+use crate::TimeDistribution;
 
 mod middleboxes;
 mod order;
@@ -202,11 +203,11 @@ fn damage_and_duplication() {
     assert_binomial(doubled, n, 0.02);
 }
 
-fn jitter(distribution: JitterDistribution, mean_us: u64, deviation_us: u64, reorder: bool) -> PlacedElement {
+fn jitter(shape: JitterShape, mean_us: u64, deviation_us: u64, reorder: bool) -> PlacedElement {
     element(JitterParams {
-        distribution,
-        mean: Duration::from_micros(mean_us),
-        deviation: Duration::from_micros(deviation_us),
+        distribution: shape.into(),
+        mean: Some(Duration::from_micros(mean_us)),
+        deviation: Some(Duration::from_micros(deviation_us)),
         reorder,
     })
 }
@@ -221,23 +222,90 @@ fn delays(medium: &mut PlacedElement) -> Vec<f64> {
 /// Each distribution against its closed form. The part below zero becomes a probability at zero.
 #[test]
 fn jitter_has_its_distribution() {
-    let fixed = delays(&mut jitter(JitterDistribution::Fixed, 700, 300, false));
+    let fixed = JitterParams {
+        distribution: JitterShape::Fixed.into(),
+        mean: Some(Duration::from_micros(700)),
+        deviation: None,
+        reorder: false,
+    };
+    let fixed = delays(&mut element(fixed));
     assert!(fixed.iter().all(|delay| (delay - 700.0).abs() < 1e-9));
-    let uniform = delays(&mut jitter(JitterDistribution::Uniform, 700, 300, false));
+    let uniform = delays(&mut jitter(JitterShape::Uniform, 700, 300, false));
     assert_distribution(uniform, |x| ((x - 400.0) / 600.0).clamp(0.0, 1.0));
-    let normal = delays(&mut jitter(JitterDistribution::Normal, 1000, 200, false));
+    let normal = delays(&mut jitter(JitterShape::Normal, 1000, 200, false));
     assert_distribution(normal, |x| 0.5 * (1.0 + libm::erf((x - 1000.0) / 200.0 / libm::sqrt(2.0))));
     // Mean 800 and standard deviation 400: shape 1 + sqrt(5), least value 800 (1 - 1/shape) = 552.8.
-    let pareto = delays(&mut jitter(JitterDistribution::Pareto, 800, 400, false));
+    let pareto = delays(&mut jitter(JitterShape::Pareto, 800, 400, false));
     let shape = 1.0 + libm::sqrt(5.0);
     let least = 800.0 * (1.0 - 1.0 / shape);
     let mean = pareto.iter().sum::<f64>() / pareto.len() as f64;
     // 4 standard errors of 400 / sqrt(20,000).
     assert!((mean - 800.0).abs() < 4.0 * 400.0 / libm::sqrt(20_000.0), "{mean}");
     assert_distribution(pareto, |x| 1.0 - libm::pow(least / x.max(least), shape));
-    let cut = delays(&mut jitter(JitterDistribution::Uniform, 100, 300, false));
+    let cut = delays(&mut jitter(JitterShape::Uniform, 100, 300, false));
     let zeros = cut.iter().filter(|delay| **delay == 0.0).count() as u64;
     assert_binomial(zeros, 20_000, 200.0 / 600.0);
+}
+
+/// What is left out is filled in where the distribution has it, and only there; a table is one of the distributions.
+#[test]
+fn jitter_as_it_is_written() {
+    let read = |text: &str| serde_json::from_str::<JitterParams>(text).unwrap();
+    let ms = |ms| Some(Duration::from_millis(ms));
+    assert_eq!(read("{}"), JitterParams::default());
+    let normal = read(r#"{"distribution": "normal", "mean": "5 ms"}"#);
+    assert_eq!((normal.mean, normal.deviation), (ms(5), ms(1)));
+    let wifi = read(r#"{"distribution": "wifi"}"#);
+    assert_eq!((wifi.mean, wifi.deviation), (ms(1), None));
+    let listed = read(r#"{"distribution": {"kind": "listed", "values": ["1 ms", "3 ms"]}}"#);
+    assert_eq!((listed.mean, listed.deviation), (None, None));
+    for params in [normal, wifi, listed] {
+        Params::check(&params).unwrap();
+        assert_eq!(read(&serde_json::to_string(&params).unwrap()), params);
+    }
+    for wrong in [
+        r#"{"distribution": "poisson"}"#,
+        r#"{"distribution": {"values": ["1 ms"]}}"#,
+        r#"{"distribution": 3}"#,
+    ] {
+        assert!(serde_json::from_str::<JitterParams>(wrong).is_err(), "{wrong}");
+    }
+}
+
+/// Measured delays: a list has its values in equal shares, and a cumulative distribution its straight lines.
+#[test]
+fn jitter_of_measured_delays() {
+    let table = |text: &str| element(serde_json::from_str::<JitterParams>(text).unwrap());
+    let listed = delays(&mut table(
+        r#"{"distribution": {"kind": "listed", "values": ["1 ms", "4 ms", "1 ms", "9 ms"]}}"#,
+    ));
+    for (value, share) in [(1000.0, 0.5), (4000.0, 0.25), (9000.0, 0.25)] {
+        assert_binomial(listed.iter().filter(|delay| **delay == value).count() as u64, 20_000, share);
+    }
+    let points = r#"[{"value": "0 ms", "probability": 0}, {"value": "2 ms", "probability": 0.8}, {"value": "10 ms", "probability": 1}]"#;
+    let cdf =
+        delays(&mut table(&format!(r#"{{"distribution": {{"kind": "empirical", "points": {points}}}}}"#)));
+    assert_distribution(
+        cdf,
+        |x| if x < 2000.0 { 0.8 * x / 2000.0 } else { 0.8 + 0.2 * (x - 2000.0) / 8000.0 },
+    );
+}
+
+/// Wi-Fi in place: the mean is 0.684 ms for the short part and 6 ms for the long one (`wifi.rs`), within 4 standard errors
+/// of 24 ms / sqrt(20,000); no packet overtakes another where they meet.
+#[test]
+fn jitter_of_wifi() {
+    let params = || JitterParams {
+        distribution: JitterShape::Wifi.into(),
+        mean: Some(Duration::from_millis(7)),
+        deviation: None,
+        reorder: false,
+    };
+    let apart = delays(&mut element(params()));
+    let mean = apart.iter().sum::<f64>() / apart.len() as f64;
+    assert!((mean - 6684.0).abs() < 4.0 * 24_000.0 / libm::sqrt(20_000.0), "{mean}");
+    let (out, lost) = run(&mut element(params()), stream(20_000, 1000));
+    assert!(lost.is_empty() && numbers(&out).is_sorted());
 }
 
 /// 802.11-like: packets 50 us apart in bursts of 16, so that a burst lasts 0.75 ms and none waits for 5.5 ms; and 1 ms apart:
@@ -358,11 +426,26 @@ fn parameters_are_checked() {
     let aggregation = AggregationParams { packets: 0, ..Default::default() };
     assert_eq!(key(&aggregation), Err("packets"));
     let pareto = JitterParams {
-        distribution: JitterDistribution::Pareto,
-        deviation: Duration::ZERO,
+        distribution: JitterShape::Pareto.into(),
+        deviation: Some(Duration::ZERO),
         ..Default::default()
     };
     assert_eq!(key(&pareto), Err("deviation"));
+    // The default has a deviation and a mean, which these have not.
+    for shape in [JitterShape::Fixed, JitterShape::Wifi] {
+        assert_eq!(key(&JitterParams { distribution: shape.into(), ..Default::default() }), Err("deviation"));
+    }
+    let measured = TimeDistribution::Listed { values: vec![Duration::SECOND] };
+    let table = |table| JitterParams {
+        distribution: JitterDistribution::Table(table),
+        mean: None,
+        deviation: None,
+        reorder: false,
+    };
+    assert_eq!(key(&table(measured.clone())), Ok(()));
+    let mean = Some(Duration::SECOND);
+    assert_eq!(key(&JitterParams { mean, ..table(measured) }), Err("mean"));
+    assert_eq!(key(&table(TimeDistribution::Listed { values: Vec::new() })), Err("distribution"));
     let ms = Duration::from_millis;
     let linear = |min, max, period| LinearDelayParams { min, max, period, reorder: false };
     assert_eq!(key(&linear(ms(2), ms(1), ms(1))), Err("max"));

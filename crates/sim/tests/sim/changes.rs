@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use windtunnel_sim::application::{ApplicationConfig, CbrParams, MediaParams, RateChange};
-use windtunnel_sim::element::{Affects, ElementParams, JitterDistribution, JitterParams, LossParams};
+use windtunnel_sim::element::{Affects, ElementParams, JitterParams, JitterShape, LossParams};
 use windtunnel_sim::{
     Action, Change, ChangeSummary, During, FlowSummary, Network, RunResult, Transport, When, Window,
 };
@@ -93,7 +93,12 @@ fn with_during(element: impl ElementParams, during: During) -> Network {
 }
 
 fn held_for(mean: Duration) -> JitterParams {
-    JitterParams { distribution: JitterDistribution::Fixed, mean, ..JitterParams::default() }
+    JitterParams {
+        distribution: JitterShape::Fixed.into(),
+        mean: Some(mean),
+        deviation: None,
+        reorder: false,
+    }
 }
 
 fn loss() -> LossParams {

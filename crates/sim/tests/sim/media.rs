@@ -31,7 +31,12 @@ fn every_element() -> Vec<Arc<dyn ElementParams>> {
         Arc::new(DuplicationParams { probability: p(0.1), affects: Affects::All }),
         Arc::new(AggregationParams::default()),
         Arc::new(JitterParams { reorder: true, ..JitterParams::default() }),
-        Arc::new(JitterParams { distribution: JitterDistribution::Pareto, ..JitterParams::default() }),
+        Arc::new(JitterParams { distribution: JitterShape::Pareto.into(), ..JitterParams::default() }),
+        Arc::new(JitterParams {
+            distribution: JitterShape::Wifi.into(),
+            deviation: None,
+            ..JitterParams::default()
+        }),
         Arc::new(ReorderingParams { probability: p(0.1), ..ReorderingParams::default() }),
     ]
 }

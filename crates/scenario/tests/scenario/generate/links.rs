@@ -88,7 +88,15 @@ impl Draft {
         } else {
             self.key("rate", format_args!("{rate} bit/s"));
         }
-        if self.one_in(3) {
+        let preset = !self.ideal && self.one_in(8);
+        if preset {
+            // The one whose path changes needs a long run, and a rate without a trace.
+            let can_change = !traced && self.duration > 4_000_000_000;
+            let all = ["wifi-fade", "wifi-good", "wifi-bad", "geo"];
+            self.one_of("preset", if can_change { &all } else { &all[1..] });
+        }
+        // The delay of a preset may be more than the path has.
+        if preset || self.one_in(3) {
             self.some_time("delay", 1, longest_delay);
         }
         if self.one_in(5) {
@@ -216,12 +224,7 @@ impl Draft {
                 self.some_time("hold", 1, rtt * 4);
                 self.some_number("packets", 1, 200);
             }
-            "jitter" => {
-                self.one_of("distribution", &["fixed", "uniform", "normal", "pareto"]);
-                self.some_time("mean", 1, rtt * 4);
-                self.some_time("deviation", 1, rtt * 4);
-                self.some_switch("reorder");
-            }
+            "jitter" => self.jitter(rtt * 4),
             "linear-delay" => {
                 let min = self.random.log(1, rtt * 2);
                 self.time("min", min);
@@ -244,6 +247,36 @@ impl Draft {
             }
             _ => {}
         }
+    }
+
+    fn jitter(&mut self, longest: u64) {
+        match self.random.below(5) {
+            0 => {
+                let values: Vec<String> = (0..=self.random.below(4))
+                    .map(|_| format!("\"{} ns\"", self.random.log(1, longest)))
+                    .collect();
+                let values = values.join(", ");
+                self.bare("distribution", format_args!("{{ kind = \"listed\", values = [{values}] }}"));
+            }
+            1 => {
+                let [low, high] = [self.random.log(1, longest), longest];
+                let points = format!(
+                    "{{ value = \"{low} ns\", probability = 0.5 }}, {{ value = \"{high} ns\", probability = 1 }}"
+                );
+                self.bare("distribution", format_args!("{{ kind = \"empirical\", points = [{points}] }}"));
+            }
+            2 => {
+                let shape = self.random.pick(&["fixed", "wifi"]);
+                self.key("distribution", shape);
+                self.some_time("mean", 1, longest);
+            }
+            _ => {
+                self.one_of("distribution", &["uniform", "normal", "pareto"]);
+                self.some_time("mean", 1, longest);
+                self.some_time("deviation", 1, longest);
+            }
+        }
+        self.some_switch("reorder");
     }
 
     /// The packets that a script affects: a row of them, or some here and there.

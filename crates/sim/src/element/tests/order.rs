@@ -6,12 +6,12 @@ use super::*;
 /// that others do not hold up has the same delay in both cases.
 #[test]
 fn jitter_keeps_order_or_does_not() {
-    let mut kept = jitter(JitterDistribution::Uniform, 1000, 1000, false);
+    let mut kept = jitter(JitterShape::Uniform, 1000, 1000, false);
     let (out, _) = run(&mut kept, stream(5000, 100));
     assert!(numbers(&out).is_sorted() && kept.stats().tally.reordered == 0);
     assert!(out.is_sorted_by_key(|(at, _)| *at));
 
-    let mut free = jitter(JitterDistribution::Uniform, 1000, 1000, true);
+    let mut free = jitter(JitterShape::Uniform, 1000, 1000, true);
     let (out, _) = run(&mut free, stream(5000, 100));
     assert!(out.is_sorted_by_key(|(at, _)| *at));
     let mut highest = 0;
