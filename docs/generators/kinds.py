@@ -48,8 +48,8 @@ def _common(kind: str) -> str:
         )
     if kind == "presets":
         return (
-            "A link takes the keys of a preset by its name: `preset = \"geo\"`. Keys of its own take precedence "
-            "([how-to](../../how-to/changing-paths.md#paths-by-name))."
+            'A link takes the keys of a preset by its name: `preset = "geo"`. Keys of its own take precedence '
+            "([how-to](../how-to/changing-paths.md#paths-by-name))."
         )
     shared_by = {"queues": ("Queue", "queue"), "impairments": ("Impairment", "impairment")}
     if kind not in shared_by:

@@ -85,7 +85,8 @@ def listing() -> str:
     ``{"controllers": [entry], "slow_starts": [entry], "responses": [entry], "queues": [entry],
     "applications": [entry], "distributions": [entry], "impairments": [entry], "presets": [entry], "tcp": [entry],
     "acks": [entry]}``; an entry is ``{"name", "summary", "source", "parameters": [{"name", "type", "default", "unit",
-    "description"}], "aliases": [str]}``, and that of a preset has ``"keys"``, as a scenario writes them. Controllers that were registered in this process are among them.
+    "description"}], "aliases": [str]}``, and that of a preset has ``"keys"``, as a scenario writes them. Controllers
+    that were registered in this process are among them.
     """
 
 def quantity(text: str) -> float:

@@ -209,7 +209,12 @@ class Bottleneck(TypedDict, total=False):
     """A link without a name."""
 
     #: The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
-    rate: Required[str | Mapping[str, Any]]
+    #: Required, unless a preset states it.
+    rate: str | Mapping[str, Any] | None
+
+    #: Keys of a link with published numbers, by name (`windtunnel list presets`). A key that the link states itself
+    #: takes precedence, as a whole.
+    preset: Literal["wifi-good", "wifi-bad", "wifi-fade", "geo"]
 
     #: The queue in front of the link: a name, or a table with `kind`.
     queue: Algorithm
@@ -241,6 +246,10 @@ class Reverse(TypedDict, total=False):
 
     #: The rate at the start of the run; without it, ACKs do not queue.
     rate: str | Mapping[str, Any] | None
+
+    #: Keys of a link with published numbers, by name (`windtunnel list presets`). A key that the link states itself
+    #: takes precedence, as a whole.
+    preset: Literal["wifi-good", "wifi-bad", "wifi-fade", "geo"]
 
     #: The queue in front of the link: a name, or a table with `kind`.
     queue: Algorithm
@@ -287,7 +296,12 @@ class Link(_LinkKeys, total=False):
     to: Required[str]
 
     #: The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
-    rate: Required[str | Mapping[str, Any]]
+    #: Required, unless a preset states it.
+    rate: str | Mapping[str, Any] | None
+
+    #: Keys of a link with published numbers, by name (`windtunnel list presets`). A key that the link states itself
+    #: takes precedence, as a whole.
+    preset: Literal["wifi-good", "wifi-bad", "wifi-fade", "geo"]
 
     #: The queue in front of the link: a name, or a table with `kind`.
     queue: Algorithm

@@ -280,7 +280,11 @@ fn jitter_of_measured_delays() {
         r#"{"distribution": {"kind": "listed", "values": ["1 ms", "4 ms", "1 ms", "9 ms"]}}"#,
     ));
     for (value, share) in [(1000.0, 0.5), (4000.0, 0.25), (9000.0, 0.25)] {
-        assert_binomial(listed.iter().filter(|delay| **delay == value).count() as u64, 20_000, share);
+        assert_binomial(
+            listed.iter().filter(|delay| (**delay - value).abs() < 1e-6).count() as u64,
+            20_000,
+            share,
+        );
     }
     let points = r#"[{"value": "0 ms", "probability": 0}, {"value": "2 ms", "probability": 0.8}, {"value": "10 ms", "probability": 1}]"#;
     let cdf =
