@@ -72,6 +72,14 @@ def test_impairments_of_selected_packets_are_no_netem() -> None:
     assert any("loss: tc would affect all packets" in line for line in text)
 
 
+@pytest.mark.parametrize("law", ['"wifi"', '{ kind = "listed", values = ["1 ms", "9 ms"] }'])
+def test_delays_that_netem_does_not_draw(law: str) -> None:
+    """Netem has no law of Wi-Fi, and takes no list: the script says so, and has no jitter."""
+    text = lines('"codel"', f'impair = {{ kind = "jitter", distribution = {law} }}')
+    assert any("jitter: tc has no equivalent" in line for line in text)
+    assert not any("distribution" in line for line in commands(text))
+
+
 def test_limits() -> None:
     """A limit in another unit becomes full frames or bytes: 12 ms at 40 Mbit/s are 60,000 bytes, 39 frames of 1514."""
     link = Link(40e6, 1514)

@@ -63,7 +63,7 @@ def netem(delay_s: float, elements: Sequence[Element]) -> tuple[list[str], list[
                 notes.append(f"{kind}: netem has one model of loss; put a second netem behind the first")
                 continue
             words += WORDS[kind](element)
-        elif kind == "jitter" and element.get("distribution") in _DISTRIBUTIONS and not jitter:
+        elif kind == "jitter" and str(element.get("distribution")) in _DISTRIBUTIONS and not jitter:
             delay_s += seconds(element["mean"])
             jitter = [tc_time(seconds(element["deviation"]))]
             distribution = _DISTRIBUTIONS[str(element["distribution"])]
