@@ -48,6 +48,9 @@ RFC7928 = [
 #: What each kind of pack is tried with here.
 DEFAULT = {"cc": "cubic", "queue": "pie"}
 
+#: What packs are tried with that read a state.
+WITH_STATE = {"ccwg-bbr": "bbr3"}
+
 
 def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
     """Exit code 2, nothing on stdout, and one message on stderr that contains the words."""
@@ -123,7 +126,7 @@ def test_ten_seeds_where_a_percentile_is_judged() -> None:
 def test_scenarios(name: str) -> None:
     """Every scenario of the whole pack is valid, for what is examined and for the baselines."""
     pack = read(name)
-    made = plan(pack, pack.clauses, subject(DEFAULT[pack.kind], pack.kind), quick=False)
+    made = plan(pack, pack.clauses, subject(WITH_STATE.get(name, DEFAULT[pack.kind]), pack.kind), quick=False)
     assert not made.excluded
     for run in made.runs:
         if run.seed == 1 and run.arm != SUBJECT:
@@ -187,6 +190,12 @@ def test_changes_at_equal_intervals() -> None:
         (Expect(below=30, at_most=1.25), [26, 26, 26], "agrees"),
         (Expect(below=25, at_most=1.4), [26, 26, 26], "agrees"),
         (Expect(below=25, at_most=1.25), [26, 26, 26], "differs"),
+        # A rule for each run: one that breaks it decides, and then one that does not show it.
+        (Expect(below=3, each=True), [1, 2, 3], "agrees"),
+        (Expect(below=3, each=True), [1, 2, 4], "differs"),
+        (Expect(above=3, below=3, each=True), [3.0], "agrees"),
+        (Expect(above=3, each=True), [3, math.nan], "undecided"),
+        (Expect(above=3, each=True), [2, math.nan], "differs"),
         (None, [1, 2, 3], "info"),
     ],
 )

@@ -10,7 +10,9 @@ from windtunnel.cli.plugins import load_plugins, plugin_option
 
 @click.command
 @click.argument("name", help="The pack, e.g. rfc9743.", shell_complete=packs)
-@click.option("--cc", metavar="NAME", shell_complete=controllers, help="The controller to examine: rfc9743, tcpeval.")
+@click.option(
+    "--cc", metavar="NAME", shell_complete=controllers, help="The controller to examine: rfc9743, tcpeval, ccwg-bbr."
+)
 @click.option(
     "--queue", metavar="NAME", shell_complete=queues, help="The queue to examine: rfc7928, l4s-aqm, bufferbloat."
 )
@@ -44,7 +46,7 @@ def evaluate(
     """Examine a controller or a queue as a document asks; write an evidence pack.
 
     NAME is rfc9743 (new congestion controls), rfc7928 (AQMs), tcpeval (draft-irtf-iccrg-tcpeval-01), l4s-aqm (RFC 9331
-    and 9332), or bufferbloat (RRUL).
+    and 9332), bufferbloat (RRUL), or ccwg-bbr (the example test cases of BBR's draft).
     """
     from windtunnel.cli.consoles import output
     from windtunnel.evaluate import evaluate as examine

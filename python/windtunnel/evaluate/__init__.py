@@ -11,6 +11,7 @@
 | ``results.py`` | a row for each check and cell, a verdict for each clause |
 | ``picture.py`` | the picture of a clause |
 | ``figures.py`` | figures of a clause, as files |
+| ``state_machine.py`` | the figure of a clause that reads a controller's state |
 | ``appendix.py`` | the report as Markdown, and the archive |
 | ``writer.py`` | the folder |
 | ``terminal.py`` | what the terminal shows |
@@ -90,11 +91,13 @@ def examine(
     from windtunnel.evaluate.pack import read
     from windtunnel.evaluate.results import results
     from windtunnel.evaluate.runs import plan as make_plan
-    from windtunnel.evaluate.subject import subject
+    from windtunnel.evaluate.subject import require_state, subject
     from windtunnel.evaluate.writer import Evidence
 
     pack = read(name)
     clauses, examined = pack.chosen(only), subject(text, pack.kind)
+    if pack.state is not None:
+        require_state(examined, pack.name)
     plan = make_plan(pack, clauses, examined, quick=quick)
     if before is not None:
         before(plan, pack, examined)

@@ -44,10 +44,12 @@ def run_all(
 
     What any command has run before is not run again, unless its code is not windtunnel's own.
     """
-    texts = list(dict.fromkeys(run.text for run in runs))
+    metrics: dict[str, dict[str, Expression]] = {}
+    for run in runs:
+        metrics.setdefault(run.text, {}).update({text: Expression.parse(text) for text in run.metrics.values()})
     store = cache.shared() if use_cache else None
     try:
-        records = _records(texts, default_backend(workers), store, done)
+        records = _records(metrics, default_backend(workers), store, done)
     finally:
         if store is not None:
             with suppress(OSError):  # a cache that cannot be written costs only time
@@ -56,11 +58,15 @@ def run_all(
 
 
 def _records(
-    texts: Sequence[str], backend: Backend, store: cache.Store | None, done: Callable[[int], None]
+    metrics: Mapping[str, Mapping[str, Expression]],
+    backend: Backend,
+    store: cache.Store | None,
+    done: Callable[[int], None],
 ) -> Mapping[str, Record]:
-    """What the runs of these scenarios gave, by their texts."""
+    """What the runs of these scenarios gave, by their texts. ``metrics`` are read from each, some from its tables."""
     total = limit(None)
-    once = Runs((), None, store, None if total is None else total // backend.workers)
+    memory = None if total is None else total // backend.workers
+    once, texts = Runs((), None, store, memory), list(metrics)
     waiting, records = list(reversed(list(enumerate(texts)))), dict[str, Record]()
 
     def settle(number: int, outcome: Outcome) -> None:
@@ -71,7 +77,8 @@ def _records(
         """The next run; what the core refuses is settled on the way."""
         while waiting:
             number, text = waiting.pop()
-            made = once.make(partial(Scenario.from_toml, text), 0, number)
+            reads = Runs(metrics[text].values(), None, store, memory)
+            made = reads.make(partial(Scenario.from_toml, text), 0, number)
             if isinstance(made, Task):
                 return made
             settle(number, made)

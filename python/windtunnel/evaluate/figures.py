@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windtunnel._core import MemoryLimitError, ScenarioError
+from windtunnel.evaluate.pack import MOMENT
 from windtunnel.evaluate.results import ClauseResult, Measured, Row
-from windtunnel.evaluate.runs import SUBJECT
+from windtunnel.evaluate.runs import SUBJECT, Run
 from windtunnel.evaluate.terminal import deciding, foremost
+from windtunnel.experiment.measures import Expression
 from windtunnel.result import RunResult
 from windtunnel.scenario import Scenario
 
@@ -32,16 +34,16 @@ _PANELS = ("throughput", "sojourn")
 _NUMBER = re.compile(r"[\d.]+( \S+)?")
 
 
-def write_figures(folder: Path, result: ClauseResult, texts: Mapping[str, str], subject: str) -> dict[str, list[str]]:
-    """Write the figures of a clause into the pack ``folder``, and return their files by what they show. ``texts`` are
-    the scenarios by their files.
+def write_figures(folder: Path, result: ClauseResult, runs: Mapping[str, Run], subject: str) -> dict[str, list[str]]:
+    """Write the figures of a clause into the pack ``folder``, and return their files by what they show. ``runs`` are
+    by their files.
     """
     from windtunnel.figures import write_figure
 
     files: dict[str, list[str]] = {}
     for what, figure, formats in (
         ("values", values(result, subject), ("png", "svg")),
-        ("over time", over_time(result, texts, subject), ("png",)),
+        ("over time", over_time(result, runs, subject), ("png",)),
     ):
         for extension in formats if figure is not None else ():
             file = f"{FOLDER}/{result.clause.id}-{what.replace(' ', '-')}.{extension}"
@@ -52,8 +54,11 @@ def write_figures(folder: Path, result: ClauseResult, texts: Mapping[str, str], 
     return files
 
 
-def over_time(result: ClauseResult, texts: Mapping[str, str], subject: str) -> Figure | None:
-    """The run that decides, with those of the baselines; None where nothing is simulated."""
+def over_time(result: ClauseResult, runs: Mapping[str, Run], subject: str) -> Figure | None:
+    """The run that decides, with those of the baselines; None where nothing is simulated. Where a moment decides, it
+    is shown in the state machine.
+    """
+    from windtunnel.evaluate.state_machine import Arm, figure
     from windtunnel.figures import side_by_side
 
     row = foremost(result) or deciding(result) or next((row for row in result.rows if row.files), None)
@@ -61,12 +66,16 @@ def over_time(result: ClauseResult, texts: Mapping[str, str], subject: str) -> F
         return None
     results: dict[str, RunResult] = {}
     for arm, file in row.files.items():
-        scenario = Scenario.from_toml(texts[file])
+        scenario = Scenario.from_toml(runs[file].text)
         name = subject if arm == SUBJECT else f"{arm} (baseline)" if arm == subject else arm
         with suppress(ScenarioError, MemoryLimitError):
             results[name] = scenario.run()
     where = f", {row.cell}" if row.cell else ""
     title = f"{result.clause.id}: {row.text}{where}, seed 1"
+    moment = runs[row.files[SUBJECT]].metrics.get(MOMENT)
+    if moment is not None:
+        arms = [Arm(name, run, Expression.parse(moment).value(run)) for name, run in results.items()]
+        return figure(arms, title) if arms else None
     return side_by_side(results, _PANELS, title) if results else None
 
 

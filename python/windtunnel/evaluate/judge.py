@@ -2,7 +2,7 @@
 
 The mean has a 95 % interval (Student's, on the scale of the quantity's kind). A requirement is met where the whole
 interval is within the limits, not met where none of it is, and undecided otherwise: then the runs are too few, or
-too different, to tell.
+too different, to tell. A rule that holds always, such as one of a state machine, is met where each run keeps it.
 
 Against a baseline the runs are compared in pairs: the same seed sets the same start offsets and the same random
 streams, so that differences between seeds cancel. The worst baseline is the one with the worst mean: a new algorithm
@@ -75,12 +75,20 @@ def _absolute(expect: Expect, values: Sequence[float], scale: Scale) -> Judgemen
         return None
     low = -math.inf if expect.above is None else expect.above
     high = math.inf if expect.below is None else expect.below
-    verdict = judge(Limits(low, high), values, scale)
+    verdict = _of_each(low, high, values) if expect.each else judge(Limits(low, high), values, scale)
+    where = "in each run " if expect.each else ""
     if expect.above is not None and expect.below is not None:
-        return Judgement(verdict, None, f"{low:g} to {high:g}", None)
+        return Judgement(verdict, None, f"{where}{low:g} to {high:g}", None)
     if expect.above is not None:
-        return Judgement(verdict, low, f"at least {low:g}", True)
-    return Judgement(verdict, high, f"at most {high:g}", False)
+        return Judgement(verdict, low, f"{where}at least {low:g}", True)
+    return Judgement(verdict, high, f"{where}at most {high:g}", False)
+
+
+def _of_each(low: float, high: float, values: Sequence[float]) -> Verdict:
+    """The verdict on a rule: a run that breaks it decides; without one, a run that does not show it leaves it open."""
+    if any(value < low or value > high for value in values):
+        return "differs"
+    return "agrees" if all(math.isfinite(value) for value in values) and values else "undecided"
 
 
 def _relative(

@@ -22,10 +22,16 @@ from windtunnel.experiment import scales
 #: What a pack can examine.
 Kind = Literal["cc", "queue"]
 
+#: Whose state the clauses of a pack can read (``experiment/measures/bbr.py``).
+State = Literal["bbr"]
+
+#: The metric that is the moment at which a run decides.
+MOMENT = "at_s"
+
 _FOLDER = Path(__file__).parent / "packs"
 
 #: The packs in the order of the help.
-NAMES = ("rfc9743", "rfc7928", "tcpeval", "l4s-aqm", "bufferbloat")
+NAMES = ("rfc9743", "rfc7928", "tcpeval", "l4s-aqm", "bufferbloat", "ccwg-bbr")
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,8 @@ class Expect:
 
     ``above`` and ``below`` are numbers. ``at_least`` and ``at_most`` are factors of the worst baseline (the lowest for
     ``at_least``, the highest for ``at_most``), to which ``plus`` is added; ``of`` names the baselines that count, all
-    if it is left out. Where both kinds are given, either suffices.
+    if it is left out. Where both kinds are given, either suffices. A rule that holds always is expected of ``each`` run
+    and not of the mean.
     """
 
     above: float | None = None
@@ -43,6 +50,7 @@ class Expect:
     at_most: float | None = None
     plus: float = 0.0
     of: tuple[str, ...] = ()
+    each: bool = False
 
     @property
     def is_absolute(self) -> bool:
@@ -136,6 +144,10 @@ class Pack:
     cannot: str
     clauses: tuple[Clause, ...]
     variables: Mapping[str, Any] = field(default_factory=dict)
+    part: str = "section"
+    """What the document calls that which clauses are numbered by."""
+    state: State | None = None
+    """Whose state the clauses read; their trials then have a metric ``at_s``, the moment that decides."""
 
     def seeds_in_words(self, *, quick: bool) -> str:
         """How many seeds there are, for pages."""
@@ -192,6 +204,8 @@ def read(name: str) -> Pack:
         cannot=head["cannot"],
         clauses=tuple(sorted(clauses, key=lambda clause: _order(clause.id))),
         variables=head.get("variables", {}),
+        part=head.get("part", "section"),
+        state=head.get("state"),
     )
 
 

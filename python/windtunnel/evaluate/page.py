@@ -18,7 +18,7 @@ from windtunnel.report.text import number
 from windtunnel.report.thumbnail import thumbnail
 
 if TYPE_CHECKING:
-    from windtunnel.evaluate.pack import Clause
+    from windtunnel.evaluate.pack import Clause, Pack
     from windtunnel.evaluate.results import ClauseResult, Measured, Row
     from windtunnel.evaluate.writer import Evidence
 
@@ -49,7 +49,7 @@ def write_pack_page(path: Path, evidence: Evidence, figures: Mapping[str, Mappin
             "seeds": pack.seeds_in_words(quick=evidence.quick),
             "subject": evidence.subject.name,
             "clauses": [
-                {**_clause(result, pack.document, list(pack.baselines)),
+                {**_clause(result, pack),
                  "figures": list(_figures(path.parent, figures.get(result.clause.id, {})))}
                 for result in evidence.results
             ],
@@ -70,14 +70,14 @@ def _kind(state: State | None) -> Kind:
     return "info" if state is None else read(state).kind
 
 
-def _source(clause: Clause, document: str) -> str:
+def _source(clause: Clause, document: str, part: str) -> str:
     """Where the clause is: the document, and its section where the clause has a number."""
     section = clause.id.rpartition("-")[2]
-    parts = [clause.document or document, *([f"section {section}"] if section[0].isdigit() else [])]
+    parts = [clause.document or document, *([f"{part} {section}"] if section[0].isdigit() else [])]
     return f"{', '.join(parts)}; {clause.level}"
 
 
-def _clause(result: ClauseResult, document: str, baselines: list[str]) -> dict[str, Any]:
+def _clause(result: ClauseResult, pack: Pack) -> dict[str, Any]:
     from windtunnel.evaluate.terminal import absolute_reason, reason
 
     clause = result.clause
@@ -85,7 +85,7 @@ def _clause(result: ClauseResult, document: str, baselines: list[str]) -> dict[s
         "id": clause.id,
         "anchor": f"clause-{clause.id}",
         "title": clause.title,
-        "source": _source(clause, document),
+        "source": _source(clause, pack.document, pack.part),
         "requirement": clause.requirement.strip(),
         "method": clause.method.strip(),
         "cannot": clause.cannot.strip(),
@@ -96,7 +96,7 @@ def _clause(result: ClauseResult, document: str, baselines: list[str]) -> dict[s
         "absolute_kind": _kind(result.absolute),
         "exceeds": absolute_reason(result),
         "picture": Markup(margins(result.rows)),
-        "rows": [_row(row, baselines) for row in result.rows],
+        "rows": [_row(row, list(pack.baselines)) for row in result.rows],
         "open": len(result.rows) <= _OPEN_ROWS,
     }
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from windtunnel.evaluate.execute import RunValues
 from windtunnel.evaluate.judge import Judgement, State, decide, decide_absolute, overall, read
-from windtunnel.evaluate.pack import Clause, Criterion, Pack
+from windtunnel.evaluate.pack import MOMENT, Clause, Criterion, Pack
 from windtunnel.evaluate.runs import SUBJECT, Plan, Run
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.experiment.statistics import method, summary_of_all
@@ -138,16 +138,22 @@ def _row(
         limit_text=judgement.text,
         verdict="failed" if errors else judgement.verdict,
         margin=_margin(measured, judgement.limit, larger=judgement.larger),
-        note=errors[0] if errors else _note(check, own),
+        note=errors[0] if errors else _note(check, own, [outcome for _, outcome in arms[SUBJECT]]),
         files={arm: runs[0][0].file for arm, runs in arms.items()},
         absolute=None if errors else decide_absolute(check.absolute, own, scale),
         source=check.source,
     )
 
 
-def _note(check: Criterion, values: Sequence[float]) -> str:
+def _note(check: Criterion, values: Sequence[float], outcomes: Sequence[RunValues]) -> str:
     missing = sum(not math.isfinite(v) for v in values)
-    return f"{missing} of {len(values)} runs show nothing to measure; {check.why}" if missing else check.why
+    moment = outcomes[0].values.get(MOMENT, math.nan)
+    parts = [
+        f"{missing} of {len(values)} runs show nothing to measure" if missing else "",
+        check.why,
+        f"at {moment:.4g} s with seed 1" if math.isfinite(moment) else "",
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def _id(clause: Clause, check: Criterion, cell: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from windtunnel._core import ScenarioError
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.evaluate.pack import Kind
+from windtunnel.experiment.measures.bbr import COLUMNS
 from windtunnel.kinds import listing, names
 from windtunnel.scenario import Scenario
 
@@ -79,3 +80,28 @@ def _check(parsed: Subject) -> None:
         probe.check()
     except ScenarioError as error:
         raise InputError(f"--{parsed.kind} {parsed.name}: {str(error).splitlines()[-1].strip()}") from None
+
+
+def require_state(examined: Subject, pack: str) -> None:
+    """Refuse a controller without the numbers of a BBR. Raises InputError, which names those that have them."""
+    missing = sorted(set(COLUMNS) - _state(examined.value))
+    if not missing:
+        return
+    others = [kind["name"] for kind in listing()["controllers"]]
+    able = [name for name in others if set(COLUMNS) <= _state(name)]
+    raise InputError(
+        f"--cc {examined.name}: {pack} reads the state of a BBR, and this controller has no `{missing[0]}`; "
+        f"controllers that have it: {', '.join(able)}"
+    )
+
+
+def _state(cc: Any) -> set[str]:
+    """The numbers of a controller in the table ``cc``; none of one that cannot take part in a simple run."""
+    scenario = Scenario(
+        duration="100 ms", bottleneck={"rate": "10 Mbit/s"}, flows=[{"cc": cc, "rtt": "20 ms"}],
+        record={"interval": "50 ms"},
+    )  # fmt: skip
+    try:
+        return set(scenario.run().tables.get("cc", ()))
+    except ScenarioError:
+        return set()

@@ -81,9 +81,9 @@ def write(folder: Path, evidence: Evidence) -> None:
     _write_rows(folder / "rows.csv", evidence)
     _write_json(folder / "pack.json", evidence)
     _write_data(folder / "data", evidence)
-    texts = {run.file: run.text for run in evidence.runs}
+    runs = {run.file: run for run in evidence.runs}
     figures = {
-        result.clause.id: write_figures(folder, result, texts, evidence.subject.name) for result in evidence.results
+        result.clause.id: write_figures(folder, result, runs, evidence.subject.name) for result in evidence.results
     }
     write_pack_page(folder / "report.html", evidence, figures)
     write_markdown(folder, evidence, figures)

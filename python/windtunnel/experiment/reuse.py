@@ -46,10 +46,10 @@ class Runs:
     def recall(self, run: Run) -> Outcome | None:
         """What a run gave before: to this command, when it was interrupted, or to any other one."""
         data = None if self._journal is None else self._journal.get(run.key)
-        if data is not None and self._is_enough(data):
+        if data is not None and self._is_enough(run, data):
             return Outcome(data, reused=True)
         data = self._from_shared(run.key)
-        if data is None or not self._is_enough(data):
+        if data is None or not self._is_enough(run, data):
             return None
         if self._journal is not None:
             self._journal.put(run.key, data)
@@ -67,10 +67,11 @@ class Runs:
         """Each run that ``take`` gives, with its outcome, known or new; in the order in which they end."""
         return outcomes(Simulate(), take, backend, self)
 
-    def _is_enough(self, data: bytes) -> bool:
+    @staticmethod
+    def _is_enough(run: Run, data: bytes) -> bool:
         """Whether a known run has what the metrics need, and is not of code that may have changed."""
         record = Record.decode(data)
-        return record.answers(self._by_table) and not record.foreign
+        return record.answers(run.metrics) and not record.foreign
 
     def _from_shared(self, key: bytes) -> bytes | None:
         try:

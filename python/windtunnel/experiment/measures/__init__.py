@@ -7,6 +7,7 @@
 | ``names.py`` | what each name means, and other words for it |
 | ``values.py`` | what a path can name: a number, several, a column, a distribution |
 | ``kinds.py`` | the kind and the unit of an expression |
+| ``bbr.py`` | what a run shows of BBR's state machine, by the test cases of its draft |
 | ``conditions.py`` | comparisons of expressions, for claims |
 """
 

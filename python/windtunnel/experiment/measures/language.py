@@ -307,6 +307,8 @@ def _tables(node: Node) -> set[str]:
     match node:
         case PathNode(parts=("tables", str() as table, *_)):
             return {table}
+        case PathNode(parts=("bbr", *_)):
+            return {"cc"}
         case Binary(left=left, right=right):
             return _tables(left) | _tables(right)
         case Call(name=name, arguments=arguments):

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from windtunnel.errors import did_you_mean
+from windtunnel.experiment.measures import bbr
 from windtunnel.experiment.measures.names import field_hint, root_hint, without_unit
 from windtunnel.experiment.measures.values import Distribution, MetricError, Value
 from windtunnel.metrics import Array
@@ -27,7 +28,7 @@ Path: TypeAlias = tuple[str | int, ...]
 RECORDS = {"flows": "flows", "flow": "flows", "queues": "queues", "queue": "queues", "impairments": "impairments"}
 #: Numbers of the whole run. Its events are not among them: how many there are depends on what is recorded.
 NUMBERS = ("duration_s", "packets")
-ROOTS = (*RECORDS, "windows", "tables", *NUMBERS)
+ROOTS = (*RECORDS, "windows", "tables", "bbr", *NUMBERS)
 
 #: The columns that distributions of the summary are of: the table, the column, and the one that tells flow or queue.
 _BEHIND = {
@@ -55,6 +56,10 @@ def resolve(path: Path, result: RunResult) -> Value:
     match root:
         case "tables":
             return _column(path, result)
+        case "bbr":
+            if len(path) != 3:
+                raise MetricError(f"{show(path)}: write bbr.CASE.NUMBER")
+            return bbr.number(result, str(path[1]), str(path[2]))
         case "windows":
             window = _one(result.windows, rest, path, "window")
             rest = rest[1:]
