@@ -232,6 +232,14 @@ def test_values_come_from_the_runs_tables() -> None:
     assert {row.baselines["linux"].mean for row in result.rows if row.id.startswith("3/gain")} == {0.34375}
 
 
+def test_a_row_says_how_many_runs_break_its_rule() -> None:
+    """The mean of several runs may be within the limits that one of them breaks."""
+    evidence = examine("ccwg-bbr", "{ kind = 'bbr3', variant = 'linux' }", only=["3"], quick=True, jobs=1)
+    notes = {row.id.partition(" ")[0]: row.note for row in evidence.results[0].rows}
+    assert notes["3/gain"].startswith("3 of 3 runs break it; the draft's constant")
+    assert "break it" not in notes["3/rounds"]
+
+
 def test_unknown_names_of_a_case() -> None:
     """The nearest name; and a run without BBR's state is told which number it lacks."""
     flow = {"cc": "bbr3", "rtt": "20 ms"}

@@ -73,9 +73,8 @@ def decide_absolute(expect: Expect | None, values: Sequence[float], scale: Scale
 def _absolute(expect: Expect, values: Sequence[float], scale: Scale) -> Judgement | None:
     if not expect.is_absolute:
         return None
-    low = -math.inf if expect.above is None else expect.above
-    high = math.inf if expect.below is None else expect.below
-    verdict = _of_each(low, high, values) if expect.each else judge(Limits(low, high), values, scale)
+    low, high = _limits(expect)
+    verdict = _of_each(expect, values) if expect.each else judge(Limits(low, high), values, scale)
     where = "in each run " if expect.each else ""
     if expect.above is not None and expect.below is not None:
         return Judgement(verdict, None, f"{where}{low:g} to {high:g}", None)
@@ -84,9 +83,19 @@ def _absolute(expect: Expect, values: Sequence[float], scale: Scale) -> Judgemen
     return Judgement(verdict, high, f"{where}at most {high:g}", False)
 
 
-def _of_each(low: float, high: float, values: Sequence[float]) -> Verdict:
+def broken(expect: Expect, values: Sequence[float]) -> int:
+    """How many runs break a rule that holds always."""
+    low, high = _limits(expect)
+    return sum(value < low or value > high for value in values) if expect.each else 0
+
+
+def _limits(expect: Expect) -> tuple[float, float]:
+    return (-math.inf if expect.above is None else expect.above, math.inf if expect.below is None else expect.below)
+
+
+def _of_each(expect: Expect, values: Sequence[float]) -> Verdict:
     """The verdict on a rule: a run that breaks it decides; without one, a run that does not show it leaves it open."""
-    if any(value < low or value > high for value in values):
+    if broken(expect, values):
         return "differs"
     return "agrees" if all(math.isfinite(value) for value in values) and values else "undecided"
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from windtunnel.evaluate.execute import RunValues
-from windtunnel.evaluate.judge import Judgement, State, decide, decide_absolute, overall, read
+from windtunnel.evaluate.judge import Judgement, State, broken, decide, decide_absolute, overall, read
 from windtunnel.evaluate.pack import MOMENT, Clause, Criterion, Pack
 from windtunnel.evaluate.runs import SUBJECT, Plan, Run
 from windtunnel.experiment.scales import PLAIN, Scale
@@ -147,9 +147,11 @@ def _row(
 
 def _note(check: Criterion, values: Sequence[float], outcomes: Sequence[RunValues]) -> str:
     missing = sum(not math.isfinite(v) for v in values)
+    broke = 0 if check.expect is None else broken(check.expect, values)
     moment = outcomes[0].values.get(MOMENT, math.nan)
     parts = [
         f"{missing} of {len(values)} runs show nothing to measure" if missing else "",
+        f"{broke} of {len(values)} runs break it" if broke else "",
         check.why,
         f"at {moment:.4g} s with seed 1" if math.isfinite(moment) else "",
     ]
