@@ -171,8 +171,8 @@ def drain(m: Machine) -> Numbers | None:
 
 
 def up_ends_by_plateau(m: Machine) -> Numbers | None:
-    """Case 5: how many rounds had not grown where UP ends, and what follows."""
-    ends = m.changes(before=UP)
+    """Case 5: how many rounds had not grown where UP ends otherwise than by ProbeRTT, and what follows."""
+    ends = [row for row in m.changes(before=UP) if m["mode"][row] != PROBE_RTT]
     if not ends:
         return None
     row = ends[0]
