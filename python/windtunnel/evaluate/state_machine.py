@@ -57,6 +57,8 @@ def _draw(axes: Axes, arm: Arm) -> None:
     axes.set_yticks(range(len(MODES)), MODES)
     axes.set(title=arm.name, ylim=(len(MODES) - 0.6, -0.4), xlim=(0, float(time[-1])))
     right = axes.twinx()
+    # Its grid would cross the steps.
+    right.grid(visible=False)
     right.plot(time, in_flight / 1e3, lw=0.6, color="#8a8a8a")
     right.set_ylabel("in flight (kB)")
     right.set_ylim(bottom=0)
