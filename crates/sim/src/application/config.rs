@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{AnyParams, OutOfRange, Params};
-use windtunnel_units::{Bytes, Duration, Rate, Time};
+use windtunnel_units::{Bytes, Duration, Rate};
 
+use super::rate_change::{RateChange, check_changes};
 use crate::distribution::{SizeDistribution, TimeDistribution};
-use crate::schedule::{Moment, When, check_moment};
 
 /// The highest rate of an application, and of a link.
 const FASTEST: Rate = Rate::from_bits_per_sec(10_000_000_000_000);
@@ -121,27 +121,6 @@ impl ApplicationConfig {
             | ApplicationConfig::RequestResponse(_)
             | ApplicationConfig::Poisson(_) => Protocol::Tcp,
         }
-    }
-}
-
-/// A change of an application's rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RateChange {
-    /// The time of the change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<Time>,
-    /// Instead of a time: the first ACK after which a flow's controller is in a state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub when: Option<When>,
-    /// The new rate.
-    pub rate: Rate,
-}
-
-impl RateChange {
-    /// When it happens; nothing without `at` and `when`.
-    pub fn moment(&self) -> Option<Moment> {
-        self.at.map(Moment::At).or_else(|| self.when.clone().map(|when| Moment::When(Box::new(when))))
     }
 }
 
@@ -496,17 +475,7 @@ fn one_byte_on_average(key: &'static str, size: &SizeDistribution) -> Result<(),
     }
 }
 
-/// Each change has a rate, and one moment.
-fn check_changes(changes: &[RateChange]) -> Result<(), OutOfRange> {
-    let mut last = None;
-    for change in changes {
-        positive_rate("changes", change.rate)?;
-        check_moment("changes", change.at, change.when.as_ref(), &mut last)?;
-    }
-    Ok(())
-}
-
-fn positive_rate(key: &'static str, rate: Rate) -> Result<(), OutOfRange> {
+pub(super) fn positive_rate(key: &'static str, rate: Rate) -> Result<(), OutOfRange> {
     if rate == Rate::ZERO || rate > FASTEST {
         return Err(OutOfRange::new(key, rate, "more than 0 bit/s and at most 10 Tbit/s"));
     }

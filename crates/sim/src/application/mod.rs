@@ -7,6 +7,7 @@ mod media;
 mod messages;
 mod on_off;
 mod poisson;
+mod rate_change;
 mod receipts;
 mod request_response;
 mod responsive;
@@ -14,9 +15,10 @@ mod stream;
 
 pub use config::{
     ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams, Protocol,
-    RateChange, RequestResponseParams, TransferParams,
+    RequestResponseParams, TransferParams,
 };
 pub use messages::Completion;
+pub use rate_change::RateChange;
 pub use receipts::{Receipt, Receipts};
 
 pub(crate) use datagrams::{DatagramReceiver, DatagramSender};
