@@ -185,3 +185,15 @@ fn carries_bulk_over_tcp() {
     let queue = steady(&result).1;
     assert!(queue.utilization > 0.98 && queue.sojourn_ms.expect("packets").max < TARGET, "{queue:?}");
 }
+
+/// Media in both directions over links whose rates change (the path of RFC 8867 section 5.3): each keeps within the rate
+/// of its link, and has the highest rate again when there is room, although its feedback waits in the other's queue.
+#[test]
+fn both_directions() {
+    let result = run(include_str!("../../../../../scenarios/media-both-ways.toml"), &[]);
+    let goodput = |window: usize, flow: usize| result.summary.windows[window].flows[flow].goodput_mbps;
+    let narrow = [goodput(0, 0), goodput(0, 1)];
+    assert!((0.25..0.5).contains(&narrow[0]) && (0.4..0.8).contains(&narrow[1]), "{narrow:?}");
+    let late = [goodput(1, 0), goodput(1, 1)];
+    assert!(late.iter().all(|rate| (1.4..=1.51).contains(rate)), "{late:?}");
+}
