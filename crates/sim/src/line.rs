@@ -54,6 +54,16 @@ struct Varying {
     latest: Time,
 }
 
+impl Varying {
+    /// The stamp of a packet that enters at `now`.
+    fn stamp(&mut self, now: Time) -> Time {
+        let stamp = now + self.extra;
+        let stamp = if self.reorder { stamp } else { stamp.max(self.latest) };
+        self.latest = self.latest.max(stamp);
+        stamp
+    }
+}
+
 impl DelayLine {
     pub(crate) fn new(delay: Duration, ranks: Ranks) -> DelayLine {
         DelayLine { delay, ranks, packets: VecDeque::new(), last_entry: Time::NEVER, varying: None }
@@ -76,36 +86,22 @@ impl DelayLine {
     #[inline]
     pub(crate) fn enter(&mut self, packet: Packet) -> bool {
         let now = packet.enqueued_at;
-        if self.varying.is_some() {
-            return self.enter_varying(packet);
-        }
-        if std::mem::replace(&mut self.last_entry, now) == now {
+        if std::mem::replace(&mut self.last_entry, now) == now || self.varying.is_some() {
             return self.enter_among(packet);
         }
         self.packets.push_back(packet);
         self.packets.len() == 1
     }
 
-    /// A packet enters that may have to pass some of those that entered at the same time.
+    /// A packet enters that may have to pass others: those that entered at the same time or, where the delay changes,
+    /// with a longer delay. There it is stamped with the time at which it would have entered to arrive when it does, were
+    /// the delay always the shortest.
     #[inline(never)]
-    fn enter_among(&mut self, packet: Packet) -> bool {
-        let (now, rank, ranks) = (packet.enqueued_at, self.ranks.of(packet.flow), self.ranks);
-        let follows = |other: &&Packet| other.enqueued_at == now && ranks.of(other.flow) > rank;
-        let position = self.packets.len() - self.packets.iter().rev().take_while(follows).count();
-        self.packets.insert(position, packet);
-        position == 0
-    }
-
-    /// A packet enters while the delay changes. It is stamped with the time at which it would have entered to arrive
-    /// when it does, were the delay always the shortest.
-    #[cold]
-    fn enter_varying(&mut self, mut packet: Packet) -> bool {
-        let Some(varying) = &mut self.varying else { return false };
-        let stamp = packet.enqueued_at + varying.extra;
-        let stamp = if varying.reorder { stamp } else { stamp.max(varying.latest) };
-        varying.latest = varying.latest.max(stamp);
-        packet.enqueued_at = stamp;
-        let (rank, ranks) = (self.ranks.of(packet.flow), self.ranks);
+    fn enter_among(&mut self, mut packet: Packet) -> bool {
+        if let Some(varying) = &mut self.varying {
+            packet.enqueued_at = varying.stamp(packet.enqueued_at);
+        }
+        let (stamp, rank, ranks) = (packet.enqueued_at, self.ranks.of(packet.flow), self.ranks);
         let follows = |other: &&Packet| (other.enqueued_at, ranks.of(other.flow)) > (stamp, rank);
         let position = self.packets.len() - self.packets.iter().rev().take_while(follows).count();
         self.packets.insert(position, packet);

@@ -183,6 +183,7 @@ impl Simulation {
 
     /// A flow has heard of an ACK, and something waits for a state.
     #[cold]
+    #[inline(never)]
     pub(super) fn watch(&mut self, flow: usize) {
         self.schedule.watch(flow, &self.flows[flow], self.now);
         self.schedule_plan();
