@@ -183,7 +183,8 @@ impl Sender {
     /// What keeps the connection from sending more at `now`. With data, and room in the window, it is the pacer if a
     /// timer is near, and else flow control: other timers are further away than an eighth of a round trip.
     fn limited(&mut self, now: Time) -> Limited {
-        let has_data = !self.writes.is_empty() || self.host.connection.holds_datagrams();
+        let sends_datagrams = self.application.has_datagrams();
+        let has_data = !self.writes.is_empty() || (sends_datagrams && self.host.connection.holds_datagrams());
         let seen = self.record.lock();
         let full = self.window().saturating_sub(self.host.payload);
         if !self.is_connected {

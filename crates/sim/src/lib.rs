@@ -35,6 +35,6 @@ pub use result::{
     FlowSummary, LimitSummary, Percentiles, QueueSummary, RunResult, SenderSummary, SizeClassSummary,
     SlowStartExit, Stalled, Summary, TransferSummary, WindowSummary,
 };
-pub use schedule::{During, Moment, When, check_moment, repeated};
+pub use schedule::{During, Moment, When, repeated};
 pub use simulation::{Holder, MemoryExceeded, Simulation, StreamState};
 pub use streams::stream_seed;

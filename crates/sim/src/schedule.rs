@@ -92,12 +92,9 @@ impl Moment {
         }
     }
 
-    /// The condition, if it is one.
-    pub const fn when(&self) -> Option<&When> {
-        match self {
-            Moment::At(_) => None,
-            Moment::When(when) => Some(when),
-        }
+    /// That of a change: its time, or else its condition; nothing without both.
+    pub fn of(at: Option<Time>, when: Option<&When>) -> Option<Moment> {
+        at.map(Moment::At).or_else(|| when.map(|when| Moment::When(Box::new(when.clone()))))
     }
 
     /// The same, later by `wait`.
@@ -185,7 +182,7 @@ pub struct During {
 ///
 /// # Errors
 /// For the key `key`, if it has neither or both, or if the condition is none.
-pub fn check_moment(
+pub(crate) fn check_moment(
     key: &'static str,
     at: Option<Time>,
     when: Option<&When>,

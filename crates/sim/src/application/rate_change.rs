@@ -24,7 +24,7 @@ pub struct RateChange {
 impl RateChange {
     /// When it happens; nothing without `at` and `when`.
     pub fn moment(&self) -> Option<Moment> {
-        self.at.map(Moment::At).or_else(|| self.when.clone().map(|when| Moment::When(Box::new(when))))
+        Moment::of(self.at, self.when.as_ref())
     }
 }
 

@@ -36,11 +36,11 @@ impl Schedule {
         Schedule { planned: plan.into(), called: VecDeque::new(), waiting, happened: Vec::new() }
     }
 
-    /// How often `flow` will start.
-    pub(super) fn starts(&self, flow: usize) -> u32 {
+    /// The flows that will start, each as often as it will.
+    pub(super) fn starts(&self) -> impl Iterator<Item = usize> {
         let planned = self.planned.iter().map(|(_, action)| action);
         let all = planned.chain(self.waiting.iter().map(|(_, action)| action));
-        all.filter(|action| **action == Action::Start(flow)).count() as u32
+        all.filter_map(|action| if let Action::Start(flow) = action { Some(*flow) } else { None })
     }
 
     /// Checks that conditions are about columns that their flows have.

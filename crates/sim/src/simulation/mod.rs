@@ -121,8 +121,8 @@ impl Simulation {
         let recorder = Recorder::new(&network, &flows);
         let schedule = Schedule::new(network.schedule());
         schedule.check(&flows, |flow| network.flows[flow].name.clone())?;
-        for (index, flow) in flows.iter_mut().enumerate() {
-            flow.starts = schedule.starts(index);
+        for flow in schedule.starts() {
+            flows[flow].starts += 1;
         }
         let elements: Vec<PlacedElement> = network.elements.iter().map(PlacedElement::new).collect();
         let link_changes = network.links.iter().map(|link| link.params.changes.clone()).collect();
