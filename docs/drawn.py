@@ -7,6 +7,7 @@ drawing code is found by drawing again, without a comparison of pixels.
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,6 +94,14 @@ def keep(drawn: Path, figure: Figure, picture: Path) -> None:
     with Image.open(drawn) as image:
         few = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
         few.save(picture, optimize=True, pnginfo=about)
+
+
+def write(figure: Figure, picture: Path) -> None:
+    """Draw a figure, and keep it as the committed picture."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / picture.name
+        figure.savefig(file)
+        keep(file, figure, picture)
 
 
 def kept(picture: Path) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from string import Template
@@ -125,11 +124,7 @@ def main() -> None:
         keep([options.results / name for name, _, _ in SWEEPS])
     cells = kept()
     PAGE.write_text(page(cells), encoding="utf-8")
-    shown = picture(cells)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "texts.png"
-        shown.savefig(file)
-        drawn.keep(file, shown, PICTURE)
+    drawn.write(picture(cells), PICTURE)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import argparse
 import csv
 import re
 import sys
-import tempfile
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -116,11 +115,7 @@ def main() -> None:
         keep(needed(rows_of(options.results / "rows.csv")))
     rows = rows_of(NUMBERS)
     PAGE.write_text(page(rows), encoding="utf-8")
-    shown = picture(rows)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "bursty.png"
-        shown.savefig(file)
-        drawn.keep(file, shown, PICTURE)
+    drawn.write(picture(rows), PICTURE)
 
 
 if __name__ == "__main__":
