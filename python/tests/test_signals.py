@@ -146,6 +146,25 @@ def command():
 end_cleanly()
 leave(exit_code_of(command))
 """
+#: As the core asks numpy for its functions, for the first array that it hands out: the crate `numpy` panics if it does
+#: not get them.
+ASKING_NUMPY = """\
+import types
+import numpy
+from windtunnel import _core
+SCENARIO = 'duration = "1 s"\\nbottleneck = { rate = "10 Mbit/s" }\\nflow = [{ cc = "reno", rtt = "20 ms" }]'
+class Functions(types.ModuleType):
+    @property
+    def _ARRAY_API(self):
+        kill()
+        time.sleep(60)
+name = ("numpy._core" if int(numpy.__version__.split(".")[0]) > 1 else "numpy.core") + ".multiarray"
+sys.modules[name] = Functions(name)
+def command():
+    _core.run(SCENARIO).tables()
+end_cleanly()
+leave(exit_code_of(command))
+"""
 #: A library has registered a function that never returns.
 STUCK_AT_THE_END = """\
 import atexit
@@ -206,13 +225,23 @@ def started(program: str, folder: Path) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize(
     "program",
-    [LOST, SWALLOWED, FAILS, FAILS_IN_A_THREAD, AFTERWARDS, STARTING_A_WORKER, IN_THE_CORE],
-    ids=["lost", "swallowed", "fails", "fails in a thread", "afterwards", "starting a worker", "in the core"],
+    [LOST, SWALLOWED, FAILS, FAILS_IN_A_THREAD, AFTERWARDS, STARTING_A_WORKER, IN_THE_CORE, ASKING_NUMPY],
+    ids=[
+        "lost",
+        "swallowed",
+        "fails",
+        "fails in a thread",
+        "afterwards",
+        "starting a worker",
+        "in the core",
+        "asking numpy",
+    ],
 )
 def test_a_signal_at_a_bad_moment(program: str, tmp_path: Path) -> None:
     """In a destructor, where Python drops exceptions; in a library that goes on after any; where the clean-up fails
     because of it; after all is done; while a process starts, which would miss what its parent removes; while a thread
-    computes. The exit code says which signal it was, and nothing else is said.
+    computes; where the core cannot go on because of it. The exit code says which signal it was, and nothing else is
+    said.
     """
     with started(program, tmp_path) as process:
         _, said = process.communicate(timeout=60)

@@ -60,6 +60,9 @@ def resolve(
 ) -> str:
     """As ``check``, but returns JSON."""
 
+def leaving() -> None:
+    """A signal ends the process: panics from now on are its consequence, and not shown."""
+
 def holds(count: int) -> int:
     """Carry out this many holds, the fixed work by which the speeds of machines compare; returns a check sum."""
 

@@ -5,6 +5,7 @@ mod controller;
 mod counted;
 mod error;
 mod packets;
+mod panics;
 mod pcapng;
 mod qlog;
 mod registry;
@@ -24,6 +25,8 @@ use windtunnel_scenario::{Estimate, Places, Reading, Scenario};
 mod _core {
     #[pymodule_export]
     use super::error::{ControllerError, MemoryLimitError, ScenarioError};
+    #[pymodule_export]
+    use super::panics::leaving;
     #[pymodule_export]
     use super::pcapng::write_pcapng;
     #[pymodule_export]
@@ -53,6 +56,13 @@ mod _core {
     /// The longest text of a scenario, in bytes.
     #[pymodule_export]
     const LONGEST_SCENARIO: usize = windtunnel_scenario::LONGEST_TEXT;
+
+    #[pymodule_init]
+    #[expect(clippy::unnecessary_wraps, reason = "as PyO3 asks for")]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        super::panics::init();
+        Ok(())
+    }
 }
 
 /// The commit of the build; none outside of the project's repository.

@@ -118,6 +118,8 @@ def _end(number: int, _: FrameType | None) -> None:
         return
     if received() is None:
         _Signals.first = number
+        if core := sys.modules.get("windtunnel._core"):
+            core.leaving()
     _Signals.since = now
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, _LOOK_S, _LOOK_S)
