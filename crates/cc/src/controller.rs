@@ -104,6 +104,10 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// [`CongestionControl::on_established`].
     fn on_negotiated(&mut self, _heard: Feedback) {}
 
+    /// The connection has no selective acknowledgments, so that about one loss is detected per round trip. Called before
+    /// [`CongestionControl::on_negotiated`].
+    fn on_sack_refused(&mut self) {}
+
     /// An ACK delivered data. Called only with [`Needs::delivery_reports`], before anything else is reported of the same
     /// ACK, so that its marks count in the answer to them.
     fn on_delivery(&mut self, _delivery: &Delivery, _path: &PathView) {}

@@ -85,6 +85,10 @@ impl CongestionControl for Unresponsive {
         self.inner.on_negotiated(heard);
     }
 
+    fn on_sack_refused(&mut self) {
+        self.inner.on_sack_refused();
+    }
+
     fn on_established(&mut self, path: &PathView) {
         self.inner.on_established(path);
     }

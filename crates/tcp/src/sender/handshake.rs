@@ -201,6 +201,9 @@ impl Sender {
             None => self.rtt.syn_timed_out(),
         }
         self.stats.handshake_rtt = rtt;
+        if !self.params.sack {
+            self.cc.on_sack_refused();
+        }
         self.cc.on_negotiated(self.ecn.agreed(self.endpoint.feedback));
         self.needs = self.cc.needs();
         let path = self.path(now);

@@ -89,7 +89,8 @@ impl Bbr3 {
             let in_flight = sample.departure.in_flight.as_f64();
             let at_loss = if self.ce.counted {
                 let lost = (sample.lost + self.marked_as_lost()).as_f64();
-                self.inflight_at_loss(in_flight, lost, marked.as_f64())
+                let too_high = self.is_above_threshold(lost, in_flight);
+                too_high.then(|| self.inflight_at_loss(in_flight, lost, marked.as_f64()))
             } else {
                 Some(in_flight - marked.as_f64())
             };

@@ -86,6 +86,8 @@ pub(super) struct Bbr3 {
     pub(super) found: Found,
     /// How often losses turned out to have been none.
     undos: u64,
+    /// There is no SACK, and the text has a rule for that.
+    pub(super) sees_one_loss: bool,
     pub(super) ecn: Ecn,
     pub(super) ce: CeAsLoss,
 }
@@ -122,6 +124,7 @@ impl Bbr3 {
             undo: None,
             found: Found::None,
             undos: 0,
+            sees_one_loss: false,
             ecn: Ecn::new(ecn),
             ce: CeAsLoss::new(ce_as_loss),
         };
@@ -172,6 +175,10 @@ impl CongestionControl for Bbr3 {
     fn on_negotiated(&mut self, heard: Feedback) {
         self.ecn.heard = self.ecn.rule.low && heard >= Feedback::Shares;
         self.ce.negotiate(heard);
+    }
+
+    fn on_sack_refused(&mut self) {
+        self.sees_one_loss = self.rules.no_sack_no_loss;
     }
 
     fn on_established(&mut self, path: &PathView) {

@@ -120,23 +120,26 @@ impl Bbr3 {
     pub(super) fn handle_lost_packet(&mut self, segment: &LostSegment, path: &PathView) {
         let lost = (segment.lost_since_departure() + self.marked_as_lost()).as_f64();
         let (in_flight, size) = (segment.departure.in_flight.as_f64(), segment.payload.as_f64());
-        if let Some(at_loss) = self.inflight_at_loss(in_flight, lost, size) {
-            if self.mode == Mode::Up {
-                self.ended_by_loss(Mode::Up);
-            }
-            self.handle_inflight_too_high(at_loss, segment.departure.app_limited, path);
+        if !self.sees_one_loss && !self.is_above_threshold(lost, in_flight) {
+            return;
         }
+        if self.mode == Mode::Up {
+            self.ended_by_loss(Mode::Up);
+        }
+        let at_loss = self.inflight_at_loss(in_flight, lost, size);
+        self.handle_inflight_too_high(at_loss, segment.departure.app_limited, path);
     }
 
-    /// What was in flight when the share of losses reached the threshold, which was within the last `size` lost bytes; none if it
-    /// did not.
-    pub(super) fn inflight_at_loss(&self, in_flight: f64, lost: f64, size: f64) -> Option<f64> {
+    pub(super) fn is_above_threshold(&self, lost: f64, in_flight: f64) -> bool {
+        lost > self.rules.loss_threshold * in_flight
+    }
+
+    /// What was in flight when the share of losses reached the threshold, which was within the last `size` lost bytes. Without SACK
+    /// they need not have reached it: it is then what would have been.
+    pub(super) fn inflight_at_loss(&self, in_flight: f64, lost: f64, size: f64) -> f64 {
         let threshold = self.rules.loss_threshold;
-        if lost <= threshold * in_flight {
-            return None;
-        }
         let (before, lost_before) = (in_flight - size, lost - size);
-        Some(before + ((threshold * before - lost_before) / (1.0 - threshold)).max(0.0))
+        before + ((threshold * before - lost_before) / (1.0 - threshold)).max(0.0)
     }
 
     pub(super) fn handle_inflight_too_high(&mut self, at_loss: f64, app_limited: bool, path: &PathView) {

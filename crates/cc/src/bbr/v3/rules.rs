@@ -26,6 +26,8 @@ pub(super) struct Rules {
     pub(super) drain_rounds: Option<u64>,
     /// A probe ends when the bandwidth does not grow any more; otherwise, when 1.25 products are in flight.
     pub(super) plateau: bool,
+    /// Without SACK any loss is too much, since one per round trip is all that is detected.
+    pub(super) no_sack_no_loss: bool,
     /// Too much loss is also seen by the ACKs of a probe, not by the losses alone.
     pub(super) acks_show_loss: bool,
     /// Drain starts without the losses of Startup, and Cruise with a bound of the short term that is not above the long-term one.
@@ -56,6 +58,7 @@ impl Rules {
         quanta: 3.0,
         drain_rounds: Some(3),
         plateau: true,
+        no_sack_no_loss: true,
         acks_show_loss: false,
         linux_signals: false,
         one_filter: true,
@@ -74,6 +77,7 @@ impl Rules {
         beta: 180.0 / 256.0,
         headroom: 38.0 / 256.0,
         drain_rounds: None,
+        no_sack_no_loss: false,
         acks_show_loss: true,
         linux_signals: true,
         paces_initial_window: false,

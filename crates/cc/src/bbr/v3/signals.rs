@@ -1,7 +1,7 @@
 //! What delivery and loss say about the path: rounds, bandwidth, the bounds of the short term, aggregation, and whether
 //! the path is full (draft-ietf-ccwg-bbr-06 sections 5.3.1, 5.5.9 and 5.5.10).
 
-use windtunnel_units::Time;
+use windtunnel_units::{Bytes, Time};
 
 use super::controller::{Bbr3, Mode};
 use super::model::{Bounds, Found, Undo, delivery_rate};
@@ -168,9 +168,12 @@ impl Bbr3 {
         self.bounds.inflight_longterm = self.bdp(self.max_bw()).max(self.signals.inflight_latest);
     }
 
-    /// More than the threshold is lost in a whole round of a recovery, in several ranges. A round since the first mark is over when
+    /// More than the threshold is lost in a whole round of a recovery, in several ranges; without SACK, anything. A round since the first mark is over when
     /// its loss round is.
     fn loses_too_much(&self, ack: &AckSample) -> bool {
+        if self.sees_one_loss {
+            return self.recovery.state.is_reducing() && self.is_inflight_too_high(ack);
+        }
         if !self.signals.loss_round_start {
             return false;
         }
@@ -180,12 +183,13 @@ impl Bbr3 {
             || (in_recovery || self.ce.in_round) && in_ranges && self.is_inflight_too_high(ack)
     }
 
-    /// More than the threshold was lost of what was in flight when the sampled segment left, or marked of what was delivered
+    /// More than the threshold was lost of what was in flight when the sampled segment left (without SACK, anything), or marked of what was delivered
     /// since.
     pub(super) fn is_inflight_too_high(&self, ack: &AckSample) -> bool {
         ack.rate.is_some_and(|sample| {
-            (sample.lost + self.marked_as_lost()).as_f64()
-                > self.rules.loss_threshold * sample.departure.in_flight.as_f64()
+            let lost = (sample.lost + self.marked_as_lost()).as_f64();
+            self.is_above_threshold(lost, sample.departure.in_flight.as_f64())
+                || self.sees_one_loss && sample.lost > Bytes::ZERO
                 || self.ce.is_too_much()
                 || self.ecn.is_too_high(sample.delivered)
         })

@@ -4,6 +4,7 @@
 
 mod ce_as_loss;
 mod columns;
+mod no_sack;
 mod probe;
 mod probe_rtt;
 mod short_term;
