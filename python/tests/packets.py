@@ -29,7 +29,7 @@ DELAY, SOJOURN = 10 * MS, 1 * MS
 
 U8 = (
     "tap", "dir", "proto", "ecn", "dscp", "window_scale", "sack_n", "drop", "state", "limit", "mds",
-    "accecn_kind", "accecn_n",
+    "ack_rate", "accecn_kind", "accecn_n",
 )  # fmt: skip
 U32 = ("queue", "flow", "size", "payload", "flags", "accecn1", "accecn2", "accecn3")
 SACK = tuple(f"sack{n}_{edge}" for n in (1, 2, 3, 4) for edge in ("start", "end"))

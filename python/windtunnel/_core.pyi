@@ -542,7 +542,9 @@ class RunResult:
         - ``packets``: t_ns, tap (0 sender, 1 into a queue, 2 out of it, 3 receiver), queue, flow, proto, dir (1: from
           the receiver), id (of the packet, the same at every place), copy_of (the id of the packet that a medium made
           it of; else 0), size, payload, seq, ack, flags, ecn, dscp, ts_val_ns, ts_ecr_ns, window, sack_n, sack1_start
-          to sack4_end, accecn_kind (of the AccECN option; 0 without one), accecn_n (its fields), accecn1 to accecn3,
+          to sack4_end, ack_rate (the ACK rate that is asked for, TARR: 1 more than the segments per ACK, 255 for the
+          capability alone; 0 without that option),
+          accecn_kind (of the AccECN option; 0 without one), accecn_n (its fields), accecn1 to accecn3,
           drop (why it was lost right after this place: 0 it was not, 1 full queue, 2 AQM, 3 medium, 4 overlimit,
           5 policed, 6 filtered), retransmission; and of the sender after it has sent the packet: cwnd, ssthresh,
           srtt_ns, state, limit, in_flight

@@ -165,6 +165,13 @@ class Tcp(TypedDict, total=False):
     #: `send_buffer`; with `false` all of it is there from the start (`SO_SNDBUF`).
     send_autotuning: bool
 
+    #: The sender asks its receiver for one ACK per this many full segments (TARR, draft-ietf-tcpm-ack-rate-request);
+    #: it repeats the request once per round trip.
+    ack_ratio: int | str | None
+
+    #: The sender asks for this many ACKs in a round trip: its ratio is cwnd over this number, 127 segments at most.
+    acks_per_rtt: int | None
+
     #: The receiver's network card merges segments that arrive within this time into one (GRO); without it none are
     #: merged.
     gro: str | None

@@ -159,6 +159,12 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// Returns what the sender must do now.
     fn control(&self) -> Control;
 
+    /// Returns how many full segments one ACK may cover, or `None` to leave that to the receiver. Asked after each ACK
+    /// with [`Needs::ack_requests`].
+    fn ack_ratio(&self) -> Option<u32> {
+        None
+    }
+
     /// The application made a frame of media. Called only by senders that can steer their source ([`Needs::media`]).
     fn on_frame(&mut self, _frame: &MediaFrame, _path: &PathView) {}
 

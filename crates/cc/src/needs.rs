@@ -55,6 +55,8 @@ pub struct Needs {
     /// over RTP. An RTP sender reports departures, losses, deliveries, one-way delays and frames, and neither rate samples nor
     /// states.
     pub media: bool,
+    /// The controller says how many ACKs it needs ([`crate::CongestionControl::ack_ratio`]): the sender asks its receiver for them.
+    pub ack_requests: bool,
     /// How many windows of data the send buffer must hold, so that the buffer does not limit the rate that the
     /// controller measures: 2 in Linux, 3 for BBR (`sndbuf_expand`).
     pub send_buffer_windows: u32,
@@ -80,6 +82,7 @@ impl Default for Needs {
             loss_after_ce: false,
             own_window: false,
             media: false,
+            ack_requests: false,
             send_buffer_windows: 2,
         }
     }

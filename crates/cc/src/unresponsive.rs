@@ -89,6 +89,10 @@ impl CongestionControl for Unresponsive {
         self.inner.on_sack_refused();
     }
 
+    fn ack_ratio(&self) -> Option<u32> {
+        self.inner.ack_ratio()
+    }
+
     fn on_established(&mut self, path: &PathView) {
         self.inner.on_established(path);
     }

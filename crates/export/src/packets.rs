@@ -90,6 +90,8 @@ packets! {
     sack4_end: u64,
     /// 1 more than the base-2 logarithm of the tau in its capability of MDS; 0 without that option.
     mds: u8,
+    /// 1 more than the segments per ACK that its option asks for, 255 for the capability alone; 0 without that option.
+    ack_rate: u8,
     /// The kind of the option that counts marks: 172 or 174 for AccECN's, 254 for QUIC's counts; 0 without one.
     accecn_kind: u8,
     /// How many fields that has.
@@ -162,6 +164,21 @@ impl Row {
         }
         let padding = bytes.len().next_multiple_of(4) - bytes.len();
         bytes.extend(iter::repeat_n(NOP, padding));
+        bytes
+    }
+
+    /// The request for an ACK rate as on the wire (TARR, draft-ietf-tcpm-ack-rate-request): an option for experiments (RFC 6994),
+    /// filled up with NOPs. The upper seven bits of a request's last byte are the segments per ACK.
+    pub(crate) fn ack_rate(&self) -> ArrayVec<u8, 8> {
+        const NOP: u8 = 1;
+        const EXPERIMENT_2: u8 = 254;
+        const EXID: [u8; 2] = [0x00, 0xAC];
+        let mut bytes = ArrayVec::new();
+        match self.ack_rate {
+            0 => {}
+            u8::MAX => bytes.extend([EXPERIMENT_2, 4, EXID[0], EXID[1]]),
+            more => bytes.extend([EXPERIMENT_2, 5, EXID[0], EXID[1], (more - 1) << 1, NOP, NOP, NOP]),
+        }
         bytes
     }
 

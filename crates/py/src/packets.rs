@@ -25,7 +25,7 @@ pub(crate) fn with_packets(
     borrow!(
         table: t_ns, tap, queue, flow, connection, dir, proto, id, copy_of, size, payload, seq, ack, flags, ecn, dscp, ts_val_ns,
         ts_ecr_ns, window, window_scale, sack_n, sack1_start, sack1_end, sack2_start, sack2_end, sack3_start, sack3_end, sack4_start, sack4_end,
-        mds, accecn_kind, accecn_n, accecn1, accecn2, accecn3,
+        mds, ack_rate, accecn_kind, accecn_n, accecn1, accecn2, accecn3,
         drop, retransmission, cwnd, ssthresh, srtt_ns, state, limit, in_flight,
     );
     py.detach(|| write(&table)).map_err(to_python)

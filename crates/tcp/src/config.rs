@@ -1,7 +1,7 @@
 //! What both ends of a connection agree on.
 
 use windtunnel_units::Bytes;
-use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
+use windtunnel_wire::{Dscp, Ecn, FlowId, Options, Packet, TcpFlags};
 
 use crate::memory::{Blocks, Ratio};
 use crate::params::TcpParams;
@@ -81,8 +81,8 @@ impl Endpoint {
     }
 
     /// Headers of a SYN or SYN|ACK: those of other packets, and the options that only these two carry
-    /// (spec/queues-and-signalling section 18.1): SACK permitted, and with MDS its offer.
-    pub(crate) fn syn_headers(&self, sack: bool, mds: bool) -> Bytes {
+    /// (spec/queues-and-signalling section 18.1): SACK permitted, with MDS its offer, and that ACK rates may be asked for.
+    pub(crate) fn syn_headers(&self, options: &Options) -> Bytes {
         /// Each with the NOPs that make it a multiple of four bytes.
         const MAXIMUM_SEGMENT_SIZE: Bytes = Bytes::new(4);
         const WINDOW_SCALE: Bytes = Bytes::new(4);
@@ -90,8 +90,15 @@ impl Endpoint {
         const MDS: Bytes = Bytes::new(8);
         let option = |present, size| if present { size } else { Bytes::ZERO };
         // With timestamps, SACK permitted replaces their two NOPs.
-        let sack = option(sack && self.headers == HEADERS_WITHOUT_TIMESTAMPS, SACK_PERMITTED);
-        self.headers + MAXIMUM_SEGMENT_SIZE + WINDOW_SCALE + sack + option(mds, MDS)
+        let ack_rate = options.ack_rate.map_or(Bytes::ZERO, |rate| Bytes::new(rate.padded_length()));
+        let sack =
+            option(options.sack_permitted && self.headers == HEADERS_WITHOUT_TIMESTAMPS, SACK_PERMITTED);
+        self.headers
+            + MAXIMUM_SEGMENT_SIZE
+            + WINDOW_SCALE
+            + sack
+            + option(options.mds_capable.is_some(), MDS)
+            + ack_rate
     }
 
     /// The floor of cwnd: two segments.

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_cc::SsthreshBase;
 use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Rate};
+use windtunnel_wire::AckRate;
 
 use crate::ecn_pp::EcnPp;
 use crate::memory::Truesize;
@@ -143,6 +144,17 @@ pub struct TcpParams {
     /// The send buffer grows: it follows twice cwnd, or as many windows as the controller asks for, up to `send_buffer`; with
     /// `false` all of it is there from the start (`SO_SNDBUF`).
     pub send_autotuning: bool,
+    /// The sender asks its receiver for one ACK per this many full segments (TARR,
+    /// draft-ietf-tcpm-ack-rate-request); it repeats the request once per round trip.
+    #[schemars(range(min = 1, max = 127), extend("x-unit" = "segments"))]
+    #[serde(deserialize_with = "windtunnel_units::count::segments")]
+    pub ack_ratio: Option<u32>,
+    /// The sender asks for this many ACKs in a round trip: its ratio is cwnd over this number, 127 segments at most.
+    #[schemars(range(min = 1, max = 1000), extend("x-unit" = "ACKs"))]
+    pub acks_per_rtt: Option<u32>,
+    /// The controller says how many ACKs it needs.
+    #[serde(skip)]
+    pub controller_asks_acks: bool,
     /// The receiver's network card merges segments that arrive within this time into one (GRO); without it none are
     /// merged.
     pub gro: Option<Duration>,
@@ -270,6 +282,9 @@ impl Default for TcpParams {
             send_buffer: None,
             initial_send_buffer: Bytes::new(16 << 10),
             send_autotuning: true,
+            ack_ratio: None,
+            acks_per_rtt: None,
+            controller_asks_acks: false,
             gro: None,
         }
     }
@@ -279,6 +294,29 @@ impl TcpParams {
     /// Whether anything is left to chance: then each connection needs seeds, and parameters of its own.
     pub fn is_random(&self) -> bool {
         !self.jitter.is_zero() || self.skip_probability > Probability::ZERO || self.ecn_nonce
+    }
+
+    /// True if the sender may ask for an ACK rate.
+    pub fn asks_ack_rate(&self) -> bool {
+        self.ack_ratio.is_some() || self.acks_per_rtt.is_some() || self.controller_asks_acks
+    }
+
+    fn check_ack_requests(&self) -> Result<(), OutOfRange> {
+        if let Some(ratio) = self.ack_ratio {
+            if !(1..=u32::from(AckRate::MOST)).contains(&ratio) {
+                return Err(OutOfRange::new("ack_ratio", ratio, "1 to 127 segments"));
+            }
+            if self.acks_per_rtt.is_some() {
+                let allowed = "absent, since `acks_per_rtt` sets the ratio from cwnd";
+                return Err(OutOfRange::new("ack_ratio", ratio, allowed));
+            }
+        }
+        match self.acks_per_rtt {
+            Some(acks) if !(1..=1000).contains(&acks) => {
+                Err(OutOfRange::new("acks_per_rtt", acks, "1 to 1000 ACKs"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks that the mechanisms fit together and that every number is within its range.
@@ -307,6 +345,7 @@ impl TcpParams {
                 "0 %: only with loss_detection = \"rack\" is a segment that leaves late no loss",
             ));
         }
+        self.check_ack_requests()?;
         if self.initial_ssthresh == Some(0) {
             return Err(OutOfRange::new("initial_ssthresh", 0, "1 segment or more"));
         }

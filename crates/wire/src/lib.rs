@@ -7,6 +7,7 @@
 //! A packet is moved, never copied: it leaves the simulation only by delivery or by a counted drop.
 
 mod accecn;
+mod ack_rate;
 mod ecn_counts;
 mod extras;
 mod options;
@@ -15,6 +16,7 @@ mod rewrite;
 mod signal;
 
 pub use accecn::{ACE_MODULUS, AccEcnOption, AccEcnOrder, COUNTER_MODULUS};
+pub use ack_rate::AckRate;
 pub use ecn_counts::EcnCounts;
 pub use extras::Extras;
 pub use options::{MdsCapability, Options, SackBlock, SackBlocks};

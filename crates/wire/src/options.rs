@@ -2,7 +2,7 @@
 
 use windtunnel_units::Seq;
 
-use crate::{AccEcnOption, EcnCounts};
+use crate::{AccEcnOption, AckRate, EcnCounts};
 
 /// One SACK block (RFC 2018): the bytes from `start` up to, not including, `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub struct Options {
     pub accecn: Option<AccEcnOption>,
     /// QUIC's counts, in an option for experiments.
     pub ecn_counts: Option<EcnCounts>,
+    /// The ACK rate that is asked for.
+    pub ack_rate: Option<AckRate>,
     /// On a SYN or SYN-ACK: its sender can do MDS ("Multiplicative Decrease Scaling", Negotiation).
     pub mds_capable: Option<MdsCapability>,
     /// On a SYN or SYN-ACK: SACK permitted (RFC 2018).
@@ -83,6 +85,7 @@ impl Options {
         self.sack.is_empty()
             && self.accecn.is_none()
             && self.ecn_counts.is_none()
+            && self.ack_rate.is_none()
             && self.mds_capable.is_none()
             && !self.sack_permitted
     }

@@ -22,6 +22,8 @@ pub struct IpFields {
 pub enum TcpOption {
     /// The AccECN option, kinds 172 and 174 (RFC 9768 section 3.2.3).
     AccEcn,
+    /// The request for an ACK rate, an experimental option (RFC 6994).
+    AckRate,
     /// QUIC's counts, an experimental option (RFC 6994).
     EcnCounts,
     /// The capability of MDS, an experimental option (RFC 6994).
@@ -95,6 +97,7 @@ impl Packet {
         let options = extras.options_mut();
         match option {
             TcpOption::AccEcn => options.accecn.take().is_some(),
+            TcpOption::AckRate => options.ack_rate.take().is_some(),
             TcpOption::EcnCounts => options.ecn_counts.take().is_some(),
             TcpOption::Mds => options.mds_capable.take().is_some(),
             TcpOption::SackPermitted => std::mem::take(&mut options.sack_permitted),

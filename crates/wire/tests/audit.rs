@@ -20,7 +20,8 @@ const ALLOWED: [&str; 11] = [
 ];
 
 /// Assignments to these fields of a packet or of its options.
-const FIELDS: [&str; 7] = ["ecn", "dscp", "accecn", "ecn_counts", "mds_capable", "sack_permitted", "tunnels"];
+const FIELDS: [&str; 8] =
+    ["ecn", "dscp", "accecn", "ack_rate", "ecn_counts", "mds_capable", "sack_permitted", "tunnels"];
 
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {

@@ -22,7 +22,7 @@ _COLUMNS: dict[str, type[np.generic]] = {
     **dict.fromkeys(("cwnd", "ssthresh", "srtt_ns", "in_flight"), np.uint64),
     **dict.fromkeys(("queue", "flow", "connection", "size", "payload", "flags"), np.uint32),
     **dict.fromkeys(("accecn1", "accecn2", "accecn3"), np.uint32),
-    **dict.fromkeys(("mds", "accecn_kind", "accecn_n", "window_scale"), np.uint8),
+    **dict.fromkeys(("mds", "ack_rate", "accecn_kind", "accecn_n", "window_scale"), np.uint8),
     **dict.fromkeys(("tap", "dir", "proto", "ecn", "dscp", "sack_n", "drop", "state", "limit"), np.uint8),
     "retransmission": np.bool_,
 }

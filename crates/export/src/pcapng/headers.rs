@@ -162,11 +162,11 @@ fn options(row: &Row, flow: &Flow, ends: Ends, syn: bool, acknowledges: bool) ->
     }
     let options = TcpOptions::try_from_elements(&elements).map_err(|e| e.to_string())?;
     let mds = mds(row, flow, syn, options.len());
-    let counts = row.counts();
-    if mds.is_none() && counts.is_empty() {
+    let (ack_rate, counts) = (row.ack_rate(), row.counts());
+    if mds.is_none() && ack_rate.is_empty() && counts.is_empty() {
         return Ok(options);
     }
-    let parts = [options.as_slice(), mds.as_ref().map_or(&[][..], |mds| mds), &counts];
+    let parts = [options.as_slice(), mds.as_ref().map_or(&[][..], |mds| mds), &ack_rate, &counts];
     let mut all = ArrayVec::<u8, { TcpOptions::MAX_LEN }>::new();
     for part in parts {
         all.try_extend_from_slice(part).map_err(|_| {

@@ -141,6 +141,18 @@ fn counts_of_packets() {
     assert_eq!(tcp_options(&v4(flow(), row))[12..], counts);
 }
 
+/// The identifier 0x00AC of draft-ietf-tcpm-ack-rate-request: four bytes on a SYN, five in a request, whose last byte has R = 10 in its
+/// upper seven bits, and NOPs.
+#[test]
+fn request_for_an_ack_rate() {
+    let syn = Row { size: 64, payload: 0, flags: SYN, ack_rate: 255, ..data() };
+    assert_eq!(tcp_options(&v4(flow(), syn))[20..], [254, 4, 0x00, 0xAC]);
+    for (more, last) in [(11, 20), (1, 0), (128, 254)] {
+        let request = Row { size: 60, payload: 0, ack_rate: more, ..data() };
+        assert_eq!(tcp_options(&v4(flow(), request))[12..], [254, 5, 0x00, 0xAC, last, 1, 1, 1]);
+    }
+}
+
 /// Spec 17.5: two NOPs, kind 254, length 6, experiment 0x4D44, version 0 with MDS and state-change ACKs, log2 of tau = 64.
 #[test]
 fn mds_is_offered_on_both_syns_and_only_there() {

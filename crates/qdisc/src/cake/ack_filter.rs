@@ -77,6 +77,7 @@ fn is_pure_ack(packet: &Packet) -> bool {
     let plain = |options: &Options| {
         options.accecn.is_none()
             && options.ecn_counts.is_none()
+            && options.ack_rate.is_none()
             && options.mds_capable.is_none()
             && !options.sack_permitted
     };

@@ -29,6 +29,10 @@ fn messages() {
             "s.toml:7: flow[0].cc.windtunnel: \"prague\" is not allowed: a controller that needs no counts of marks, which `quinn` does not pass on",
         ),
         (
+            "stack = \"quinn\"\ncc = { windtunnel = { kind = \"bbr3\", ack_frequency = true } }",
+            "s.toml:7: flow[0].cc.windtunnel.ack_frequency: true is not allowed: false: `quinn` asks for ACKs by the key `ack_frequency` of the table `stack`",
+        ),
+        (
             "stack = \"quinn\"\ncc = { windtunnel = \"reno-mds\" }\necn = false",
             "s.toml:8: flow[0].ecn: false is not allowed: true: the response to SCE needs ECN",
         ),

@@ -157,7 +157,13 @@ fn hosted(
         return Err(at.not_allowed("a controller; `bsd42` is a sender without one"));
     };
     let params = controller.params.0;
-    let feedback = params.needs().feedback;
+    let needs = params.needs();
+    if needs.ack_requests {
+        let allowed =
+            format!("false: `{name}` asks for ACKs by the key `ack_frequency` of the table `stack`");
+        return Err(at.get("ack_frequency").not_allowed(allowed));
+    }
+    let feedback = needs.feedback;
     let is_heard = match feedback {
         Feedback::None | Feedback::Classic => true,
         Feedback::PlainSce | Feedback::Sce => stack.counts_sce(),

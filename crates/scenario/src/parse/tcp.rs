@@ -18,6 +18,12 @@ pub(crate) fn tcp(
 ) -> Result<Option<TcpParams>, Fault> {
     let (shared, own) = (root.get("tcp"), flow.get("tcp"));
     if endpoints == Endpoints::Ideal {
+        if needs.ack_requests {
+            return Err(flow
+                .get("cc")
+                .get("ack_frequency")
+                .fault("needs endpoints = \"linux\": ideal endpoints ask for no ACKs"));
+        }
         return match [own, shared].iter().find(|at| at.is_given()) {
             Some(at) => Err(at.fault("belongs to endpoints = \"linux\"; ideal endpoints have none of it")),
             None => Ok(None),
@@ -44,6 +50,14 @@ pub(crate) fn tcp(
             params.pacing_ca_ratio = 1.0;
         }
     }
+    for key in ["ack_ratio", "acks_per_rtt"] {
+        if needs.ack_requests && is_given(key) {
+            return Err(at
+                .get(key)
+                .fault("does not go with `ack_frequency`, by which the controller asks for ACKs"));
+        }
+    }
+    params.controller_asks_acks = needs.ack_requests;
     params.check().map_err(|error| at.out_of_range(error))?;
     Ok(Some(params))
 }

@@ -239,6 +239,15 @@ fn impossible_combinations() {
             refused("endpoints = \"ideal\"", "", "cc = \"reno\"\ntcp = { small_queues = true }"),
             "belongs to endpoints = \"linux\"",
         ),
+        (
+            refused("", "", "cc = { kind = \"bbr3\", ack_frequency = true }\ntcp = { ack_ratio = 4 }"),
+            "ack_ratio: does not go with `ack_frequency`",
+        ),
+        (
+            refused("endpoints = \"ideal\"", "", "cc = { kind = \"bbr3\", ack_frequency = true }"),
+            "ideal endpoints ask for no ACKs",
+        ),
+        (refused("", "", "cc = \"reno\"\ntcp = { ack_ratio = 128 }"), "1 to 127 segments"),
         (refused("", "", "cc = \"bsd42\"\ntcp = { small_queues = true }"), "does not go with `bsd42`"),
         (refused("", "", "app = \"probe\"\ntcp = { small_queues = true }"), "belongs to TCP"),
         (refused("", "", "cc = \"reno\"\ntcp = { small_queue = true }"), "did you mean `small_queues`"),

@@ -32,6 +32,8 @@ pub struct OptionStripperParams {
 pub enum Stripped {
     /// The AccECN option.
     Accecn,
+    /// The request for an ACK rate.
+    AckRate,
     /// QUIC's counts.
     EcnCounts,
     /// The capability of MDS.
@@ -72,7 +74,7 @@ impl Params for OptionStripperParams {
 
     fn check(&self) -> Result<(), OutOfRange> {
         if self.options.is_empty() {
-            let all = "at least one of accecn, mds, sack-permitted, sack, ae-flag";
+            let all = "at least one of accecn, ack-rate, ecn-counts, mds, sack-permitted, sack, ae-flag";
             return Err(OutOfRange::new("options", "[]", all));
         }
         Ok(())
@@ -98,6 +100,7 @@ struct OptionStripper {
 fn strip(packet: &mut Packet, what: Stripped) -> bool {
     match what {
         Stripped::Accecn => packet.strip_option(TcpOption::AccEcn),
+        Stripped::AckRate => packet.strip_option(TcpOption::AckRate),
         Stripped::EcnCounts => packet.strip_option(TcpOption::EcnCounts),
         Stripped::Mds => packet.strip_option(TcpOption::Mds),
         Stripped::SackPermitted => packet.strip_option(TcpOption::SackPermitted),

@@ -7,7 +7,7 @@
 
 use windtunnel_tcp::WindowScale;
 use windtunnel_units::Time;
-use windtunnel_wire::{EcnCounts, Packet, SackBlock};
+use windtunnel_wire::{AckRate, EcnCounts, Packet, SackBlock};
 
 use super::Recorder;
 use super::budget::Budget;
@@ -48,6 +48,7 @@ columns! {
         sack4_start: U64(u64),
         sack4_end: U64(u64),
         mds: U8(u8),
+        ack_rate: U8(u8),
         accecn_kind: U8(u8),
         accecn_n: U8(u8),
         accecn1: U32(u32),
@@ -189,6 +190,7 @@ impl Captures {
         rows.window_scale.push(of.wire.scale.shift as u8);
         rows.push_sack(packet);
         rows.push_mds(packet);
+        rows.push_ack_rate(packet);
         rows.push_accecn(packet);
         rows.drop.push(0);
         rows.retransmission.push(captured.retransmission);
@@ -247,6 +249,16 @@ impl PacketColumns {
     fn push_mds(&mut self, packet: &Packet) {
         let capability = packet.options().and_then(|options| options.mds_capable);
         self.mds.push(capability.map_or(0, |capability| capability.log2_tau + 1));
+    }
+
+    /// The request for an ACK rate: 1 more than the segments per ACK, 255 for the capability alone, 0 without the option.
+    fn push_ack_rate(&mut self, packet: &Packet) {
+        let rate = packet.options().and_then(|options| options.ack_rate);
+        self.ack_rate.push(match rate {
+            None => 0,
+            Some(AckRate::Every(ratio)) => ratio + 1,
+            Some(AckRate::Capable) => u8::MAX,
+        });
     }
 
     /// The option that counts marks, AccECN's or QUIC's counts: its kind, 0 without one, and its fields in order.

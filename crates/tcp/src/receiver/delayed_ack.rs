@@ -64,9 +64,28 @@ impl Rules {
     }
 }
 
+/// Requests for an ACK rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Never,
+    /// The SYN will tell.
+    Perhaps,
+    NotYet,
+    /// For one ACK per this many full segments.
+    For(u8),
+}
+
+impl Asked {
+    #[inline]
+    fn ratio(self) -> Option<u32> {
+        if let Asked::For(ratio) = self { Some(u32::from(ratio)) } else { None }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct DelayedAck {
     rules: Rules,
+    asked: Asked,
     /// Packets that no ACK has acknowledged yet, and their mark.
     pending: u32,
     mark: Mark,
@@ -81,9 +100,10 @@ pub(super) struct DelayedAck {
 }
 
 impl DelayedAck {
-    pub(super) fn new(params: &AckParams) -> DelayedAck {
+    pub(super) fn new(params: &AckParams, may_be_asked: bool) -> DelayedAck {
         DelayedAck {
             rules: Rules::of(params),
+            asked: if may_be_asked { Asked::Perhaps } else { Asked::Never },
             pending: 0,
             mark: Mark::None,
             owed: 0,
@@ -96,7 +116,24 @@ impl DelayedAck {
 
     /// True if an ACK may ever wait.
     pub(super) fn delays(&self) -> bool {
-        self.rules.policy != AckPolicy::Immediate
+        self.rules.policy != AckPolicy::Immediate || self.asked != Asked::Never
+    }
+
+    /// The SYN arrived: the sender understands requests for an ACK rate, or does not.
+    pub(super) fn negotiate_requests(&mut self, understood: bool) {
+        self.asked = if understood { Asked::NotYet } else { Asked::Never };
+    }
+
+    /// The handshake agreed on requests.
+    #[inline]
+    pub(super) fn takes_requests(&self) -> bool {
+        matches!(self.asked, Asked::NotYet | Asked::For(_))
+    }
+
+    /// The sender asks for one ACK per `ratio` full segments. It takes the place of the policy's own number, with the policy's
+    /// delay; marks, gaps and duplicates are reported as before.
+    pub(super) fn on_request(&mut self, ratio: u8) {
+        self.asked = Asked::For(ratio);
     }
 
     /// What an ACK of the pending segments says about them: their mark, or, dithered, the one that leaves the least
@@ -147,7 +184,10 @@ impl DelayedAck {
     /// The application has read everything that has arrived: true if the pending segments are acknowledged now.
     #[inline]
     pub(super) fn leaves_when_read(&self) -> bool {
-        self.pushed && self.pending > 0 && self.rules.policy == AckPolicy::Linux
+        self.pushed
+            && self.pending > 0
+            && self.rules.policy == AckPolicy::Linux
+            && self.asked.ratio().is_none()
     }
 
     /// Less than half of the buffer is free.
@@ -169,9 +209,9 @@ impl DelayedAck {
             return self.linux(arrival, unacked, connection, now);
         }
         self.on_arrival(arrival);
-        let enough = self.pending >= self.rules.count;
+        let enough = self.pending >= self.asked.ratio().unwrap_or(self.rules.count);
         let at_once = match self.rules.policy {
-            AckPolicy::Immediate | AckPolicy::Linux => true,
+            AckPolicy::Immediate | AckPolicy::Linux => enough || self.asked.ratio().is_none(),
             AckPolicy::Every | AckPolicy::Dithered => enough || arrival.news == News::Due,
             AckPolicy::QuickSignal => enough || arrival.mark == Mark::Sce || arrival.ecn == Ecn::Ce,
             AckPolicy::StateChange => {
@@ -281,10 +321,14 @@ impl DelayedAck {
     fn linux(&mut self, arrival: Arrival, unacked: Bytes, connection: &Connection<'_>, now: Time) -> Leave {
         self.quickack.on_data(connection.handshake.rto(), connection.window, connection.mss, now);
         self.on_arrival(arrival);
-        if unacked > connection.mss || arrival.news.is_urgent() {
+        let enough = match self.asked.ratio() {
+            None => unacked > connection.mss,
+            Some(ratio) => unacked >= connection.mss * u64::from(ratio),
+        };
+        if enough || arrival.news.is_urgent() {
             return Leave::AtOnce;
         }
-        if self.quickack.is_on() {
+        if self.quickack.is_on() && self.asked.ratio().is_none() {
             return Leave::Quick;
         }
         let delay = self.quickack.delay(connection.handshake.rtt());

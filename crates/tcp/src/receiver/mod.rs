@@ -124,7 +124,7 @@ impl Receiver {
             hiding: Hiding::new(&ack),
             attack: Attack::new(&ack),
             timestamps: Timestamps::new(params.timestamps),
-            delayed_ack: DelayedAck::new(&ack),
+            delayed_ack: DelayedAck::new(&ack, params.asks_ack_rate()),
             handshake: Handshake::new(),
             reassembly: Reassembly::default(),
             sack: Sack::new(params.sack, params.timestamps),
@@ -170,6 +170,9 @@ impl Receiver {
     /// A packet arrived. Returns what TCP received by it. With GRO that is known only after [`Receiver::on_timer`].
     #[inline]
     pub fn on_segment(&mut self, packet: &Packet, now: Time) -> SegmentReport {
+        if self.delayed_ack.takes_requests() && packet.has_extras() {
+            self.take_ack_request(packet);
+        }
         if packet.flags.has_any(TcpFlags::SYN | TcpFlags::RST) {
             self.on_control(packet, now)
         } else if self.gro.is_some() {
@@ -272,6 +275,8 @@ impl Receiver {
         self.handshake.on_syn(now);
         let answer = self.feedback.on_syn(self.endpoint.feedback, self.mds_tau, self.nonces, syn);
         self.negotiate_sack(syn);
+        let understood = syn.options().is_some_and(|options| options.ack_rate.is_some());
+        self.delayed_ack.negotiate_requests(understood);
         self.choose_code_points();
         self.rcv_nxt = Seq::FIRST_DATA;
         self.timestamps.on_segment(Seq::SYN, syn.ts_val);

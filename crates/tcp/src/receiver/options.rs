@@ -1,7 +1,7 @@
 //! The options of the receiver's packets: SACK blocks and AccECN's counters share what timestamps leave of 40 bytes.
 
 use windtunnel_units::Bytes;
-use windtunnel_wire::{Ecn, EcnCounts, Extras, Options, Packet, SackBlocks, TcpFlags};
+use windtunnel_wire::{AckRate, Ecn, EcnCounts, Extras, Options, Packet, SackBlocks, TcpFlags};
 
 use super::Receiver;
 use super::feedback::{Answer, Feedback, option_size};
@@ -74,6 +74,7 @@ impl Receiver {
     pub(super) fn syn_ack_options(&self, answer: &Answer) -> Box<Extras> {
         Box::new(Extras::from(Options {
             mds_capable: answer.mds,
+            ack_rate: self.delayed_ack.takes_requests().then_some(AckRate::Capable),
             sack_permitted: self.sack.is_enabled(),
             accecn: answer.option,
             ..Options::default()
@@ -117,11 +118,19 @@ impl Receiver {
         let accecn = options.accecn.as_ref().map_or(Bytes::ZERO, option_size);
         let counts = if options.ecn_counts.is_some() { COUNTS } else { Bytes::ZERO };
         let others = if syn {
-            self.endpoint.syn_headers(options.sack_permitted, options.mds_capable.is_some())
+            self.endpoint.syn_headers(options)
         } else {
             self.endpoint.headers + Sack::option_size(&options.sack)
         };
         others + accecn + counts
+    }
+
+    /// The sender may ask for an ACK rate with the packet.
+    #[cold]
+    pub(super) fn take_ack_request(&mut self, packet: &Packet) {
+        if let Some(AckRate::Every(ratio)) = packet.options().and_then(|options| options.ack_rate) {
+            self.delayed_ack.on_request(ratio);
+        }
     }
 
     /// A SYN without "SACK permitted" forbids SACK (RFC 2018 section 2).

@@ -150,7 +150,12 @@ impl Sender {
 
     /// A packet without data: the ACK of the peer's FIN.
     pub(super) fn pure_ack(&mut self, now: Time) -> Packet {
-        let mut packet = self.packet(self.endpoint.headers, Bytes::ZERO, now);
+        self.pure_ack_with(Bytes::ZERO, now)
+    }
+
+    /// The same, with room for options.
+    pub(super) fn pure_ack_with(&mut self, options: Bytes, now: Time) -> Packet {
+        let mut packet = self.packet(self.endpoint.headers + options, Bytes::ZERO, now);
         packet.seq = self.board.nxt();
         packet.flags = TcpFlags::ACK;
         self.ecn.stamp_pure_ack(&mut packet);

@@ -154,19 +154,20 @@ impl Sender {
         self.stats.control_retransmits += u64::from(self.handshake.syns > 0);
         self.handshake.sent(now, ask_ecn, self.params.rto_max);
         let mds = self.endpoint.feedback.is_mds() && ask_ecn;
-        let headers = self.endpoint.syn_headers(self.params.sack, mds);
-        let mut packet = self.packet(headers, Bytes::ZERO, now);
+        let options = Options {
+            sack_permitted: self.params.sack,
+            mds_capable: mds.then(|| mds_offer(&self.needs)),
+            ack_rate: self.ack_rate_offer(),
+            ..Options::default()
+        };
+        let mut packet = self.packet(self.endpoint.syn_headers(&options), Bytes::ZERO, now);
         packet.seq = Seq::SYN;
         packet.ack = Seq::SYN;
         packet.flags = TcpFlags::SYN;
         if ask_ecn {
             self.ecn.stamp_syn(&self.endpoint, self.handshake.syns > 1, &mut packet);
         }
-        packet.set_options(Options {
-            sack_permitted: self.params.sack,
-            mds_capable: mds.then(|| mds_offer(&self.needs)),
-            ..Options::default()
-        });
+        packet.set_options(options);
         self.syn_enters_host();
         Some(packet)
     }
@@ -185,6 +186,7 @@ impl Sender {
         if !packet.options().is_some_and(|options| options.sack_permitted) {
             self.go_without_sack();
         }
+        self.negotiate_ack_requests(packet);
         let (asked, sack) = (self.handshake.asked_ecn, self.params.sack);
         self.ecn.on_syn_ack(&self.endpoint, asked, sack, &self.needs, packet);
         self.forced = Some(Forced::HandshakeAck);

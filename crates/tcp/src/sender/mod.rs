@@ -5,6 +5,7 @@
 //! contents.
 
 mod ack;
+mod ack_request;
 mod buffer;
 mod classic;
 mod close;
@@ -56,6 +57,7 @@ use crate::ack_report::AckReport;
 use crate::config::{Endpoint, WindowScale};
 use crate::params::{LossDetection, TcpParams};
 use crate::paws;
+use ack_request::AckRequests;
 use buffer::SendBuffer;
 use classic::Inflating;
 use close::Close;
@@ -133,6 +135,7 @@ pub struct Sender {
     small_queues: Option<Box<SmallQueues>>,
     tlp: Tlp,
     skip: Option<Box<Skip>>,
+    ack_requests: Option<Box<AckRequests>>,
 
     // Congestion.
     cc: Box<dyn CongestionControl>,
@@ -213,6 +216,7 @@ impl Sender {
             small_queues: SmallQueues::new(params),
             tlp: Tlp::new(params.tlp && params.sack),
             skip: Skip::new(params),
+            ack_requests: AckRequests::new(params),
             cwnd,
             needs,
             cc,
@@ -300,6 +304,9 @@ impl Sender {
         }
         if self.skip.is_some() {
             self.fill_hole();
+        }
+        if self.ack_requests.is_some() {
+            self.consider_ack_request(now);
         }
         if packet.flags.contains(TcpFlags::FIN) {
             self.on_fin(packet);

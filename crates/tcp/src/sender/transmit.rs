@@ -27,6 +27,8 @@ pub(crate) enum Forced {
     HandshakeAck,
     /// A packet without data: the answer to a FIN, or a report of marks.
     PureAck,
+    /// A packet without data that asks for an ACK rate.
+    AckRequest,
 }
 
 /// The next segment.
@@ -222,6 +224,10 @@ impl Sender {
             Forced::PureAck => {
                 self.ack_enters_host();
                 Some(self.pure_ack(now))
+            }
+            Forced::AckRequest => {
+                self.ack_enters_host();
+                Some(self.ack_request(now))
             }
         }
     }

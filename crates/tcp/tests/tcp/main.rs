@@ -1,6 +1,7 @@
 //! Tests of the sender and receiver alone.
 
 mod accecn;
+mod ack_rate;
 mod bsd42;
 #[path = "../../../cc/tests/suite/cruise.rs"]
 mod cruise;

@@ -3,6 +3,7 @@
 use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
+use super::ack_frequency::AckFrequency;
 use super::ce_as_loss::CeAsLoss;
 use super::ecn::{Ecn, EcnRule};
 use super::model::{
@@ -88,6 +89,7 @@ pub(super) struct Bbr3 {
     undos: u64,
     /// There is no SACK, and the text has a rule for that.
     pub(super) sees_one_loss: bool,
+    pub(super) ack_frequency: Option<AckFrequency>,
     pub(super) ecn: Ecn,
     pub(super) ce: CeAsLoss,
 }
@@ -125,6 +127,7 @@ impl Bbr3 {
             found: Found::None,
             undos: 0,
             sees_one_loss: false,
+            ack_frequency: None,
             ecn: Ecn::new(ecn),
             ce: CeAsLoss::new(ce_as_loss),
         };
@@ -167,6 +170,7 @@ impl CongestionControl for Bbr3 {
             states: true,
             every_ack: true,
             own_window: true,
+            ack_requests: self.ack_frequency.is_some(),
             send_buffer_windows: 3,
             ..Needs::default()
         }
@@ -203,6 +207,7 @@ impl CongestionControl for Bbr3 {
         self.update_gains();
         self.set_pacing_rate_with_gain(self.pacing_gain, path.srtt);
         self.set_cwnd(ack);
+        self.update_ack_frequency(ack);
         self.note_cycle(ack);
         self.found = Found::None;
     }
@@ -277,6 +282,10 @@ impl CongestionControl for Bbr3 {
             _ => {}
         }
         self.update_gains();
+    }
+
+    fn ack_ratio(&self) -> Option<u32> {
+        self.ack_frequency.map(AckFrequency::ratio)
     }
 
     fn control(&self) -> Control {

@@ -23,6 +23,7 @@
 //! the events, [`signals`], [`cycle`], [`round_trip`] and [`window`] the rules in the order in which an ACK runs through
 //! them; [`ce_as_loss`] has the draft's answer to CE, [`ecn`] Linux's.
 
+mod ack_frequency;
 mod ce_as_loss;
 mod controller;
 mod cycle;

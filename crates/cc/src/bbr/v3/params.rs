@@ -59,6 +59,9 @@ pub struct Bbr3Params {
     pub ce: Option<CeAnswer>,
     /// Whose hosts the window has room for, with the draft's rules alone: "tcp" if it is not given.
     pub offload: Option<OffloadBudget>,
+    /// The sender asks for as many ACKs as the draft advises for each mode: four per round trip or more while it probes, one per
+    /// quarter of the window in `DOWN` and `CRUISE`. With the draft's rules alone.
+    pub ack_frequency: bool,
     /// The route's queues mark early (Linux: `ip route ... features ecn_low`), so CE is answered in proportion to its share;
     /// with `variant = "linux"` alone.
     pub ecn_low: bool,
@@ -72,6 +75,7 @@ impl Default for Bbr3Params {
             variant: Bbr3Variant::default(),
             ce: None,
             offload: None,
+            ack_frequency: false,
             ecn_low: false,
             ecn_max_rtt: Duration::from_millis(5),
         }
@@ -115,6 +119,10 @@ impl Bbr3Params {
             let allowed = "absent, unless the rules are the draft's: Linux has room for three bursts";
             return Err(OutOfRange::new("offload", name, allowed));
         }
+        if self.ack_frequency {
+            let allowed = "false, unless the rules are the draft's: Linux asks for no ACKs";
+            return Err(OutOfRange::new("ack_frequency", true, allowed));
+        }
         Ok(())
     }
 }
@@ -129,7 +137,8 @@ impl ControllerParams for Bbr3Params {
         let quanta = if self.offload == Some(OffloadBudget::Quic) { 1.0 } else { rules.quanta };
         let ecn = EcnRule { low: self.ecn_low, max_rtt: self.ecn_max_rtt };
         let ce_as_loss = self.variant != Bbr3Variant::Linux && self.ce != Some(CeAnswer::None);
-        Box::new(Bbr3::new(Rules { quanta, ..rules }, ecn, ce_as_loss, init))
+        let bbr = Bbr3::new(Rules { quanta, ..rules }, ecn, ce_as_loss, init);
+        Box::new(if self.ack_frequency { bbr.asking_for_acks() } else { bbr })
     }
 }
 

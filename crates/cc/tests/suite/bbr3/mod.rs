@@ -2,6 +2,7 @@
 //! and what their samples say. Amounts are segments; the round trip is 100 ms, so that a sample of n segments is a
 //! rate of n per round trip and a product of n segments.
 
+mod ack_frequency;
 mod ce_as_loss;
 mod columns;
 mod no_sack;

@@ -154,9 +154,11 @@ impl Draft {
             }
             1 => {
                 self.key("kind", "bbr3");
-                match self.random.below(4) {
+                match self.random.below(6) {
                     0 => self.key("ce", "loss"),
                     1 => self.key("ce", "none"),
+                    2 => self.key("variant", "draft-06"),
+                    3 => self.key("offload", "quic"),
                     _ => {
                         self.key("variant", "linux");
                         self.some_switch("ecn_low");

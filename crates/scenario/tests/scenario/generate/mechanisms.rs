@@ -80,6 +80,9 @@ impl Draft {
                 self.some_time(key, 1_000_000_000, 100_000_000_000);
             }
         }
+        if self.one_in(6) {
+            self.some_number("ack_ratio", 1, 127);
+        }
         self.tcp_buffers();
     }
 
