@@ -206,7 +206,7 @@ impl Sender {
     /// F-RTO's proof, because late duplicate ACKs of the flight could otherwise look like a loss
     /// (`tcp_try_undo_loss`).
     fn timeout_was_spurious(&mut self, ack: &mut Ack, by_frto: bool) {
-        self.stats.spurious_rtos += u64::from(self.timed_out);
+        self.stats.spurious_rtos += u32::from(self.timed_out);
         self.timed_out = false;
         self.backoff.progressed();
         self.unmark_lost();
