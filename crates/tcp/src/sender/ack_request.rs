@@ -49,7 +49,7 @@ impl AckRequests {
 }
 
 impl Sender {
-    /// What a SYN says of requests.
+    /// What a SYN offers.
     pub(super) fn ack_rate_offer(&self) -> Option<AckRate> {
         self.ack_requests.is_some().then_some(AckRate::Capable)
     }

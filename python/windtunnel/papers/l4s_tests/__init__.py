@@ -11,7 +11,7 @@ from windtunnel.papers.setups import Setup
 from windtunnel.papers.suite import Suite
 
 #: The files of experiments, in the order of the report.
-TOPICS = ("bursty", "steps")
+TOPICS = ("balance", "bursty", "steps")
 
 
 def suite(*, quick: bool) -> Suite:
