@@ -118,10 +118,14 @@ impl Seen {
         out("lost", self.lost.as_f64());
         out("pacing_rate", self.pacing_rate.map_or(f64::NAN, |rate| rate.bits_per_sec() as f64));
         out("probe_timeouts", self.probe_timeouts.map_or(f64::NAN, |count| count as f64));
-        if let Some(shadow) = &self.shadow {
-            out("shadow_cwnd", shadow.window() as f64);
-            out("shadow_ssthresh", bytes(shadow.ssthresh().map(Bytes::new)));
-            shadow.probe(out);
+        match &self.shadow {
+            // Among its numbers may be one of this name.
+            None => out("in_flight_bytes", self.in_flight.as_f64()),
+            Some(shadow) => {
+                out("shadow_cwnd", shadow.window() as f64);
+                out("shadow_ssthresh", bytes(shadow.ssthresh().map(Bytes::new)));
+                shadow.probe(out);
+            }
         }
     }
 }

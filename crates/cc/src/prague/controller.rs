@@ -50,6 +50,8 @@ pub(super) struct Prague {
     answered: Option<Time>,
     /// cwnd and rate before the last loss.
     undo: Option<(u64, f64)>,
+    /// How often losses turned out to have been none.
+    undos: u64,
     pace: f64,
     burst: u64,
     exit: Option<ExitReason>,
@@ -76,6 +78,7 @@ impl Prague {
             hold_off: HoldOff::new(),
             answered: None,
             undo: None,
+            undos: 0,
             pace: 0.0,
             burst: 1,
             exit: None,
@@ -318,6 +321,7 @@ impl CongestionControl for Prague {
     }
 
     fn on_undo(&mut self, path: &PathView) {
+        self.undos += 1;
         self.in_loss = false;
         if let Some((cwnd, rate)) = self.undo.take() {
             self.rate = self.rate.max(rate);
@@ -353,5 +357,7 @@ impl CongestionControl for Prague {
         out("rounds", f64::from(self.average.rounds));
         out("by_rate", f64::from(u8::from(self.by_rate)));
         out("in_loss", f64::from(u8::from(self.in_loss)));
+        out("undos", self.undos as f64);
+        out("undo_cwnd_bytes", self.undo.map_or(f64::NAN, |(cwnd, _)| (self.mss * cwnd).as_f64()));
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct Linux2020 {
     hold_off: HoldOff,
     /// cwnd and carry before the last loss.
     undo: Option<(u64, f64)>,
+    /// How often losses turned out to have been none.
+    undos: u64,
     /// In bytes per second of IP packets; zero is without limit.
     pace: f64,
     burst: u64,
@@ -56,6 +58,7 @@ impl Linux2020 {
             in_loss: false,
             hold_off: HoldOff::new(),
             undo: None,
+            undos: 0,
             pace: 0.0,
             burst: 1,
             exit: None,
@@ -185,6 +188,7 @@ impl CongestionControl for Linux2020 {
 
     /// cwnd is what it was. The carry moves by what it has changed since the loss once more, as in the module.
     fn on_undo(&mut self, _path: &PathView) {
+        self.undos += 1;
         if let Some((cwnd, carry)) = self.undo.take() {
             self.carry += self.carry - carry;
             self.cwnd = self.cwnd.max(cwnd);
@@ -221,5 +225,7 @@ impl CongestionControl for Linux2020 {
         out("rounds", f64::from(self.average.rounds));
         out("by_rate", 0.0);
         out("in_loss", f64::from(u8::from(self.in_loss)));
+        out("undos", self.undos as f64);
+        out("undo_cwnd_bytes", self.undo.map_or(f64::NAN, |(cwnd, _)| (self.mss * cwnd).as_f64()));
     }
 }

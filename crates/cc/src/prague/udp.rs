@@ -84,6 +84,8 @@ pub(super) struct UdpPrague {
     /// Virtual round trips until the increase is larger.
     wait: i64,
     lost: Option<Lost>,
+    /// How often losses turned out to have been none.
+    undos: u64,
     pace: f64,
 }
 
@@ -104,6 +106,7 @@ impl UdpPrague {
             answered_at: Time::ZERO,
             wait: wait_of(LEAST_RATE),
             lost: None,
+            undos: 0,
             pace: LEAST_RATE * DITHER,
         }
     }
@@ -282,6 +285,7 @@ impl CongestionControl for UdpPrague {
 
     /// What the loss took returns, once.
     fn on_undo(&mut self, path: &PathView) {
+        self.undos += 1;
         let Some(lost) = self.lost.take() else { return };
         self.by_rate = lost.by_rate;
         let governing = if lost.by_rate { &mut self.rate } else { &mut self.window };
@@ -316,5 +320,6 @@ impl CongestionControl for UdpPrague {
         out("by_rate", f64::from(u8::from(self.by_rate)));
         out("in_loss", f64::from(u8::from(self.state == State::Loss)));
         out("rounds_to_growth", self.wait as f64);
+        out("undos", self.undos as f64);
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Tfrc {
     history: LossHistory,
     /// The history before the last episode of losses.
     before_episode: Option<LossHistory>,
+    /// How often losses turned out to have been none.
+    undos: u64,
     in_episode: bool,
     /// The number of the newest packet whose fate is known, in segments.
     newest: f64,
@@ -75,6 +77,7 @@ impl Tfrc {
             initial_window: params.initial_rate.window(init),
             history: LossHistory::new(params.n as usize, params.history_discounting),
             before_episode: None,
+            undos: 0,
             in_episode: false,
             newest: 0.0,
             marked: None,
@@ -294,6 +297,7 @@ impl CongestionControl for Tfrc {
     }
 
     fn on_undo(&mut self, _path: &PathView) {
+        self.undos += 1;
         if let Some(history) = self.before_episode.take() {
             self.history = history;
             self.new_event = false;
@@ -333,6 +337,7 @@ impl CongestionControl for Tfrc {
         out("loss_events", f64::from(self.history.events()));
         out("mean_rtt_s", flow.map_or(f64::NAN, |flow| flow.round_trip.mean().as_secs_f64()));
         out("nofeedback_s", flow.map_or(f64::NAN, |flow| flow.rate.patience().as_secs_f64()));
+        out("undos", self.undos as f64);
     }
 }
 

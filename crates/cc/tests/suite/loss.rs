@@ -169,8 +169,8 @@ fn an_unused_window_is_remembered() {
     assert_eq!((flow.probe("w_max_segments"), flow.probe("k_s")), curve);
 }
 
-/// spec/congestion-control section 1.12: after a loss or a timeout, an undo restores the larger window and ssthresh; a
-/// CE is not undone. Linux's CUBIC still forgets its curve, RFC 9438's restores it (section 4.9).
+/// spec/congestion-control section 1.12: after a loss or a timeout, an undo restores the larger window and ssthresh, which the
+/// state shows until then; a CE is not undone. Linux's CUBIC still forgets its curve, RFC 9438's restores it (section 4.9).
 #[test]
 fn undo_restores_the_window() {
     for (variant, restores) in [(CubicVariant::Linux, false), (CubicVariant::Rfc9438, true)] {
@@ -186,8 +186,13 @@ fn undo_restores_the_window() {
                 flow.lose();
             }
             assert!(flow.cwnd() < before.0);
+            let saved = [flow.probe("undo_cwnd_bytes"), flow.probe("undo_ssthresh_bytes")];
+            assert_eq!(saved, [Some(before.0.as_f64()), Some(before.1.as_f64())]);
+            assert_eq!(flow.probe("undos"), Some(0.0));
             flow.undo();
             assert_eq!((flow.cwnd(), flow.cc.control().ssthresh, flow.avoids()), (before.0, before.1, true));
+            assert_eq!(flow.probe("undos"), Some(1.0));
+            assert!(flow.probe("undo_cwnd_bytes").is_some_and(f64::is_nan), "nothing is saved any more");
             assert_eq!(flow.probe("w_max_segments") == w_max, restores, "{variant:?}");
         }
     }

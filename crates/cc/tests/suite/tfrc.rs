@@ -216,6 +216,7 @@ fn a_spurious_loss_is_taken_back() {
     assert!(!connection.is_in_slow_start());
     let path = connection.path();
     connection.cc.on_undo(&path);
+    assert_near(connection.probe("undos"), 1.0, 0.0);
     connection.rounds(2, 20);
     assert!(connection.is_in_slow_start() && connection.probe("loss_event_rate") == 0.0);
     assert_near(connection.rate(), 40.0, 0.1);
@@ -459,7 +460,7 @@ proptest! {
                 names.push(name);
                 finite &= !value.is_infinite();
             });
-            prop_assert!(finite && names.len() == 11, "{names:?} after {event:?}");
+            prop_assert!(finite && names.len() == 12, "{names:?} after {event:?}");
         }
     }
 }

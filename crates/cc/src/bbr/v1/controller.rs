@@ -10,7 +10,7 @@ use super::super::fixed::{Bandwidth, Gain, micros, span};
 use super::super::max_filter::MaxFilter;
 use super::aggregation::Aggregation;
 use super::bursts;
-use super::model::STARTUP;
+use super::model::{LEAST_CWND, STARTUP};
 use super::params::BbrParams;
 use super::policer::Policer;
 use crate::control::{Control, ExitReason, Pacing, Phase};
@@ -100,7 +100,12 @@ pub(super) struct Bbr {
     pub(super) least_rtt: Duration,
     /// Data were sent after an idle time, and none of them is delivered yet.
     pub(super) restarting: bool,
+    /// How often.
+    restarts: u64,
     pub(super) app_limited: bool,
+    in_flight: Bytes,
+    /// How often losses turned out to have been none.
+    undos: u64,
     /// When something was delivered last, in microseconds, and the connection's counters.
     pub(super) delivered_at: u64,
     pub(super) delivered: Bytes,
@@ -146,7 +151,10 @@ impl Bbr {
             conserving: false,
             least_rtt: Duration::MAX,
             restarting: false,
+            restarts: 0,
             app_limited: true,
+            in_flight: Bytes::ZERO,
+            undos: 0,
             delivered_at: 0,
             delivered: Bytes::ZERO,
             lost: Bytes::ZERO,
@@ -205,6 +213,7 @@ impl CongestionControl for Bbr {
         }
         self.least_rtt = path.min_rtt;
         (self.delivered, self.lost, self.app_limited) = (ack.delivered, ack.lost, ack.app_limited);
+        self.in_flight = path.in_flight;
         let facts = Facts {
             ack,
             path,
@@ -259,6 +268,7 @@ impl CongestionControl for Bbr {
         if !self.app_limited {
             return;
         }
+        self.restarts += u64::from(!self.restarting);
         self.restarting = true;
         self.aggregation.restart(self.delivered_at);
         match self.mode {
@@ -276,6 +286,7 @@ impl CongestionControl for Bbr {
 
     /// The slow-down was not the path's.
     fn on_undo(&mut self, _path: &PathView) {
+        self.undos += 1;
         self.full_bw = Bandwidth::ZERO;
         self.full_bw_rounds = 0;
         self.policer.reset(&self.policer_sample(false, false));
@@ -315,12 +326,20 @@ impl CongestionControl for Bbr {
         out("full_bw_reached", f64::from(u8::from(self.full)));
         out("min_rtt_s", self.min_rtt.map_or(f64::NAN, |rtt| rtt as f64 / 1e6));
         out("rounds", f64::from(self.rounds));
-        out("extra_acked_packets", self.aggregation.extra() as f64);
+        out("extra_acked_bytes", (self.mss * self.aggregation.extra()).as_f64());
         out(
             "policer_bw_bit_per_s",
             self.policer.bandwidth().map_or(f64::NAN, |bw| bw.bits_per_second(self.mss)),
         );
         out("prior_cwnd_packets", self.prior_cwnd as f64);
         out("conserving", f64::from(u8::from(self.conserving)));
+        out("full_bw_count", f64::from(self.full_bw_rounds));
+        out("restarts", self.restarts as f64);
+        let searches = self.mode == Mode::ProbeRtt;
+        out("probe_rtt_cwnd_bytes", if searches { (self.mss * LEAST_CWND).as_f64() } else { f64::NAN });
+        out("in_flight_bytes", self.in_flight.as_f64());
+        out("cwnd_bytes", (self.mss * self.cwnd).as_f64());
+        out("app_limited", f64::from(u8::from(self.app_limited)));
+        out("undos", self.undos as f64);
     }
 }

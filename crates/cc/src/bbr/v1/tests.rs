@@ -482,3 +482,28 @@ fn what_bbr_needs() {
     assert_eq!((needs.feedback, needs.send_buffer_windows), (Feedback::None, 3));
     assert!(needs.every_ack && needs.loss_reports && needs.rate_samples && needs.own_window);
 }
+
+/// The numbers by which the example test cases of the draft are checked, where this version has such a state: rounds without
+/// growth, restarts, the window of `ProbeRTT` and losses that were none.
+#[test]
+fn numbers_of_the_drafts_test_cases() {
+    let mut bbr = flow(Mode::Startup);
+    (bbr.full, bbr.full_bw, bbr.full_bw_rounds) = (false, per_second(1000), 1);
+    let mut flow = Connection::new(bbr);
+    assert!(flow.probe("probe_rtt_cwnd_bytes").is_nan());
+    flow.round(100_000, 1, |_, path| path.in_flight = MSS * 50);
+    assert_eq!((flow.probe("full_bw_count"), flow.probe("in_flight_bytes")), (2.0, (MSS * 50).as_f64()));
+    flow.bbr.on_undo(&path(flow.now, 0));
+    assert_eq!((flow.probe("full_bw_count"), flow.probe("undos")), (0.0, 1.0));
+    flow.ack(1_000, 1, |ack, _| ack.app_limited = true);
+    assert_eq!((flow.probe("app_limited"), flow.probe("restarts")), (1.0, 0.0));
+    for _ in 0..2 {
+        flow.bbr.on_tx_start(Duration::SECOND, &path(flow.now, 0));
+    }
+    flow.bbr.mode = Mode::ProbeRtt;
+    assert_eq!(
+        (flow.probe("restarts"), flow.probe("probe_rtt_cwnd_bytes"), flow.probe("cwnd_bytes")),
+        (1.0, (MSS * 4).as_f64(), (MSS * flow.bbr.cwnd).as_f64()),
+        "one restart until a delivery"
+    );
+}

@@ -85,7 +85,8 @@ pub(super) struct Bbr3 {
     pub(super) signals: CongestionSignals,
     pub(super) undo: Option<Undo>,
     pub(super) found: Found,
-    /// How often losses turned out to have been none.
+    /// How often the state was saved, and how often losses turned out to have been none.
+    pub(super) undo_saves: u64,
     undos: u64,
     /// There is no SACK, and the text has a rule for that.
     pub(super) sees_one_loss: bool,
@@ -125,6 +126,7 @@ impl Bbr3 {
             signals: CongestionSignals::NONE,
             undo: None,
             found: Found::None,
+            undo_saves: 0,
             undos: 0,
             sees_one_loss: false,
             ack_frequency: None,
@@ -336,11 +338,19 @@ impl CongestionControl for Bbr3 {
         out("probe_rtt_cwnd_bytes", if searches { self.probe_rtt_cwnd() } else { f64::NAN });
         out("wait_s", self.probe_bw.wait.as_secs_f64());
         out("in_flight_bytes", self.in_flight.as_f64());
+        out("cwnd_bytes", self.cwnd);
         out("drain_start_round", self.drain_start_round.map_or(f64::NAN, |round| round as f64));
         out("lost_ranges", f64::from(self.signals.lost_ranges));
         out("inflight_at_loss_bytes", self.probe_bw.at_loss.unwrap_or(f64::NAN));
         out("app_limited", f64::from(u8::from(self.app_limited)));
         out("undos", self.undos as f64);
+        out("undo_saves", self.undo_saves as f64);
+        let saved = self.undo.as_ref();
+        let saved_bound = |of: fn(&Bounds) -> f64| saved.map_or(f64::NAN, |undo| bound(of(&undo.bounds)));
+        out("undo_mode", saved.and_then(|undo| undo.state).map_or(f64::NAN, |mode| f64::from(mode as u8)));
+        out("undo_bw_short_bit_per_s", saved_bound(|bounds| bounds.bw_shortterm * 8.0));
+        out("undo_inflight_short_bytes", saved_bound(|bounds| bounds.inflight_shortterm));
+        out("undo_inflight_long_bytes", saved_bound(|bounds| bounds.inflight_longterm));
         if self.ecn.rule.low {
             out("ecn_alpha", self.ecn.alpha());
             out("ecn_eligible", f64::from(u8::from(self.ecn.eligible)));

@@ -75,7 +75,7 @@ impl Bbr3 {
             self.signals.is_loss_in_round = true;
             self.signals.loss_round_delivered = self.delivered;
             if !self.rules.linux_signals {
-                self.undo = Some(self.present_state());
+                self.save_for_undo(self.present_state());
                 self.found = Found::InNewRound;
             }
         } else if matches!(self.found, Found::None) {
@@ -83,7 +83,13 @@ impl Bbr3 {
         }
     }
 
-    /// What `SaveStateUponLoss` saves.
+    /// `SaveStateUponLoss`, but for the window.
+    fn save_for_undo(&mut self, state: Undo) {
+        self.undo = Some(state);
+        self.undo_saves += 1;
+    }
+
+    /// What is saved.
     const fn present_state(&self) -> Undo {
         Undo { bounds: self.bounds, state: None }
     }
@@ -106,12 +112,12 @@ impl Bbr3 {
     pub(super) fn start_recovery(&mut self, lost: bool) {
         self.save_cwnd();
         if self.rules.linux_signals {
-            self.undo = Some(self.present_state());
+            self.save_for_undo(self.present_state());
         } else if lost {
             match std::mem::replace(&mut self.found, Found::None) {
-                Found::InOldRound(before) => self.undo = Some(before),
+                Found::InOldRound(before) => self.save_for_undo(before),
                 Found::InNewRound => {}
-                Found::None => self.undo = Some(self.present_state()),
+                Found::None => self.save_for_undo(self.present_state()),
             }
         }
     }

@@ -44,6 +44,8 @@ pub(crate) struct Windowed<A> {
     exit: Option<ExitReason>,
     /// Apart, because it is as large as the rest, and seldom there.
     undo: Option<Box<Undo<A>>>,
+    /// How often losses turned out to have been none.
+    undos: u64,
 }
 
 /// Which part of the controller grows cwnd.
@@ -94,6 +96,7 @@ impl<A: Avoidance> Windowed<A> {
             base: init.ssthresh_base,
             exit: None,
             undo: None,
+            undos: 0,
         }
     }
 
@@ -354,6 +357,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     }
 
     fn on_undo(&mut self, _path: &PathView) {
+        self.undos += 1;
         let Some(undo) = self.undo.take() else { return };
         self.cwnd = self.cwnd.max(undo.cwnd);
         self.ssthresh = self.ssthresh.max(undo.ssthresh);
@@ -405,5 +409,11 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         self.slow_start.probe(&mut |name, value| out(name, if in_slow_start { value } else { f64::NAN }));
         // The end of the round in which no further response is made.
         out("recover_seq", self.hold_off.recover().get() as f64);
+        out("undos", self.undos as f64);
+        // What returns if the last losses turn out to have been none.
+        let saved = self.undo.as_ref();
+        let finite = |bytes: Bytes| if bytes == Bytes::MAX { f64::NAN } else { bytes.as_f64() };
+        out("undo_cwnd_bytes", saved.map_or(f64::NAN, |undo| undo.cwnd.as_f64()));
+        out("undo_ssthresh_bytes", saved.map_or(f64::NAN, |undo| finite(undo.ssthresh)));
     }
 }

@@ -12,6 +12,7 @@ fn the_plateau_is_counted() {
     }
     assert_eq!((flow.mode(), flow.number("drain_start_round")), (DRAIN, flow.number("rounds")));
     assert_bound(flow.segments("in_flight"), Some(200.0), "at the ACK");
+    assert_bound(flow.segments("cwnd"), Some(flow.cwnd()), "after it");
     flow.probe(round(100));
     assert_eq!((flow.number("full_bw_count"), flow.number("full_bw_now")), (0.0, 0.0));
 }
@@ -51,6 +52,33 @@ fn where_a_probe_lost_too_much() {
         assert_bound(flow.segments("inflight_at_loss"), Some(80.0), "80 before the last of 81");
         assert_bound(flow.segments("inflight_long"), bound, &format!("limited: {app_limited}"));
     }
+}
+
+/// What would return is shown from the loss that saves it to the undo by which it returns, with the mode that losses ended; a save
+/// counts, also where there is no bound, as before the first probe that lost too much.
+#[test]
+fn what_an_undo_gives_back() {
+    assert_near(Flow::cruise(&*draft(), 100).number("undo_saves"), 0.0, "nothing was lost");
+    let mut flow = Flow::bounded(&*draft(), 100, 100);
+    assert_near(flow.number("undo_saves"), 1.0, "by the loss that set the bound");
+    assert_eq!(flow.segments("undo_inflight_long"), None);
+    flow.probe(round(100));
+    let before = flow.segments("inflight_long");
+    flow.lose(Loss { number: 0, flight_then: 61, lost: 60, app_limited: false });
+    flow.congestion();
+    assert_near(
+        flow.number("undo_saves"),
+        2.0,
+        "by the first loss of the round, not by the recovery that it starts",
+    );
+    assert_bound(flow.segments("undo_inflight_long"), before, "the bound of before");
+    assert!(before.is_some() && flow.segments("inflight_long") != before, "there was one, and it fell");
+    assert_eq!((flow.segments("undo_inflight_short"), flow.bandwidth("undo_bw_short")), (None, None));
+    assert_eq!((flow.mode(), flow.number("undo_mode") as u8), (DOWN, UP));
+    flow.undo();
+    assert_bound(flow.segments("inflight_long"), before, "it is back");
+    assert_eq!((flow.number("undo_saves") as u8, flow.number("undos") as u8), (2, 1));
+    assert!(flow.number("undo_mode").is_nan() && flow.segments("undo_inflight_long").is_none());
 }
 
 /// The names and their order are the same for every variant; Linux adds those of its answer to marks.

@@ -114,7 +114,9 @@ fn losses_of_2020() {
     assert_eq!(flow.probe("window_segments"), Some(50.0));
     flow.ack(NS, 1, CLEAN);
     assert_eq!((flow.cwnd(), flow.probe("window_segments")), (MSS * 99, Some(50.0)));
+    assert_eq!(flow.probe("undo_cwnd_bytes"), Some((MSS * 100).as_f64()));
     flow.undo();
+    assert_eq!(flow.probe("undos"), Some(1.0));
     assert_eq!((flow.cwnd(), flow.probe("window_segments")), (MSS * 100, Some(100.0 - 2.0 * 49.0)));
 
     let mut flow = of_2020(100, Duration::from_millis(30));

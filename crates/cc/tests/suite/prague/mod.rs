@@ -147,7 +147,9 @@ fn losses() {
     assert_eq!(flow.probe("window_segments"), Some(50.0));
     flow.ack(NS, 1, CLEAN);
     assert_eq!((flow.probe("window_segments"), flow.cwnd()), (Some(50.0), MSS * 99));
+    assert_eq!((flow.probe("undo_cwnd_bytes"), flow.probe("undos")), (Some((MSS * 100).as_f64()), Some(0.0)));
     flow.undo();
+    assert_eq!(flow.probe("undos"), Some(1.0));
     assert!(flow.cwnd() >= MSS * 100);
     let mut flow = prague(&PragueParams::default(), 100, Duration::from_millis(30));
     flow.time_out(true);

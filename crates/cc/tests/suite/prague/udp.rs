@@ -150,6 +150,7 @@ fn losses_of_udp() {
         flow.undo();
         close(number(&flow, "window_segments"), later + before / 2.0, 1e-9);
     }
+    assert_eq!(flow.probe("undos"), Some(2.0), "the second returned nothing");
 }
 
 /// A timeout starts the flow again: 100 kbit/s, two packets, alpha 0.
