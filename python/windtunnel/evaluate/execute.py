@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -35,6 +36,8 @@ class RunValues:
     digest: str
     foreign: tuple[str, ...] = ()
     error: str = ""
+    untold: Mapping[str, str] = field(default_factory=dict)
+    """Why metrics have no value that need a state which the run's controller does not have or tell."""
 
 
 def run_all(
@@ -95,12 +98,22 @@ def _measured(record: Record, run: Run) -> RunValues:
         return RunValues({}, {}, (), "", error=record.error)
     values: dict[str, float] = {}
     scales: dict[str, Scale] = {}
+    untold: dict[str, str] = {}
     for name, text in run.metrics.items():
         metric = Expression.parse(text, run.kinds.get(name))
         value, problem = record.value(metric)
         scales[name] = record.scale(metric)
-        if problem:
+        if metric.text in record.untold:
+            untold[name] = problem
+        elif problem:
             return RunValues({}, {}, (), record.digest, error=f"metric `{name}`: {problem}")
         values[name] = value if math.isfinite(value) else math.nan
+        if math.isnan(value) and (counter := _uncounted(text, record.summary["flows"][0])) is not None:
+            untold[name] = f"`{record.summary['flows'][0]['cc']}` tells no `{counter}`"
     flows = tuple({key: flow[key] for key in FLOW_COLUMNS} for flow in record.summary["flows"])
-    return RunValues(values, scales, flows, record.digest, record.foreign)
+    return RunValues(values, scales, flows, record.digest, record.foreign, untold=untold)
+
+
+def _uncounted(text: str, flow: Mapping[str, Any]) -> str | None:
+    """What a metric reads of a flow and its transport does not count: a QUIC stack does not tell retransmissions."""
+    return next((name for name in FLOW_COLUMNS if flow[name] is None and re.search(rf"\b{name}\b", text)), None)

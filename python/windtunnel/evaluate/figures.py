@@ -6,6 +6,7 @@ again, and is the same: its scenario is in the folder.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from windtunnel.evaluate.pack import MOMENT
 from windtunnel.evaluate.results import ClauseResult, Measured, Row
 from windtunnel.evaluate.runs import SUBJECT, Run
 from windtunnel.evaluate.terminal import deciding, foremost
-from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.measures import Expression, NotToldError
 from windtunnel.result import RunResult
 from windtunnel.scenario import Scenario
 
@@ -74,9 +75,17 @@ def over_time(result: ClauseResult, runs: Mapping[str, Run], subject: str) -> Fi
     title = f"{result.clause.id}: {row.text}{where}, seed 1"
     moment = runs[row.files[SUBJECT]].metrics.get(MOMENT)
     if moment is not None:
-        arms = [Arm(name, run, Expression.parse(moment).value(run)) for name, run in results.items()]
+        arms = [Arm(name, run, _value(moment, run)) for name, run in results.items()]
         return figure(arms, title) if arms else None
     return side_by_side(results, _PANELS, title) if results else None
+
+
+def _value(moment: str, run: RunResult) -> float:
+    """The moment; NaN where the run does not tell it."""
+    try:
+        return Expression.parse(moment).value(run)
+    except NotToldError:
+        return math.nan
 
 
 def values(result: ClauseResult, subject: str) -> Figure | None:

@@ -59,8 +59,14 @@ def cells(trial: Trial, variables: Mapping[str, Any], *, quick: bool) -> Iterato
 
 
 def scenario(trial: Trial, cell: Combination, title: str, seed: int, subject: Mapping[str, Any]) -> dict[str, Any]:
-    """The scenario of one run as plain data. ``subject`` replaces ``$cc`` or ``$queue``."""
+    """The scenario of one run as plain data. ``subject`` replaces ``$cc`` or ``$queue``; with a ``stack``, the flows of
+    ``$cc`` run over it.
+    """
     data = _filled(trial.scenario, {**cell.values, **subject})
+    if "stack" in subject:
+        for written, flow in zip(trial.scenario["flow"], data["flow"], strict=True):
+            if written.get("cc") == "$cc":
+                flow["stack"] = copy.deepcopy(subject["stack"])
     data = {"title": title, "seed": seed, **data}
     data["record"] = {**_RECORD, **data.get("record", {})}
     if trial.window:

@@ -22,18 +22,20 @@ from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.experiment.statistics import summary_of_all
 from windtunnel.experiment.verdict import Verdict, Word, judge, word
 
-#: A verdict; or why there is none: the algorithm cannot take part (``n/a``), or a run ended with an error (``failed``).
-State: TypeAlias = "Verdict | Literal['n/a', 'failed']"
+#: A verdict; or why there is none: the algorithm cannot take part (``n/a``), its runs do not tell what is judged
+#: (``unseen``), or a run ended with an error (``failed``).
+State: TypeAlias = "Verdict | Literal['n/a', 'unseen', 'failed']"
 
 #: From best to worst: where either of two limits suffices, the better verdict counts.
 _BEST = ("agrees", "undecided", "differs")
 #: In the order in which clauses and rows are counted.
-STATES: tuple[State, ...] = ("agrees", "differs", "undecided", "n/a", "failed", "info")
+STATES: tuple[State, ...] = ("agrees", "differs", "undecided", "unseen", "n/a", "failed", "info")
 
 
 _READ: dict[State, Word] = {
     **{verdict: word(verdict, "requirement") for verdict in get_args(Verdict)},
     "n/a": Word("info", ("requirement",), "n/a", "n/a", "dim"),
+    "unseen": Word("info", ("requirement",), "not visible", "not visible", "dim"),
     "failed": Word("differs", ("requirement",), "failed", "failed", "red"),
 }
 
@@ -133,5 +135,5 @@ def _words(larger: bool, factor: float, worst: str, plus: float) -> str:
 
 def overall(states: Sequence[State]) -> State:
     """The verdict on a clause from those on its checks: one that is not met decides, then one that is undecided."""
-    deciding: tuple[State, ...] = ("failed", "differs", "undecided", "agrees", "n/a")
+    deciding: tuple[State, ...] = ("failed", "differs", "undecided", "agrees", "unseen", "n/a")
     return next((state for state in deciding if state in states), "info")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from windtunnel.evaluate.execute import RunValues
 from windtunnel.evaluate.judge import Judgement, State, broken, decide, decide_absolute, overall, read
 from windtunnel.evaluate.pack import MOMENT, Clause, Criterion, Pack
-from windtunnel.evaluate.runs import SUBJECT, Plan, Run
+from windtunnel.evaluate.runs import SUBJECT, Excluded, Plan, Run
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.experiment.statistics import method, summary_of_all
 
@@ -111,9 +111,9 @@ def _rows(pack: Pack, clause: Clause, check: Criterion, plan: Plan, cells: _Cell
         labels = dict(arms[SUBJECT][0][0].cell.labels)
         if all(labels.get(axis, "") in [str(a) for a in allowed] for axis, allowed in check.at.items()):
             rows.append(_row(pack, clause, check, cell, arms))
-    for (of, trial, cell), reason in plan.excluded.items():
+    for (of, trial, cell), excluded in plan.excluded.items():
         if (of, trial) == (clause.id, check.trial):
-            rows.append(_excluded(clause, check, cell, reason))
+            rows.append(_excluded(clause, check, cell, excluded))
     return rows
 
 
@@ -126,6 +126,7 @@ def _row(
     scale = next((o.scales[check.value] for _, o in arms[SUBJECT] if check.value in o.scales), PLAIN)
     judgement = decide(check.expect, own, baselines, scale)
     measured = Measured.of(own, scale)
+    untold = next((o.untold[check.value] for _, o in arms[SUBJECT] if check.value in o.untold), "")
     return Row(
         id=_id(clause, check, cell),
         clause=clause.id,
@@ -136,9 +137,9 @@ def _row(
         baselines={arm: Measured.of(v, scale) for arm, v in baselines.items()},
         limit=judgement.limit,
         limit_text=judgement.text,
-        verdict="failed" if errors else judgement.verdict,
+        verdict="failed" if errors else "unseen" if untold else judgement.verdict,
         margin=_margin(measured, judgement.limit, larger=judgement.larger),
-        note=errors[0] if errors else _note(check, own, [outcome for _, outcome in arms[SUBJECT]]),
+        note=errors[0] if errors else untold or _note(check, own, [outcome for _, outcome in arms[SUBJECT]]),
         files={arm: runs[0][0].file for arm, runs in arms.items()},
         absolute=None if errors else decide_absolute(check.absolute, own, scale),
         source=check.source,
@@ -162,11 +163,12 @@ def _id(clause: Clause, check: Criterion, cell: str) -> str:
     return f"{clause.id}/{check.id}" + (f" [{cell}]" if cell else "")
 
 
-def _excluded(clause: Clause, check: Criterion, cell: str, reason: str) -> Row:
+def _excluded(clause: Clause, check: Criterion, cell: str, excluded: Excluded) -> Row:
     nothing = Measured(None, None, 0)
     return Row(
         id=_id(clause, check, cell), clause=clause.id, text=check.text, cell=cell, unit=check.unit, subject=nothing,
-        baselines={}, limit=None, limit_text="", verdict="n/a", margin=None, note=reason, files={},
+        baselines={}, limit=None, limit_text="", verdict=excluded.state, margin=None, note=excluded.reason,
+        files={},
     )  # fmt: skip
 
 

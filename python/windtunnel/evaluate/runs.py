@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,9 @@ import tomli_w
 from windtunnel._core import ScenarioError
 from windtunnel.errors import InputError
 from windtunnel.evaluate.fill import Combination, cells, metrics, scenario
+from windtunnel.evaluate.judge import State
 from windtunnel.evaluate.pack import Clause, Pack, Trial
-from windtunnel.evaluate.subject import Subject
+from windtunnel.evaluate.subject import Subject, columns, placeholders
 from windtunnel.experiment.scales import Kind
 from windtunnel.scenario import Scenario
 
@@ -43,11 +44,19 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Excluded:
+    """Why a cell has no runs: what is examined cannot take part, or does not tell what the scenario waits for."""
+
+    state: State
+    reason: str
+
+
+@dataclass(frozen=True)
 class Plan:
-    """All runs, and the cells that what is examined cannot take part in, with the reason."""
+    """All runs, and the cells for which there are none, with the reason."""
 
     runs: tuple[Run, ...]
-    excluded: Mapping[tuple[str, str, str], str]
+    excluded: Mapping[tuple[str, str, str], Excluded]
 
     @property
     def distinct(self) -> int:
@@ -76,21 +85,27 @@ def plan(pack: Pack, clauses: Sequence[Clause], examined: Subject, *, quick: boo
     Raises InputError for a mistake of the pack.
     """
     runs: list[Run] = []
-    excluded: dict[tuple[str, str, str], str] = {}
+    excluded: dict[tuple[str, str, str], Excluded] = {}
+    told = columns(examined) if pack.state is not None else frozenset[str]()
     for clause in clauses:
         for trial in clause.trials:
             arms = {SUBJECT: examined.value, **pack.baselines, **trial.baselines}
+            untold = _untold(trial.scenario, told) if pack.state is not None else None
             for cell in cells(trial, pack.variables, quick=quick):
                 reason = _refused(pack, clause, trial, cell, examined)
                 if reason is not None:
-                    excluded[clause.id, trial.id, cell.name] = reason
+                    excluded[clause.id, trial.id, cell.name] = Excluded("n/a", reason)
+                    continue
+                if untold is not None:
+                    reason = f"{examined.name} tells no `{untold}`, for which the scenario waits"
+                    excluded[clause.id, trial.id, cell.name] = Excluded("unseen", reason)
                     continue
                 measured = metrics(trial, cell)
                 seeds = pack.seeds_of(clause, trial, quick=quick)
                 for arm, value in arms.items():
                     for seed in range(1, seeds + 1):
                         title = _title(pack, clause, cell, arm, examined)
-                        data = scenario(trial, cell, title, seed, {pack.kind: value})
+                        data = scenario(trial, cell, title, seed, placeholders(pack.kind, value))
                         text = f"# {pack.document}, {clause.id}: {clause.title}\n" + tomli_w.dumps(data)
                         runs.append(Run(clause.id, trial.id, cell, arm, seed, text, measured, trial.kinds))
     return Plan(tuple(runs), excluded)
@@ -107,13 +122,24 @@ def _refused(pack: Pack, clause: Clause, trial: Trial, cell: Combination, examin
     What a baseline cannot be a part of either is a mistake of the pack: raises InputError with its place.
     """
     for name, value in {**pack.baselines, **trial.baselines}.items():
-        if (problem := _problem(trial, cell, {pack.kind: value})) is not None:
+        if (problem := _problem(trial, cell, placeholders(pack.kind, value))) is not None:
             where = f", {cell.name}" if cell.name else ""
             raise InputError(
                 f"{clause.file}: clause {clause.id}, trial {trial.id}{where}, baseline {name}: {'; '.join(problem)}"
             )
     own = _problem(trial, cell, examined.placeholders)
     return None if own is None else own[-1]
+
+
+def _untold(scenario: Any, told: Collection[str]) -> str | None:
+    """The first column that a condition of the scenario is about and that is not told."""
+    if isinstance(scenario, Mapping):
+        if {"flow", "column"} <= scenario.keys() and scenario["column"] not in told:
+            return str(scenario["column"])
+        scenario = list(scenario.values())
+    if isinstance(scenario, list):
+        return next((column for each in scenario if (column := _untold(each, told)) is not None), None)
+    return None
 
 
 def _problem(trial: Trial, cell: Combination, subject: Mapping[str, Any]) -> list[str] | None:

@@ -1,4 +1,6 @@
-"""The figure of a state machine: the mode of each arm over time, what is in flight, and the moment that decides."""
+"""The figure of a state machine: each arm's mode over time, where it is told, what is in flight, and the moment that
+decides.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from windtunnel.experiment.measures.bbr import MODES
+from windtunnel.experiment.measures.bbr_state import MODES, Machine
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,16 +52,16 @@ def figure(arms: Sequence[Arm], title: str) -> Figure:
 
 
 def _draw(axes: Axes, arm: Arm) -> None:
-    table = arm.result.tables["cc"]
-    mine = np.asarray(table["flow"]) == 0
-    time, mode, in_flight = (np.asarray(table[name])[mine] for name in ("time_s", "mode", "in_flight_bytes"))
-    axes.step(time, mode, where="post", lw=1.2, color="#2b5c8a")
+    machine = Machine.of(arm.result)
+    time = machine["time_s"]
+    if machine.tells("mode"):
+        axes.step(time, machine["mode"], where="post", lw=1.2, color="#2b5c8a")
     axes.set_yticks(range(len(MODES)), MODES)
     axes.set(title=arm.name, ylim=(len(MODES) - 0.6, -0.4), xlim=(0, float(time[-1])))
     right = axes.twinx()
     # Its grid would cross the steps.
     right.grid(visible=False)
-    right.plot(time, in_flight / 1e3, lw=0.6, color="#8a8a8a")
+    right.plot(time, machine["in_flight_bytes"] / 1e3, lw=0.6, color="#8a8a8a")
     right.set_ylabel("in flight (kB)")
     right.set_ylim(bottom=0)
     if np.isfinite(arm.at_s):

@@ -1,4 +1,6 @@
-"""What is examined: a controller or a queue, by name or as a table with ``kind``."""
+"""What is examined: a controller or a queue, by name or as a table with ``kind``; or a stack's own controller, as a
+table with ``stack`` and ``cc``.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,12 @@ from typing import Any
 from windtunnel._core import ScenarioError
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.evaluate.pack import Kind
-from windtunnel.experiment.measures.bbr import COLUMNS
+from windtunnel.experiment.measures.bbr_state import COLUMNS
 from windtunnel.kinds import listing, names
 from windtunnel.scenario import Scenario
+
+#: What a condition may be about besides a controller's own numbers (``When`` in the schema).
+OBSERVED = frozenset(("cwnd_bytes", "in_flight_bytes", "srtt_ms"))
 
 _WORDS = {"cc": ("controller", "controllers"), "queue": ("queue", "queues")}
 
@@ -28,7 +33,16 @@ class Subject:
     @property
     def placeholders(self) -> dict[str, Any]:
         """What replaces ``$cc`` or ``$queue``."""
-        return {self.kind: self.value}
+        return placeholders(self.kind, self.value)
+
+
+def placeholders(kind: Kind, value: Any) -> dict[str, Any]:
+    """What replaces ``$cc`` or ``$queue``, and the stack of a stack's own controller."""
+    return dict(value) if kind == "cc" and _is_of_stack(value) else {kind: value}
+
+
+def _is_of_stack(value: Any) -> bool:
+    return isinstance(value, Mapping) and set(value) == {"stack", "cc"}
 
 
 def subject(text: str, kind: Kind) -> Subject:
@@ -42,6 +56,10 @@ def subject(text: str, kind: Kind) -> Subject:
             value = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{option} {text}: is no table in TOML: {error}") from None
+    if kind == "cc" and _is_of_stack(value):
+        parsed = Subject(f"{value['cc']} of {_short_of(value['stack'])}", kind, value)
+        _check(parsed)
+        return parsed
     name = value.get("kind", "") if isinstance(value, Mapping) else text
     names = _names()
     if name not in names[group]:
@@ -61,6 +79,10 @@ def _short(value: Mapping[str, Any]) -> str:
     return f"{value['kind']} ({rest})" if rest else str(value["kind"])
 
 
+def _short_of(stack: Any) -> str:
+    return _short(stack) if isinstance(stack, Mapping) and "kind" in stack else str(stack)
+
+
 def _names() -> dict[str, set[str]]:
     """All names, with aliases, by kind."""
     listed = listing()
@@ -71,37 +93,45 @@ def _check(parsed: Subject) -> None:
     """Refuse wrong parameters once, and not as the reason why no clause applies."""
     if isinstance(parsed.value, str):
         return
-    cc = parsed.value if parsed.kind == "cc" else "cubic"
     queue = parsed.value if parsed.kind == "queue" else "fifo"
-    probe = Scenario(
-        duration="1 s", bottleneck={"rate": "10 Mbit/s", "queue": queue}, flows=[{"cc": cc, "rtt": "20 ms"}]
-    )
     try:
-        probe.check()
+        _probe(parsed.placeholders if parsed.kind == "cc" else {"cc": "cubic"}, queue).check()
     except ScenarioError as error:
         raise InputError(f"--{parsed.kind} {parsed.name}: {str(error).splitlines()[-1].strip()}") from None
 
 
+def _probe(flow: Mapping[str, Any], queue: Any = "fifo") -> Scenario:
+    """A simple run of a flow."""
+    return Scenario(
+        duration="100 ms", bottleneck={"rate": "10 Mbit/s", "queue": queue}, flows=[{**flow, "rtt": "20 ms"}],
+        record={"interval": "50 ms"},
+    )  # fmt: skip
+
+
 def require_state(examined: Subject, pack: str) -> None:
-    """Refuse a controller without the numbers of a BBR. Raises InputError, which names those that have them."""
-    missing = sorted(set(COLUMNS) - _state(examined.value))
+    """Refuse what is no BBR. Raises InputError, which names those that are. A stack's own controller tells no state, so
+    that its name decides.
+    """
+    if _is_of_stack(examined.value):
+        if "bbr" not in str(examined.value["cc"]):
+            raise InputError(f"--cc {examined.name}: {pack} examines a BBR, and this controller's name is none's")
+        return
+    missing = sorted(set(COLUMNS) - columns(examined))
     if not missing:
         return
-    others = [kind["name"] for kind in listing()["controllers"]]
-    able = [name for name in others if set(COLUMNS) <= _state(name)]
+    others = [Subject(kind["name"], "cc", kind["name"]) for kind in listing()["controllers"]]
+    able = [other.name for other in others if set(COLUMNS) <= columns(other)]
     raise InputError(
         f"--cc {examined.name}: {pack} reads the state of a BBR, and this controller has no `{missing[0]}`; "
         f"controllers that have it: {', '.join(able)}"
     )
 
 
-def _state(cc: Any) -> set[str]:
-    """The numbers of a controller in the table ``cc``; none of one that cannot take part in a simple run."""
-    scenario = Scenario(
-        duration="100 ms", bottleneck={"rate": "10 Mbit/s"}, flows=[{"cc": cc, "rtt": "20 ms"}],
-        record={"interval": "50 ms"},
-    )  # fmt: skip
+def columns(examined: Subject) -> frozenset[str]:
+    """The numbers of a controller in the table ``cc``, and those that conditions may be about with any controller; none
+    of one that cannot take part in a simple run.
+    """
     try:
-        return set(scenario.run().tables.get("cc", ()))
+        return frozenset(_probe(examined.placeholders).run().tables.get("cc", ())) | OBSERVED
     except ScenarioError:
-        return set()
+        return frozenset()

@@ -82,7 +82,7 @@ def reason(result: ClauseResult) -> str:
     row = deciding(result)
     if row is None:
         return "" if result.clause.checks else "not simulated"
-    if row.verdict == "n/a":
+    if row.verdict in ("n/a", "unseen"):
         return row.note
     limit = f"; {needs(row)}" if row.limit_text else ""
     return f"{_subject(row)}: {measured(row.subject, row.unit)}{limit}"

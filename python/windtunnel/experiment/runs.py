@@ -21,7 +21,7 @@ from windtunnel.active_runs import counted
 from windtunnel.engine.cache import core, key_of
 from windtunnel.engine.work import GoOn
 from windtunnel.errors import failed_in_words
-from windtunnel.experiment.measures import Expression, MetricError
+from windtunnel.experiment.measures import Expression, MetricError, NotToldError
 from windtunnel.experiment.scales import Scale
 from windtunnel.memory import limit
 from windtunnel.result import RunResult
@@ -81,6 +81,8 @@ class Record:
     """What the run depends on besides scenario, seed and version: code of others, and random numbers without a seed."""
     seconds: float = 0.0
     error: str = ""
+    untold: tuple[str, ...] = ()
+    """The metrics among those with a problem whose state the run's controller does not have or tell."""
 
     def encode(self) -> bytes:
         """As bytes, for the cache."""
@@ -91,7 +93,7 @@ class Record:
     def decode(cls, data: bytes) -> Record:
         """Back from bytes."""
         plain = json.loads(zlib.decompress(data))
-        return cls(**{**plain, "foreign": tuple(plain["foreign"])})
+        return cls(**{**plain, "untold": tuple(plain.get("untold", ())), "foreign": tuple(plain["foreign"])})
 
     def value(self, metric: Expression) -> tuple[float, str]:
         """The value of a metric, or NaN and why there is none."""
@@ -158,15 +160,18 @@ def simulate(run: Run, go_on: GoOn) -> Record:
     seconds = time.thread_time() - before
     summary = json.loads(raw.summary)
     result = RunResult(summary, raw.tables if tables else {}, {})
-    values, problems = {}, {}
+    values, problems, untold = {}, {}, list[str]()
     for metric in metrics:
         try:
             value = metric.value(result)
             values[metric.text] = value if math.isfinite(value) else None
         except MetricError as error:
             problems[metric.text] = str(error)
+            if isinstance(error, NotToldError):
+                untold.append(metric.text)
     kept = {key: summary[key] for key in _KEPT}
-    return Record(kept, values, problems, raw.digest, (*raw.foreign, *raw.unseeded), seconds)
+    foreign = (*raw.foreign, *raw.unseeded)
+    return Record(kept, values, problems, raw.digest, foreign, seconds, untold=tuple(untold))
 
 
 def recording(tables: Set[str], duration: str) -> tuple[str, ...]:

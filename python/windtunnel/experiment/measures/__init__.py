@@ -8,10 +8,12 @@
 | ``values.py`` | what a path can name: a number, several, a column, a distribution |
 | ``kinds.py`` | the kind and the unit of an expression |
 | ``bbr.py`` | what a run shows of BBR's state machine, by the test cases of its draft |
+| ``bbr_state.py`` | the rows of that state machine, in the draft's words |
 | ``conditions.py`` | comparisons of expressions, for claims |
 """
 
 from windtunnel.experiment.measures.conditions import Condition
 from windtunnel.experiment.measures.language import Expression, MetricError
+from windtunnel.experiment.measures.values import NotToldError
 
-__all__ = ["Condition", "Expression", "MetricError"]
+__all__ = ["Condition", "Expression", "MetricError", "NotToldError"]

@@ -3,34 +3,32 @@
 Source: draft-ietf-ccwg-bbr, appendix "BBR Example Test Cases", at commit 007dbe1; a case's function names its number.
 Each reads the first flow's rows of the table ``cc`` (``record.state = "changes"``), finds the moment that decides, and
 returns numbers about it. What is expected of them, and whose tolerance that is, are in the evidence pack ``ccwg-bbr``.
-A number is NaN where the run has no such moment.
+A number is NaN where the run has no such moment. One that needs a state which the controller does not have or tell
+raises NotToldError.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from windtunnel.errors import did_you_mean
+from windtunnel.experiment.measures.bbr_state import (
+    CRUISE,
+    DOWN,
+    DRAIN,
+    PROBE_RTT,
+    REFILL,
+    STARTUP,
+    UP,
+    Machine,
+    Numbers,
+)  # fmt: skip
 from windtunnel.experiment.measures.values import MetricError
 from windtunnel.metrics import Array
 from windtunnel.result import RunResult
-
-#: The numbers of the column ``mode``, in the draft's words.
-MODES = ("Startup", "Drain", "DOWN", "CRUISE", "REFILL", "UP", "ProbeRTT")
-STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = range(len(MODES))
-
-#: The columns that the cases read; a controller without them is no BBR of the draft's kind.
-COLUMNS = (
-    "mode", "pacing_gain", "cwnd_gain", "bw_bit_per_s", "max_bw_bit_per_s", "bw_short_bit_per_s", "inflight_long_bytes",
-    "min_rtt_s", "rounds", "extra_acked_bytes", "full_bw_now", "full_bw_count", "restarts", "probe_rtt_cwnd_bytes",
-    "wait_s", "in_flight_bytes", "drain_start_round", "lost_ranges", "inflight_at_loss_bytes", "app_limited",
-)  # fmt: skip
 
 #: Startup counts losses in ranges; this many in a round may end it (section "BBRCheckStartupHighLoss").
 _RANGES = 6
@@ -42,76 +40,13 @@ _SEARCH_S = 0.2
 _NO_RTT = 1e9
 #: "Full rate" in the cases of aggregation and of a larger capacity, as a part of the largest estimate.
 _FULL = 0.9
-
-#: A segment's payload, as a part of its packet.
-_PAYLOAD = 1448 / 1500
-
-Numbers: TypeAlias = Mapping[str, float]
-Flags: TypeAlias = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Machine:
-    """The rows of the first flow, the link's rate, and when the window ``measured`` begins: when a path changes."""
-
-    columns: Mapping[str, Array]
-    from_s: float
-    rate: float
-    """Payload that the first queue's link carries at the end, in bit/s."""
-
-    @classmethod
-    def of(cls, result: RunResult) -> Machine:
-        """Raises MetricError for a run without the state of a BBR."""
-        table: Mapping[str, Array] = result.tables.get("cc", {})
-        if missing := [name for name in ("flow", *COLUMNS) if name not in table]:
-            raise MetricError(f"the run has no BBR's state: the table `cc` has no `{missing[0]}`")
-        mine = np.asarray(table["flow"]) == 0
-        names = ("time_s", *COLUMNS)
-        columns = {name: np.asarray(table[name], dtype=np.float64)[mine] for name in names}
-        starts = [float(w["from_s"]) for w in result.windows if w["name"] == "measured"]
-        rate = float(result.summary["queues"][0]["rate_mbps"]) * 1e6 * _PAYLOAD
-        return cls(columns, starts[0] if starts else 0.0, rate)
-
-    def __getitem__(self, name: str) -> Array:
-        return self.columns[name]
-
-    def changes(self, before: int | None = None, after: int | None = None, from_s: float = -math.inf) -> list[int]:
-        """The rows in which a mode begins, the one before and the new one being these."""
-        mode = self["mode"]
-        rows = np.flatnonzero(np.diff(mode)) + 1
-        kept = (row for row in rows if self["time_s"][row] >= from_s)
-        return [int(r) for r in kept if before in (None, mode[r - 1]) and after in (None, mode[r])]
-
-    def first(self, condition: Flags, start: int = 0) -> int | None:
-        """The first row from ``start`` on in which the condition holds."""
-        rows = np.flatnonzero(condition[start:])
-        return int(rows[0]) + start if len(rows) else None
-
-    def end_of(self, row: int) -> int | None:
-        """The row in which the mode of ``row`` ends."""
-        return self.first(self["mode"] != self["mode"][row], row)
-
-    def bdp(self, row: int, bw: str = "bw_bit_per_s") -> float:
-        """Bandwidth times the least round trip, in bytes."""
-        return float(self[bw][row] / 8 * self["min_rtt_s"][row])
-
-    def seconds(self, size: float) -> float:
-        """How long the link takes for this many bytes of payload."""
-        return float(size * 8 / self.rate)
-
-    def at(self, row: int, **numbers: float) -> Numbers:
-        """Numbers of the moment that decides."""
-        return {"at_s": float(self["time_s"][row]), **numbers}
-
-
-def _rounds(m: Machine, start: int, end: int | None) -> float:
-    """The rounds between two rows; where there is no second one, those until the end of the run."""
-    return float(m["rounds"][-1 if end is None else end] - m["rounds"][start])
+#: The bounds of the model, each with the column of what is saved of it for an undo.
+_BOUNDS = {name: f"undo_{name}" for name in ("bw_short_bit_per_s", "inflight_short_bytes", "inflight_long_bytes")}
 
 
 def _after_up(m: Machine, row: int) -> float:
     """The mode after UP. DOWN draws a wait, and is over at the same ACK where little is in flight."""
-    passed = m["mode"][row] == CRUISE and m["wait_s"][row] != m["wait_s"][row - 1]
+    passed = m["mode"][row] == CRUISE and m.tells("wait_s") and m["wait_s"][row] != m["wait_s"][row - 1]
     return float(DOWN if passed else m["mode"][row])
 
 
@@ -126,8 +61,11 @@ def _after_startup(m: Machine, row: int) -> float:
     """The mode after Startup. Drain is over at the ACK at which it began where little is in flight, as it is where the
     application limits, or where the room for three bursts exceeds the product.
     """
-    drained = np.isnan(m["drain_start_round"][row - 1]) and np.isfinite(m["drain_start_round"][row])
-    return float(DRAIN if drained else m["mode"][row])
+    if m.tells("drain_start_round"):
+        before, after = m["drain_start_round"][row - 1 : row + 1]
+        if np.isnan(before) and np.isfinite(after):
+            return float(DRAIN)
+    return float(m["mode"][row])
 
 
 def startup_ends_by_plateau(m: Machine) -> Numbers | None:
@@ -138,8 +76,8 @@ def startup_ends_by_plateau(m: Machine) -> Numbers | None:
     row = leaves[0]
     interrupted = len(m.changes(STARTUP, PROBE_RTT))
     return m.at(
-        row, max_bw=m["max_bw_bit_per_s"][row] / m.rate, flat_rounds=m["full_bw_count"][row],
-        next_mode=_after_startup(m, row), interrupted=interrupted,
+        row, max_bw=lambda: m["max_bw_bit_per_s"][row] / m.rate, flat_rounds=lambda: m["full_bw_count"][row],
+        next_mode=lambda: _after_startup(m, row), interrupted=interrupted,
     )  # fmt: skip
 
 
@@ -153,20 +91,27 @@ def startup_ends_by_loss(m: Machine) -> Numbers | None:
     if m["mode"][row] == PROBE_RTT:
         return None
     return m.at(
-        row, rounds=_rounds(m, lost, end), next_mode=_after_startup(m, row), flat_rounds=m["full_bw_count"][row]
-    )
+        row, rounds=lambda: m.rounds(lost, end), next_mode=lambda: _after_startup(m, row),
+        flat_rounds=lambda: m["full_bw_count"][row],
+    )  # fmt: skip
 
 
 def drain(m: Machine) -> Numbers | None:
-    """Cases 3 and 4: how many rounds Drain takes, and what is in flight at the ACK that ends it."""
+    """Cases 3 and 4: how many rounds Drain takes, and what is in flight at the ACK that ends it; this also as a number
+    of those controllers alone that count Drain's rounds.
+    """
     starts = m.changes(after=DRAIN)
     end = m.end_of(starts[0]) if starts else None
     if end is None or m["mode"][end] == PROBE_RTT:
         return None
-    started = m["drain_start_round"][starts[0]]
+
+    def in_flight() -> float:
+        return float(m["in_flight_bytes"][end] / m.bdp(end))
+
     return m.at(
-        end, pacing_gain=m["pacing_gain"][starts[0]], rounds=m["rounds"][end] - started,
-        in_flight=m["in_flight_bytes"][end] / m.bdp(end),
+        end, pacing_gain=lambda: m["pacing_gain"][starts[0]],
+        rounds=lambda: m["rounds"][end] - m["drain_start_round"][starts[0]], in_flight=in_flight,
+        still_in_flight=lambda: in_flight() if m.require("drain_start_round") else math.nan,
     )  # fmt: skip
 
 
@@ -176,7 +121,12 @@ def up_ends_by_plateau(m: Machine) -> Numbers | None:
     if not ends:
         return None
     row = ends[0]
-    return m.at(row, flat_rounds=m["full_bw_count"][row], next_mode=_after_up(m, row))
+    return m.at(row, flat_rounds=lambda: _flat_rounds_of_probe(m, row), next_mode=lambda: _after_up(m, row))
+
+
+def _flat_rounds_of_probe(m: Machine, row: int) -> float:
+    """Version 1 counts them in Startup alone, and has no plateau of now."""
+    return float(m["full_bw_count"][row]) if m.require("full_bw_now") else math.nan
 
 
 def _loses_too_much(m: Machine, row: int) -> bool:
@@ -190,8 +140,10 @@ def up_ends_by_loss(m: Machine) -> Numbers | None:
     for row in m.changes(before=UP, from_s=m.from_s):
         if _loses_too_much(m, row):
             long = m["inflight_long_bytes"]
-            bound = _same(long[row - 1], long[row])
-            return m.at(row, next_mode=_after_up(m, row), app_limited=m["app_limited"][row], bound=bound)
+            return m.at(
+                row, next_mode=_after_up(m, row), app_limited=m["app_limited"][row],
+                bound=_same(long[row - 1], long[row]),
+            )  # fmt: skip
     return None
 
 
@@ -205,7 +157,7 @@ def no_exit_while_app_limited(m: Machine) -> Numbers | None:
     mode = m["mode"]
     left = [r for r in m.changes(from_s=time[first]) if mode[r - 1] in (STARTUP, UP) and mode[r] != PROBE_RTT]
     row = left[0] if left else len(time) - 1
-    return m.at(row, exits=float(len(left)), app_limited=float(np.mean(m["app_limited"][inside])))
+    return m.at(row, exits=float(len(left)), app_limited=lambda: float(np.mean(m["app_limited"][inside])))
 
 
 def down_ends_by_inflight(m: Machine) -> Numbers | None:
@@ -213,10 +165,15 @@ def down_ends_by_inflight(m: Machine) -> Numbers | None:
     for start in m.changes(UP, DOWN):
         end = m.end_of(start)
         if end is not None and m["mode"][end] == CRUISE:
-            long = m["inflight_long_bytes"][end]
-            most = min(m.bdp(end, "max_bw_bit_per_s"), math.inf if math.isnan(long) else _BELOW_BOUND * long)
-            return m.at(end, pacing_gain=m["pacing_gain"][start], in_flight=m["in_flight_bytes"][end] / most)
+            in_flight = m["in_flight_bytes"][end] / _most_in_cruise(m, end)
+            return m.at(end, pacing_gain=m["pacing_gain"][start], in_flight=in_flight)
     return None
+
+
+def _most_in_cruise(m: Machine, row: int) -> float:
+    """What may be in flight where CRUISE begins. Version 1 has no bound of the long term."""
+    long = m["inflight_long_bytes"][row] if m.tells("inflight_long_bytes") else math.nan
+    return min(m.bdp(row, "max_bw_bit_per_s"), math.inf if math.isnan(long) else _BELOW_BOUND * long)
 
 
 def down_ends_by_time(m: Machine) -> Numbers | None:
@@ -225,9 +182,10 @@ def down_ends_by_time(m: Machine) -> Numbers | None:
     end = m.end_of(starts[0]) if starts else None
     if end is None or m["mode"][end] == PROBE_RTT:
         return None
-    lasted = m["time_s"][end] - m["time_s"][starts[0]]
-    wait = m["wait_s"][starts[0]]
-    return m.at(end, next_mode=m["mode"][end], wait_s=wait, late_s=lasted - wait)
+    start, lasted = starts[0], m["time_s"][end] - m["time_s"][starts[0]]
+    return m.at(
+        end, next_mode=m["mode"][end], wait_s=lambda: m["wait_s"][start], late_s=lambda: lasted - m["wait_s"][start]
+    )
 
 
 def probe_rtt(m: Machine) -> Numbers | None:
@@ -239,12 +197,16 @@ def probe_rtt(m: Machine) -> Numbers | None:
     start = starts[0]
     min_rtt = m["min_rtt_s"]
     lower = np.flatnonzero(np.diff(np.nan_to_num(min_rtt[:start], nan=_NO_RTT), prepend=_NO_RTT) < 0)
-    cwnd = m["probe_rtt_cwnd_bytes"][start:end]
     stay = float(m["time_s"][end] - m["time_s"][start])
+
+    def cwnd() -> Array:
+        return m["probe_rtt_cwnd_bytes"][start:end]
+
     return m.at(
         start, interval_s=m["time_s"][start] - m["time_s"][lower[-1]], cwnd_gain=m["cwnd_gain"][start], stay_s=stay,
-        rounds=(stay - _SEARCH_S) / min_rtt[start], held=float(np.min(cwnd) / np.max(cwnd)),
-        of_old=cwnd[0] / (0.5 * m["bw_bit_per_s"][start] / 8 * min_rtt[start - 1]), next_mode=m["mode"][end],
+        rounds=(stay - _SEARCH_S) / min_rtt[start], held=lambda: float(np.min(cwnd()) / np.max(cwnd())),
+        of_old=lambda: cwnd()[0] / (0.5 * m["bw_bit_per_s"][start] / 8 * min_rtt[start - 1]),
+        next_mode=m["mode"][end],
     )  # fmt: skip
 
 
@@ -254,8 +216,10 @@ def probe_rtt_skipped(m: Machine) -> Numbers | None:
     if row is None or row == 0:
         return None
     entries = [r for r in m.changes(after=PROBE_RTT, from_s=m.from_s) if m["time_s"][r] <= m.from_s + 2]
-    restarts = float(np.max(m["restarts"][row:]) - m["restarts"][row - 1])
-    return m.at(entries[0] if entries else row, entries=float(len(entries)), restarts=restarts)
+    return m.at(
+        entries[0] if entries else row, entries=float(len(entries)),
+        restarts=lambda: float(np.max(m["restarts"][row:]) - m["restarts"][row - 1]),
+    )  # fmt: skip
 
 
 def aggregation_in_startup(m: Machine) -> Numbers | None:
@@ -267,8 +231,8 @@ def aggregation_in_startup(m: Machine) -> Numbers | None:
     bw = m["max_bw_bit_per_s"][: row + 1]
     full = m.first(bw >= _FULL * m.rate)
     return m.at(
-        row, extra_acked_s=m.seconds(np.max(m["extra_acked_bytes"][: row + 1])), max_bw=bw[-1] / m.rate,
-        rounds=_rounds(m, 0, full),
+        row, extra_acked_s=lambda: m.seconds(np.max(m["extra_acked_bytes"][: row + 1])), max_bw=bw[-1] / m.rate,
+        rounds=lambda: m.rounds(0, full), window=lambda: m["cwnd_bytes"][row] / m.bdp(row),
     )  # fmt: skip
 
 
@@ -297,12 +261,51 @@ def less_capacity(m: Machine) -> Numbers | None:
     late = m.first(m["time_s"] >= m.from_s + 10)
     if not len(rows) or late is None:
         return None
-    start = int(rows[0])
-    short = m.first(m["bw_short_bit_per_s"] < _FULL * m["bw_bit_per_s"][start], start)
+    start, short = int(rows[0]), None
+    if m.tells("bw_short_bit_per_s"):
+        short = m.first(m["bw_short_bit_per_s"] < _FULL * m["bw_bit_per_s"][start], start)
+
     return m.at(
-        len(m["time_s"]) - 1 if short is None else short, rounds=_rounds(m, start, short),
-        max_bw=m["max_bw_bit_per_s"][late] / m.rate,
+        len(m["time_s"]) - 1 if short is None else short, max_bw=m["max_bw_bit_per_s"][late] / m.rate,
+        rounds=lambda: m.rounds(start, short) if m.require("bw_short_bit_per_s") else math.nan,
     )  # fmt: skip
+
+
+def spurious_recovery(m: Machine) -> Numbers | None:
+    """Cases 18 and 19: what the first losses after the start of the window save, and what their undo gives back."""
+    saved = m.grows("undo_saves", max(m.first(m["time_s"] >= m.from_s) or 0, 1))
+    undone = None if saved is None else m.grows("undos", saved)
+    if saved is None or undone is None:
+        return None
+    before = saved - 1
+    return m.at(
+        undone, next_mode=lambda: m["mode"][undone] if _taken(m, before, undone) else math.nan,
+        saved=lambda: min(_equal(m[name][before], m[undo][saved]) for name, undo in _BOUNDS.items()),
+        restored=lambda: _restored(m, before, undone),
+        window=lambda: m["cwnd_bytes"][undone] / m["cwnd_bytes"][before],
+    )  # fmt: skip
+
+
+def _restored(m: Machine, before: int, undone: int) -> float:
+    """The least part of a bound that is back after an undo; NaN where the losses had taken nothing of any."""
+    back = min(_returned(m[name][before], m[name][undone]) for name in _BOUNDS)
+    return back if _taken(m, before, undone) else math.nan
+
+
+def _taken(m: Machine, before: int, undone: int) -> bool:
+    """Whether losses had taken something of a bound, as they do where they end a mode."""
+    return any(_returned(m[name][before], low) < 1 for name in _BOUNDS for low in m[name][before:undone])
+
+
+def _equal(one: float, other: float) -> float:
+    """1 where two bounds are the same or neither is set, and less otherwise."""
+    ratio = _same(one, other)
+    return min(ratio, 1 / ratio) if ratio > 0 else 0.0
+
+
+def _returned(before: float, after: float) -> float:
+    """The part of a bound that is back, at most 1; a bound that is not set is all of it."""
+    return 1.0 if math.isnan(after) else min(1.0, _same(before, after))
 
 
 def probe_rtt_in_startup(m: Machine) -> Numbers | None:
@@ -319,9 +322,11 @@ def loss_with_a_bound(m: Machine) -> Numbers | None:
     if not ends:
         return None
     row = ends[0]
+    # The loss is found before the ACK is worked on: product and window are those of the row before.
+    target = min(m.bdp(row - 1), m["cwnd_bytes"][row - 1])
     return m.at(
         row, next_mode=_after_up(m, row), least=long[row] / at_loss[row],
-        most=long[row] / max(at_loss[row], _BETA * m.bdp(row)),
+        most=long[row] / max(at_loss[row], _BETA * target),
     )  # fmt: skip
 
 
@@ -332,7 +337,7 @@ def app_limited_refill(m: Machine) -> Numbers | None:
         if end is not None:
             bw = m["max_bw_bit_per_s"]
             return m.at(
-                end, next_mode=m["mode"][end], rounds=_rounds(m, start, end), max_bw=float(bw[end] / bw[start]),
+                end, next_mode=m["mode"][end], rounds=m.rounds(start, end), max_bw=float(bw[end] / bw[start]),
                 app_limited=m["app_limited"][end - 1],
             )  # fmt: skip
     return None
@@ -355,6 +360,7 @@ _CASES: Mapping[str, Callable[[Machine], Numbers | None]] = {
         aggregation_in_cruise,
         more_capacity,
         less_capacity,
+        spurious_recovery,
         probe_rtt_in_startup,
         loss_with_a_bound,
         app_limited_refill,
@@ -363,7 +369,9 @@ _CASES: Mapping[str, Callable[[Machine], Numbers | None]] = {
 
 
 def number(result: RunResult, case: str, name: str) -> float:
-    """``bbr.case.name``. Raises MetricError for a name that does not exist, or a run without BBR's state."""
+    """``bbr.case.name``. Raises MetricError for a name that does not exist, and NotToldError for a state that is not
+    told.
+    """
     if case not in _CASES:
         raise MetricError(f"bbr.{case}: is not known; there are {', '.join(_CASES)}{did_you_mean(case, _CASES)}")
     numbers = _CASES[case](Machine.of(result))
@@ -371,4 +379,5 @@ def number(result: RunResult, case: str, name: str) -> float:
         return math.nan
     if name not in numbers:
         raise MetricError(f"bbr.{case}: there is no `{name}`; there are {', '.join(numbers)}")
-    return float(numbers[name])
+    value = numbers[name]
+    return float(value() if callable(value) else value)

@@ -15,6 +15,10 @@ class MetricError(ValueError):
     """A metric that is wrong, or that a run does not have. ``str(error)`` says what."""
 
 
+class NotToldError(MetricError):
+    """A metric of a state that a run's controller does not have or tell, so that such a run cannot show it."""
+
+
 @dataclass(frozen=True)
 class Distribution:
     """What the summary says about a distribution: ``{min, mean, p50, p99, ...}``; and the column that it is of."""
