@@ -56,7 +56,9 @@ def _draw(axes: Axes, arm: Arm) -> None:
     time = machine["time_s"]
     if machine.tells("mode"):
         axes.step(time, machine["mode"], where="post", lw=1.2, color="#2b5c8a")
-    axes.set_yticks(range(len(MODES)), MODES)
+        axes.set_yticks(range(len(MODES)), MODES)
+    else:
+        axes.set_yticks([])
     axes.set(title=arm.name, ylim=(len(MODES) - 0.6, -0.4), xlim=(0, float(time[-1])))
     right = axes.twinx()
     # Its grid would cross the steps.

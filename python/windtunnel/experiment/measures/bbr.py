@@ -27,7 +27,6 @@ from windtunnel.experiment.measures.bbr_state import (
     Numbers,
 )  # fmt: skip
 from windtunnel.experiment.measures.values import MetricError
-from windtunnel.metrics import Array
 from windtunnel.result import RunResult
 
 #: Startup counts losses in ranges; this many in a round may end it (section "BBRCheckStartupHighLoss").
@@ -36,6 +35,10 @@ _RANGES = 6
 _BELOW_BOUND, _BETA = 0.85, 0.7
 #: ``ProbeRTTDuration``.
 _SEARCH_S = 0.2
+#: No version has a ProbeRTT earlier than five seconds after its start; a second for a flow's first row.
+_EARLIEST_SEARCH_S = 4.0
+#: The window of a stack's own controller.
+_WINDOW = "cwnd"
 #: More than any round trip, in seconds: where there is no sample yet.
 _NO_RTT = 1e9
 #: "Full rate" in the cases of aggregation and of a larger capacity, as a part of the largest estimate.
@@ -190,24 +193,39 @@ def down_ends_by_time(m: Machine) -> Numbers | None:
 
 def probe_rtt(m: Machine) -> Numbers | None:
     """Case 10: when ProbeRTT is entered after the last lower sample, its window, how long it stays, what follows."""
-    starts = m.changes(after=PROBE_RTT)
-    end = m.end_of(starts[0]) if starts else None
+    searches = _searches(m)
+    end = searches[0][1] if searches else None
     if end is None:
         return None
-    start = starts[0]
-    min_rtt = m["min_rtt_s"]
-    lower = np.flatnonzero(np.diff(np.nan_to_num(min_rtt[:start], nan=_NO_RTT), prepend=_NO_RTT) < 0)
+    start = searches[0][0]
     stay = float(m["time_s"][end] - m["time_s"][start])
-
-    def cwnd() -> Array:
-        return m["probe_rtt_cwnd_bytes"][start:end]
-
+    cwnd = m["probe_rtt_cwnd_bytes" if m.tells("mode") else _WINDOW][start:end]
     return m.at(
-        start, interval_s=m["time_s"][start] - m["time_s"][lower[-1]], cwnd_gain=m["cwnd_gain"][start], stay_s=stay,
-        rounds=(stay - _SEARCH_S) / min_rtt[start], held=lambda: float(np.min(cwnd()) / np.max(cwnd())),
-        of_old=lambda: cwnd()[0] / (0.5 * m["bw_bit_per_s"][start] / 8 * min_rtt[start - 1]),
-        next_mode=m["mode"][end],
+        start, interval_s=lambda: m["time_s"][start] - m["time_s"][_lowest(m, start)], stay_s=stay,
+        rounds=lambda: (stay - _SEARCH_S) / m["min_rtt_s"][start], held=float(np.min(cwnd) / np.max(cwnd)),
+        of_old=lambda: cwnd[0] / (0.5 * m["bw_bit_per_s"][start] / 8 * m["min_rtt_s"][start - 1]),
+        cwnd_gain=lambda: m["cwnd_gain"][start], next_mode=lambda: m["mode"][end],
     )  # fmt: skip
+
+
+def _searches(m: Machine) -> list[tuple[int, int | None]]:
+    """The rows in which each ProbeRTT begins and ends. A controller that tells its window, and no mode, shows one by a
+    window that falls below half of its median for most of ``ProbeRTTDuration``; not in the first seconds, in which no
+    version has one and Startup's end looks like it.
+    """
+    if m.tells("mode") or not m.tells(_WINDOW):
+        return [(row, m.end_of(row)) for row in m.changes(after=PROBE_RTT)]
+    time, window = m["time_s"], m[_WINDOW]
+    low = window < np.median(window) / 2
+    starts = np.flatnonzero(np.diff(low, prepend=True) & low & (time >= time[0] + _EARLIEST_SEARCH_S))
+    spans = [(int(start), m.first(~low, int(start))) for start in starts]
+    return [(start, end) for start, end in spans if time[end or -1] - time[start] >= 0.75 * _SEARCH_S]
+
+
+def _lowest(m: Machine, end: int) -> int:
+    """The last row before ``end`` in which the least round trip fell."""
+    rtt = np.nan_to_num(m["min_rtt_s"][:end], nan=_NO_RTT)
+    return int(np.flatnonzero(np.diff(rtt, prepend=_NO_RTT) < 0)[-1])
 
 
 def probe_rtt_skipped(m: Machine) -> Numbers | None:
@@ -215,7 +233,7 @@ def probe_rtt_skipped(m: Machine) -> Numbers | None:
     row = m.first(m["time_s"] >= m.from_s)
     if row is None or row == 0:
         return None
-    entries = [r for r in m.changes(after=PROBE_RTT, from_s=m.from_s) if m["time_s"][r] <= m.from_s + 2]
+    entries = [start for start, _ in _searches(m) if m.from_s <= m["time_s"][start] <= m.from_s + 2]
     return m.at(
         entries[0] if entries else row, entries=float(len(entries)),
         restarts=lambda: float(np.max(m["restarts"][row:]) - m["restarts"][row - 1]),
