@@ -210,13 +210,15 @@ def probe_rtt(m: Machine) -> Numbers | None:
 
 def _searches(m: Machine) -> list[tuple[int, int | None]]:
     """The rows in which each ProbeRTT begins and ends. A controller that tells its window, and no mode, shows one by a
-    window that halves at one ACK and is half as large again at another; not in the first seconds, in which no version
-    has one and Startup's end looks like it, nor where that takes no more than a part of ``ProbeRTTDuration``.
+    window that at one ACK halves to no more than the path's product, and is half as large again at another; not in the
+    first seconds, in which no version has one and Startup's end looks like it, nor where that takes no more than a part
+    of ``ProbeRTTDuration``.
     """
     if m.tells("mode") or not m.tells(_WINDOW):
         return [(row, m.end_of(row)) for row in m.changes(after=PROBE_RTT)]
     time, window = m["time_s"], m[_WINDOW]
-    halves = np.flatnonzero((window[1:] < window[:-1] / 2) & (time[1:] >= time[0] + _EARLIEST_SEARCH_S)) + 1
+    falls = (window[1:] < window[:-1] / 2) & (window[1:] <= m.path_bdp)
+    halves = np.flatnonzero(falls & (time[1:] >= time[0] + _EARLIEST_SEARCH_S)) + 1
     spans = [(int(row), m.first(window > 1.5 * window[row], int(row))) for row in halves]
     return [(start, end) for start, end in spans if time[-1 if end is None else end] - time[start] >= _SEARCH_S / 2]
 

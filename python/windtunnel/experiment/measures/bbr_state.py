@@ -41,6 +41,8 @@ class Machine:
     from_s: float
     rate: float
     """Payload that the first queue's link carries at the end, in bit/s."""
+    path_bdp: float
+    """That payload in a round trip of the path without queues, in bytes."""
     name: str
     """Whose rows they are."""
     refills: bool
@@ -60,7 +62,8 @@ class Machine:
             columns["mode"] = _modes_of_first_version(columns)
         starts = [float(w["from_s"]) for w in result.windows if w["name"] == "measured"]
         rate = float(result.summary["queues"][0]["rate_mbps"]) * 1e6 * _PAYLOAD
-        return cls(columns, starts[0] if starts else 0.0, rate, name, not is_first)
+        path_bdp = rate / 8 * float(result.summary["flows"][0]["path_rtt_ms"]) / 1e3
+        return cls(columns, starts[0] if starts else 0.0, rate, path_bdp, name, not is_first)
 
     def tells(self, name: str) -> bool:
         """Whether the controller has a number of this name, even if it has no value."""
