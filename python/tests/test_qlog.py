@@ -52,6 +52,51 @@ def test_logs_keep_to_the_schema(tmp_path: Path, version: str) -> None:
             assert len(times) > 3 or path.name.startswith("voice")
 
 
+def data_of(events: list[dict[str, Any]], name: str) -> list[tuple[int, int]]:
+    """The bytes of each packet with data, as a reader of a log finds them: a packet without frames carries what follows
+    the data so far, and its headers are as long as those of the packet with data before it, unless it says so.
+    """
+    end, headers, rows = 0, 0, list[tuple[int, int]]()
+    for event in of(events, name):
+        data = event["data"]
+        frames = data.get("frames", [{"frame_type": "stream", "offset": end}])
+        if data["header"]["packet_type"] != "1RTT" or frames[0]["frame_type"] != "stream":
+            continue
+        length = data["raw"]["length"]
+        payload = data["raw"].get("payload_length", frames[0].get("length", length - headers))
+        headers = length - payload
+        end = max(end, frames[0]["offset"] + payload + frames[0].get("fin", False))
+        rows.append((frames[0]["offset"], payload))
+    return rows
+
+
+@pytest.mark.parametrize("version", ["0.3", "0.4"])
+def test_every_byte_is_told(tmp_path: Path, version: str) -> None:
+    """At the sender and at the receiver the data are those of the run, though most packets have no frames."""
+    result = lossy()
+    table = result.tables["packets"]
+    data = (table["dir"] == 0) & (table["payload"] > 0)
+    for point, vantage, event in (("sender", "client", "packet_sent"), ("receiver", "server", "packet_received")):
+        path = logs(result, tmp_path / point, points=[point], version=version)[f"one.{vantage}.sqlog"]
+        events = checked(path, version)
+        mine = data & (table["tap"] == POINTS.index(point))
+        told = list(zip((table["seq"][mine] - 1).tolist(), table["payload"][mine].tolist(), strict=True))
+        assert data_of(events, event) == told
+        without = sum("frames" not in e["data"] for e in of(events, event))
+        assert without > 0.9 * len(told) if version == "0.4" else without <= 1
+
+
+def test_the_size_of_a_log(tmp_path: Path) -> None:
+    """A minute at 50 Mbit/s is 250 thousand packets and takes at most 60 MB: 240 bytes for each packet with data, its
+    share of the acknowledgements and of the sender's numbers included.
+    """
+    result = lossy()
+    path = logs(result, tmp_path / "q")["one.client.sqlog"]
+    table = result.tables["packets"]
+    sent = ((table["tap"] == 0) & (table["dir"] == 0) & (table["payload"] > 0)).sum()
+    assert path.stat().st_size / sent < 240
+
+
 def test_what_a_loss_looks_like(tmp_path: Path) -> None:
     """The recording's first flow: its third segment is lost and sent again under a new number; what the last of the
     segments above it were acknowledged by names them, and the mark of the sixth is counted.
@@ -60,7 +105,7 @@ def test_what_a_loss_looks_like(tmp_path: Path) -> None:
     sent = [e["data"] for e in of(events, "packet_sent") if e["data"]["header"]["packet_type"] == "1RTT"]
     numbers = [packet["header"]["packet_number"] for packet in sent]
     assert numbers == list(range(len(numbers)))
-    offsets = [packet["frames"][0]["offset"] for packet in sent]
+    offsets = [offset for offset, _ in data_of(events, "packet_sent")]
     again = next(n for n, offset in enumerate(offsets) if offset in offsets[:n])
     assert offsets[again] == 2 * MSS
     assert sent[again]["trigger"] in ("retransmit_reordered", "pto_probe")

@@ -1,6 +1,7 @@
 //! The logs of one flow.
 
 use super::acks::{Ranges, Replies};
+use super::data::Data;
 use super::network::{Network, code_point};
 use super::numbers::Numbers;
 use super::record::{Object, Text};
@@ -9,7 +10,7 @@ use super::{Vantage, Version};
 use crate::packets::Row;
 use crate::pcapng::Point;
 
-const FIN: u32 = 0x01;
+pub(super) const FIN: u32 = 0x01;
 const SYN: u32 = 0x02;
 const ACK: u32 = 0x10;
 const ECE: u32 = 0x40;
@@ -47,6 +48,9 @@ pub(super) struct FlowLogs {
     version: Version,
     pub(super) texts: [Option<Text>; 3],
     numbers: Numbers,
+    /// What was told of data at the sender, and at the receiver.
+    sent: Data,
+    arrived: Data,
     replies: Replies,
     state: State,
     network: Network,
@@ -75,6 +79,8 @@ impl FlowLogs {
             version,
             texts,
             numbers: Numbers::default(),
+            sent: Data::default(),
+            arrived: Data::default(),
             replies: Replies::default(),
             state: State::default(),
             network: Network::default(),
@@ -158,7 +164,7 @@ impl FlowLogs {
             });
         }
         text.event(row.t_ns, self.version.names().sent, |data| {
-            data_packet(data, row, Some(number), self.version);
+            self.sent.packet(data, row, Some(number), self.version);
             if row.retransmission {
                 data.text("trigger", sent);
             }
@@ -224,8 +230,9 @@ impl FlowLogs {
             self.received.push(number);
         }
         if let Some(text) = text {
-            let version = self.version;
-            text.event(row.t_ns, version.names().received, |data| data_packet(data, row, number, version));
+            text.event(row.t_ns, self.version.names().received, |data| {
+                self.arrived.packet(data, row, number, self.version);
+            });
         }
     }
 
@@ -317,27 +324,6 @@ fn packet_header(data: &mut Object<'_>, kind: &str, number: Option<u64>) {
         header.text("packet_type", kind);
         if let Some(number) = number {
             header.number("packet_number", number);
-        }
-    });
-}
-
-fn data_packet(data: &mut Object<'_>, row: &Row, number: Option<u64>, version: Version) {
-    header(data, row, number);
-    data.object("raw", |raw| {
-        raw.number("length", row.size);
-        if version == Version::Current {
-            raw.number("payload_length", row.payload);
-        }
-    });
-    data.only("frames", |frame| {
-        frame.text("frame_type", "stream");
-        frame.number("stream_id", 0);
-        frame.number("offset", row.seq.saturating_sub(1));
-        if version == Version::V03 {
-            frame.number("length", row.payload);
-        }
-        if row.flags & FIN != 0 {
-            frame.number("fin", true);
         }
     });
 }

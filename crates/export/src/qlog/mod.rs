@@ -19,6 +19,7 @@
 //!   window, so that a reader never takes the sender for limited by it when it is not.
 //! - The `ce` of an acknowledgement counts packets with AccECN, and with RFC 3168 the acknowledgements that have ECE.
 //! - That data are ECN-capable is told once, with their code point; a packet that has another one says so (`ecn`).
+//! - What follows from the packets before is not written (`data.rs`).
 //! - The sender's numbers are written when ssthresh changes, and otherwise eight times per round trip at most.
 //!
 //! Sources: draft-ietf-quic-qlog-main-schema and -quic-events (editor's copies f8dfcfc), whose schema is
@@ -26,6 +27,7 @@
 //! -quic-events-01).
 
 mod acks;
+mod data;
 mod flow;
 mod logs;
 mod network;

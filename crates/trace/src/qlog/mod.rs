@@ -383,6 +383,8 @@ impl Open {
     /// A packet of the application reaches the log's owner.
     fn received(&mut self, t_ns: u64, data: &Data, walked: &mut Walked, segments: &mut Segments) {
         self.limits(data);
+        // Of a TCP flow: data that follow those before.
+        self.logged.received += u64::from(self.bytes.is_some() && data.frames.0.is_empty());
         for Part(frame) in &data.frames.0 {
             match frame.frame_type.text() {
                 "ack" | "ack_ecn" => match &mut self.bytes {

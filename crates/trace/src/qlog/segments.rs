@@ -20,6 +20,10 @@ pub(super) struct Bytes {
     /// The receiver has all below.
     ack: u64,
     limit: u64,
+    /// Where the data end that were sent so far: a packet without frames carries what follows.
+    end: u64,
+    /// The length of the last packet's headers, once it is told.
+    headers: Option<u64>,
     ce: u64,
     ecn: u8,
     /// Segments with data, and acknowledgements.
@@ -30,7 +34,7 @@ pub(super) struct Bytes {
 
 impl Bytes {
     pub(super) fn new(flow: u32) -> Bytes {
-        Bytes { flow, ack: 1, ..Bytes::default() }
+        Bytes { flow, ack: 1, end: 1, ..Bytes::default() }
     }
 
     /// The receiver's limit for the bytes of the stream. Data have number 1 onwards.
@@ -53,20 +57,27 @@ impl Bytes {
 
     /// A transmission. One that carries no data, and does not end the stream, is no segment.
     pub(super) fn sends(&mut self, t_ns: u64, number: u64, data: &Data, rows: &mut Segments) {
-        let Some(frame) = data.frames.0.iter().map(|part| &part.0).find(|f| f.frame_type.text() == "stream")
-        else {
+        let raw = &data.raw.0;
+        let (whole, payload) = (raw.length.whole(), raw.payload_length.whole());
+        if let (Some(whole), Some(payload)) = (whole, payload) {
+            self.headers = Some(whole.saturating_sub(payload));
+        }
+        let frame = data.frames.0.iter().map(|part| &part.0).find(|f| f.frame_type.text() == "stream");
+        if frame.is_none() && !data.frames.0.is_empty() {
             return;
-        };
-        let length = [&frame.length, &frame.raw.0.payload_length, &data.raw.0.payload_length]
-            .into_iter()
-            .find_map(super::Value::whole)
+        }
+        let length = frame
+            .and_then(|frame| frame.length.whole().or_else(|| frame.raw.0.payload_length.whole()))
+            .or(payload)
+            .or_else(|| Some(whole?.saturating_sub(self.headers?)))
             .unwrap_or(0)
             .min(u64::from(u32::MAX));
-        let start = frame.offset.whole().unwrap_or(0).min(1 << 62) + 1;
-        let fin = frame.fin.is_true();
+        let start = frame.map_or(self.end, |frame| frame.offset.whole().unwrap_or(0).min(1 << 62) + 1);
+        let fin = frame.is_some_and(|frame| frame.fin.is_true());
         if length == 0 && !fin {
             return;
         }
+        self.end = self.end.max(start + length + u64::from(fin));
         self.sent.insert(number, (start, start + length + u64::from(fin)));
         self.segments += u64::from(length > 0);
         self.largest = self.largest.max(length);
@@ -188,6 +199,31 @@ mod tests {
 
     fn ack(ranges: &str) -> Frame {
         serde_json::from_str(&format!(r#"{{"frame_type":"ack","acked_ranges":{ranges}}}"#)).expect("a frame")
+    }
+
+    /// A packet without frames carries what follows the data so far, as long as its headers are those of the packet before.
+    #[test]
+    fn what_is_not_told() {
+        let (mut bytes, mut rows) = (Bytes::new(0), Segments::default());
+        for (number, text) in [
+            (0, r#"{"raw":{"length":152},"frames":[{"frame_type":"max_data"}]}"#),
+            (1, r#"{"raw":{"length":152}}"#),
+            (
+                2,
+                r#"{"raw":{"length":152,"payload_length":100},"frames":[{"frame_type":"stream","offset":0}]}"#,
+            ),
+            (3, r#"{"raw":{"length":152}}"#),
+            (4, r#"{"raw":{"length":92}}"#),
+            (5, r#"{"raw":{"length":152},"frames":[{"frame_type":"stream","offset":100}]}"#),
+            (6, r#"{"raw":{"length":160,"payload_length":100}}"#),
+            (7, r#"{"raw":{"length":160},"frames":[{"frame_type":"stream","offset":440,"fin":true}]}"#),
+            (8, r#"{"raw":{"length":160}}"#),
+        ] {
+            bytes.sends(number, number, &serde_json::from_str(text).expect("data"), &mut rows);
+        }
+        assert_eq!(rows.t_ns, [2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(rows.seq, [1, 101, 201, 101, 241, 441, 542]);
+        assert_eq!(rows.payload, [100, 100, 40, 100, 100, 100, 100]);
     }
 
     /// A loss: the acknowledgements are those of RFC 2018 section 4, whose newest block comes first.
