@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import shutil
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +15,13 @@ from conftest import Cli, refused, snapshot
 from traces import CAPTURES, explained, simulated
 
 from fuzz.attacks.captures import ACK, FIN, MSS, RST, SYN, Writer
-from windtunnel import _core
+from windtunnel import InputError, _core
 from windtunnel.explain import explain
 from windtunnel.explain.findings import findings
+from windtunnel.explain.packed import unpacked
 from windtunnel.explain.page import write_page
 from windtunnel.export.pcapng import write_pcapng
+from windtunnel.input_file import open_input
 
 RENO = CAPTURES / "reno-at-sender.pcap"
 
@@ -177,20 +181,65 @@ def test_what_is_refused(cli: Cli, tmp_path: Path) -> None:
     """One message, exit code 2, nothing written."""
     (tmp_path / "empty.pcap").write_bytes(b"")
     (tmp_path / "text.pcap").write_text("no capture at all, but text", encoding="utf-8")
-    (tmp_path / "packed.pcap.gz").write_bytes(b"\x1f\x8b\x08\x00" + bytes(40))
+    (tmp_path / "packed.pcap.gz").write_bytes(gzip.compress(b""))
+    (tmp_path / "twice.pcap.gz").write_bytes(gzip.compress(gzip.compress(RENO.read_bytes())))
+    (tmp_path / "zstd.pcap").write_bytes(b"\x28\xb5\x2f\xfd and more")
+    (tmp_path / "damaged.pcap.gz").write_bytes(b"\x1f\x8b\x01\x00" + bytes(40))
     (tmp_path / "head.pcap").write_bytes(RENO.read_bytes()[:24])
     (tmp_path / "folder").mkdir()
     before = snapshot(tmp_path)
     for name, message in (
         ("empty.pcap", "is empty"),
         ("text.pcap", "is neither pcap, pcapng nor qlog"),
-        ("packed.pcap.gz", "is compressed: unpack it first"),
+        ("packed.pcap.gz", "is empty"),
+        ("twice.pcap.gz", "is compressed: unpack it first"),
+        ("zstd.pcap", "is compressed: unpack it first"),
+        ("damaged.pcap.gz", "Unknown compression method"),
         ("head.pcap", "has no TCP connection with data among 0 packets"),
         ("missing.pcap", "there is no such file or folder"),
         ("folder", "is not a result folder: it has no summary.json"),
     ):
         refused(cli("explain", name, "--page", "page.html"), name, message)
     assert snapshot(tmp_path) == before
+
+
+def test_compressed_files(shell: Cli, tmp_path: Path) -> None:
+    """A packed capture says what the capture says: whole, cut or damaged, in several members, from a stream."""
+    data = RENO.read_bytes()
+    whole = explain(RENO).document
+    packed = gzip.compress(data[:9_000]) + gzip.compress(data[9_000:])
+    for name, content in (("whole.pcap.gz", packed), ("padded", packed + bytes(512))):
+        (tmp_path / name).write_bytes(content)
+        document = explain(tmp_path / name).document
+        assert {**document, "path": "", "title": ""} == {**whole, "path": "", "title": ""}
+    # The sum of the first member is wrong: the second is not read.
+    at = len(gzip.compress(data[:9_000])) - 6
+    (tmp_path / "damaged").write_bytes(packed[:at] + bytes([packed[at] ^ 1]) + packed[at + 1 :])
+    (tmp_path / "cut").write_bytes(packed[: len(packed) // 2])
+    for name in ("cut", "damaged"):
+        document = explain(tmp_path / name).document
+        assert len(document["flows"]) == 1
+        assert any("what comes after is missing" in note for note in document["notes"]), name
+    with (tmp_path / "whole.pcap.gz").open("rb") as stream:
+        done = shell("explain", "-", "--json", stdin=stream)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["flows"] == json.loads(explain(RENO).to_json())["flows"]
+
+
+def test_a_file_that_unpacks_without_end(cli: Cli, tmp_path: Path) -> None:
+    """300 MB of blanks in 300 kB are refused, when 64 MB of them have been unpacked, with a way to read them."""
+    packer = zlib.compressobj(9, wbits=31)
+    (tmp_path / "bomb.qlog.gz").write_bytes(
+        b"".join(packer.compress(b" " * 1_000_000) for _ in range(300)) + packer.flush()
+    )
+    refused(cli("explain", "bomb.qlog.gz"), "bomb.qlog.gz: unpacks to more than 200 times its size", "gunzip -c")
+    least = 0
+    with open_input(tmp_path / "bomb.qlog.gz") as packed, pytest.raises(InputError, match="200 times"):
+        file = unpacked(packed, "bomb")
+        while part := file.read(1 << 18):
+            assert len(part) <= 1 << 18
+            least += len(part)
+    assert 1 << 26 <= least + (1 << 18) <= (1 << 26) + (1 << 19)
 
 
 @pytest.mark.parametrize("seed", range(24))

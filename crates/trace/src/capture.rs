@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Read;
+use std::sync::{Arc, OnceLock};
 
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
 use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
@@ -58,33 +59,44 @@ pub fn read(mut input: impl Read + Send) -> Result<Capture, ReadError> {
         [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd] => return Err(ReadError::Compressed),
         _ => {}
     }
-    let input = Whole(start.chain(input));
-    let mut reader = match create_reader(BUFFER, input) {
-        Ok(reader) => reader,
-        Err(PcapError::ReadError) => return Err(ReadError::Io(std::io::ErrorKind::Other.into())),
-        Err(_) => return Err(ReadError::NotACapture),
+    let failed = Arc::new(OnceLock::new());
+    let input = Whole { input: start.chain(input), failed: Arc::clone(&failed) };
+    let Ok(mut reader) = create_reader(BUFFER, input) else {
+        return Err(take(failed).map_or(ReadError::NotACapture, ReadError::Io));
     };
     let mut reading = Reading::default();
-    reading.blocks(reader.as_mut());
+    reading.blocks(reader.as_mut(), &failed);
     Ok(reading.finish())
 }
 
-/// Lets a short read be no end: the parser takes the first read for the whole header.
-struct Whole<R>(R);
+/// The error at which a stream has ended.
+type Failed = OnceLock<std::io::Error>;
+
+/// Lets a short read be no end: the parser takes the first read for the whole header. An error is the end, and is kept: the
+/// parser would drop what it has read before.
+struct Whole<R> {
+    input: R,
+    failed: Arc<Failed>,
+}
 
 impl<R: Read> Read for Whole<R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let mut filled = 0;
-        while filled < into.len() {
-            match self.0.read(&mut into[filled..]) {
+        while filled < into.len() && self.failed.get().is_none() {
+            match self.input.read(&mut into[filled..]) {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                // There is none before it.
+                Err(error) => _ = self.failed.set(error),
             }
         }
         Ok(filled)
     }
+}
+
+fn take(failed: Arc<Failed>) -> Option<std::io::Error> {
+    Arc::into_inner(failed).and_then(OnceLock::into_inner)
 }
 
 /// An interface of a capture.
@@ -116,7 +128,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn blocks(&mut self, reader: &mut dyn PcapReaderIterator) {
+    fn blocks(&mut self, reader: &mut dyn PcapReaderIterator, failed: &Failed) {
         let mut buffer = BUFFER;
         loop {
             let at = reader.consumed();
@@ -125,11 +137,13 @@ impl Reading {
                     self.block(block);
                     Step::Consume(size)
                 }
+                Err(PcapError::Eof | PcapError::UnexpectedEof) if failed.get().is_some() => {
+                    Step::End(Some("cannot be read further"))
+                }
                 Err(PcapError::Eof) => Step::End(None),
                 Err(PcapError::Incomplete(_)) => Step::Refill,
                 Err(PcapError::BufferTooSmall) => Step::Grow,
                 Err(PcapError::UnexpectedEof) => Step::End(Some("ends in the middle of a packet")),
-                Err(PcapError::ReadError) => Step::End(Some("cannot be read further")),
                 Err(_) => Step::End(Some("is damaged")),
             };
             match step {
@@ -138,7 +152,7 @@ impl Reading {
                 Step::Consume(size) => reader.consume(size),
                 Step::Refill => {
                     if reader.refill().is_err() {
-                        return self.stopped("cannot be read further", at);
+                        return self.stopped("is damaged", at);
                     }
                 }
                 Step::Grow => {

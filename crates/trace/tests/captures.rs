@@ -137,6 +137,28 @@ fn headers_that_were_not_captured_are_counted() {
     assert_eq!(capture.notes, [note]);
 }
 
+/// A stream that fails after some bytes, wherever that is: what came before is read, and a note tells of the rest.
+#[test]
+fn a_stream_that_fails() {
+    struct Fails<'a>(&'a [u8]);
+    impl Read for Fails<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            if self.0.is_empty() { Err(std::io::ErrorKind::BrokenPipe.into()) } else { self.0.read(into) }
+        }
+    }
+    let whole = bytes("reno-at-sender.pcap");
+    for end in [9_000, 70_000, whole.len()] {
+        let capture = read(Fails(&whole[..end])).expect("a capture");
+        assert!(!capture.segments.is_empty());
+        assert!(
+            capture.notes[0].starts_with("The capture cannot be read further at byte "),
+            "{:?}",
+            capture.notes
+        );
+    }
+    assert!(matches!(read(Fails(&[])), Err(ReadError::Io(_))));
+}
+
 #[test]
 fn what_is_no_capture_is_refused() {
     let cases: [(&[u8], &str); 4] = [

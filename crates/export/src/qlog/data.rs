@@ -13,7 +13,7 @@ use super::flow::{FIN, header};
 use super::record::Object;
 use crate::packets::Row;
 
-/// Packets of which one has its frames in any case.
+/// One packet in this many has its frames in any case.
 const WHOLE: u64 = 256;
 
 /// What a log has told of the data so far.
