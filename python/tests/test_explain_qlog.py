@@ -131,6 +131,33 @@ def test_the_command(cli: Cli, tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
+def test_many_connections(cli: Cli, tmp_path: Path) -> None:
+    """Of 60 connections the 40 with most data are explained, the text says how many are not, and ``--json`` has all."""
+    count, packets = 60, 12
+    events: list[dict[str, Any]] = []
+    for number in range(packets):
+        for group in range(count):
+            header = {"header": {"packet_type": "1RTT", "packet_number": number}}
+            # The last connections have most data.
+            data = {**header, "raw": {"length": 500 + group}, "frames": [{"frame_type": "datagram"}]}
+            events.append({"name": "transport:packet_sent", "group_id": f"g{group}", "data": data})
+        for group in range(count):
+            data = {**header, "frames": [{"frame_type": "ack", "acked_ranges": [[0, number]]}]}
+            events.append({"name": "transport:packet_received", "group_id": f"g{group}", "data": data})
+    lines = [{"trace": {}}, *({"time": n / 8, **event} for n, event in enumerate(events))]
+    (tmp_path / "many.sqlog").write_text("".join(f"\x1e{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    done = cli("explain", "many.sqlog", "--page", "page.html")
+    assert done.returncode == 0, done.stderr
+    note = "20 of 60 connections, those with less data, are not explained; --all explains them."
+    assert note in " ".join(done.stdout.split())
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert note in page and ">g20<" in page and ">g59<" in page and ">g19<" not in page
+    for option, flows in (("--json", 60), ("--all", 60)):
+        done = cli("explain", "many.sqlog", option)
+        assert done.returncode == 0 and "are not explained" not in done.stdout
+        assert len({f"g{n}" for n in range(count) if f"g{n}" in done.stdout}) == flows
+
+
 def test_hostile_names(cli: Cli, tmp_path: Path) -> None:
     """What a log calls its connection reaches neither the terminal as a control nor a page as markup."""
     events = [{**event, "group_id": "\x1b[2J<script>alert(1)</script>\n"} for event in events_of("losses")[2:400]]

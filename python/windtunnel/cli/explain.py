@@ -27,13 +27,14 @@ _MOST_FLOWS = 8
 )
 @click.option("--json", is_flag=True, help="Print JSON; of several traces, one document after the other.")
 @click.option("--page", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML), of one trace.")
-@click.option("--all", "all_flows", is_flag=True, help="Show all flows, not only those with most data.")
+@click.option("--all", "all_flows", is_flag=True, help="Explain and show all flows, not only those with most data.")
 @click.option("--force", is_flag=True, help="Replace an existing page.")
 def explain(traces: tuple[Path, ...], json: bool, page: Path | None, all_flows: bool, force: bool) -> None:
     """Explain runs, captures or logs: what limits their senders, their windows and controllers, losses, queues,
     misbehaviour.
     """
     from windtunnel.explain import explain as explain_path
+    from windtunnel.explain.trace import MOST_FLOWS
 
     # Refuse the place before the work, not after it.
     if page is not None and len(traces) > 1:
@@ -41,7 +42,7 @@ def explain(traces: tuple[Path, ...], json: bool, page: Path | None, all_flows: 
     if page is not None and page.exists() and not force:
         raise InputError(f"{page}: exists already; choose another name with --page, or replace it with --force")
     # All are explained before anything is printed.
-    explanations = [explain_path(trace) for trace in traces]
+    explanations = [explain_path(trace, None if json or all_flows else MOST_FLOWS) for trace in traces]
     for number, explanation in enumerate(explanations):
         if json:
             write_json(explanation.to_json())

@@ -20,7 +20,7 @@ from windtunnel.explain.misbehaviour import misbehaviour
 from windtunnel.explain.overflow import congestion_events, loss_events, mark_events, overflow, synchronisation
 from windtunnel.explain.queue_place import queue_place
 from windtunnel.explain.rounds import Rounds, rounds_of
-from windtunnel.explain.trace import Flow, Trace, of_run
+from windtunnel.explain.trace import Flow, Trace, of_run, with_most_data
 from windtunnel.explain.window import window
 from windtunnel.folder import load
 from windtunnel.result import RunResult
@@ -57,13 +57,27 @@ class Explanation:
         return json.dumps(self.document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def explain(path: str | Path) -> Explanation:
-    """Explain a result folder, a capture (pcap or pcapng), or a log (qlog). Raises InputError."""
+def explain(path: str | Path, most: int | None = None) -> Explanation:
+    """Explain a result folder, a capture (pcap or pcapng), or a log (qlog). Raises InputError.
+
+    ``most``: of a capture or a log with more connections than this, those with most data are explained.
+    """
     path = Path(path)
     if path.is_dir():
         result = load(path)
         return explain_trace(of_run(result, path), result)
-    return explain_trace(of_file(path), None)
+    return explain_trace(_at_most(of_file(path), most), None)
+
+
+def _at_most(trace: Trace, most: int | None) -> Trace:
+    if most is None or len(trace.flows) <= most:
+        return trace
+    note = (
+        f"{len(trace.flows) - most} of {len(trace.flows)} connections, those with less data, are not explained; "
+        "--all explains them."
+    )
+    flows = [trace.flows[n] for n in with_most_data(trace.flows, most)]
+    return replace(trace, flows=flows, notes=[*trace.notes, note])
 
 
 def explain_trace(trace: Trace, result: RunResult | None = None) -> Explanation:

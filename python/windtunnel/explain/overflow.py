@@ -107,9 +107,10 @@ def synchronisation(
             clusters[-1][1].add(flow)
         else:
             clusters.append((time, {flow}))
+    starts, ends = (np.sort([a[edge] for a in active if a is not None]) for edge in (0, 1))
     shares = []
     for time, members in clusters:
-        others = sum(a is not None and a[0] <= time <= a[1] for a in active) - 1
+        others = int(np.searchsorted(starts, time, "right") - np.searchsorted(ends, time)) - 1
         if others > 0:
             shares.append((len(members) - 1) / others)
     if not shares:

@@ -19,7 +19,7 @@ from windtunnel.explain.explanation import Explanation
 from windtunnel.explain.findings import findings
 from windtunnel.explain.limits import CWND
 from windtunnel.explain.rounds import Rounds
-from windtunnel.explain.trace import Flow
+from windtunnel.explain.trace import MOST_FLOWS, Flow, with_most_data
 from windtunnel.report.run_page import write_report
 from windtunnel.report.text import number
 
@@ -33,9 +33,8 @@ _PANELS: Mapping[str, Mapping[str, Any]] = {
 }
 #: Round trips between two points of the throughput: single ones are uneven, because SACK reports data late.
 _STEP = 2
-#: Points of a connection's throughput, however long it lasts, and connections on a page: those with most data.
+#: Points of a connection's throughput, however long it lasts.
 _MOST_POINTS = 5000
-_MOST_FLOWS = 40
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,8 @@ class _Seen:
 def write_page(explanation: Explanation, path: Path) -> None:
     """Write the page."""
     notes = list(explanation.trace.notes)
-    if explanation.result is None and (more := len(explanation.trace.flows) - _MOST_FLOWS) > 0:
-        explanation = explanation.only(_with_most_data(explanation))
+    if explanation.result is None and (more := len(explanation.trace.flows) - MOST_FLOWS) > 0:
+        explanation = explanation.only(with_most_data(explanation.trace.flows, MOST_FLOWS))
         notes.append(f"{more} connections with less data are not on this page; --json has them.")
     answers = list(findings(explanation.document))
     if explanation.result is not None:
@@ -66,12 +65,6 @@ def write_page(explanation: Explanation, path: Path) -> None:
             changes=_PANELS,
             facts=_facts(explanation),
         )
-
-
-def _with_most_data(explanation: Explanation) -> list[int]:
-    """The numbers of those connections, in their order."""
-    data = [0.0 if rounds is None else float(rounds.delivered.sum()) for rounds in explanation.rounds]
-    return sorted(sorted(range(len(data)), key=lambda n: -data[n])[:_MOST_FLOWS])
 
 
 def _facts(explanation: Explanation) -> list[str]:

@@ -7,7 +7,7 @@ window, its flight and its round-trip times over time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -91,6 +91,22 @@ class Trace:
     flows: list[Flow]
     #: What is missing, in whole sentences.
     notes: list[str]
+
+
+#: Connections that are explained unless all are asked for, and those on a page: the ones with most data.
+MOST_FLOWS = 40
+
+
+def with_most_data(flows: Sequence[Flow], most: int) -> list[int]:
+    """The numbers of those connections, in their order."""
+
+    def data(index: int) -> tuple[int, int]:
+        flow = flows[index]
+        tables = ((flow.sends, "payload"), (flow.acks, "acked"))
+        sums = [int(table[name].sum(dtype=np.uint64)) for table, name in tables if table is not None]
+        return max(sums, default=0), 0 if flow.series is None else len(flow.series["time_s"])
+
+    return sorted(sorted(range(len(flows)), key=data, reverse=True)[:most])
 
 
 def of_capture(
