@@ -1,6 +1,6 @@
 """The members of qlog's events that a log may have, with their types: a transcript of the CDDL in
 draft-ietf-quic-qlog-main-schema and -quic-events (editor's copies f8dfcfc), and of version 0.3's tables
-(draft-ietf-quic-qlog-main-schema-02, -quic-events-01), as far as TCP flows use them.
+(draft-ietf-quic-qlog-main-schema-02, -quic-events-01), as far as they are used here.
 
 A schema is a dictionary of members, those whose names end in ``?`` being optional; a list of one schema is an array of
 it, a tuple one of several values, a type a value of it.
@@ -36,6 +36,7 @@ STATE = {"old?": str, "new": str, "trigger?": str}
 #: With members of our own, which the extension sockets of the events allow.
 ECN = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
 ECN_STATE = {"new": ("unknown", "testing", "failed", "capable"), "code_point": ("ECT(0)", "ECT(1)")}
+DATAGRAMS = {"count?": Uint, "raw?": [RAW], "ecn?": [ECN]}
 TUPLE = {"ip_v4?": str, "port_v4?": Uint}
 PARAMETERS = {
     "reordering_threshold?": Uint,
@@ -43,7 +44,7 @@ PARAMETERS = {
     "max_datagram_size?": Uint,
     "initial_congestion_window?": Uint,
 }
-OF_QUEUE = {"header": HEADER, "to": ("client", "server"), "queue?": str}
+OF_QUEUE = {"header?": HEADER, "raw?": RAW, "to": ("client", "server"), "queue?": str}
 
 
 def _packets(stream: Any) -> dict[str, Any]:
@@ -56,6 +57,8 @@ EVENTS: dict[str, dict[str, Any]] = {
         "quic:recovery_parameters_set": PARAMETERS,
         "quic:packet_sent": {**_packets(STREAM), "trigger?": SENT_TRIGGER, "ecn?": ECN},
         "quic:packet_received": _packets(STREAM),
+        "quic:udp_datagrams_sent": DATAGRAMS,
+        "quic:udp_datagrams_received": DATAGRAMS,
         "quic:packet_lost": {"header?": HEADER, "trigger?": LOST_TRIGGER},
         "quic:recovery_metrics_updated": METRICS,
         "quic:congestion_state_updated": STATE,
@@ -76,6 +79,8 @@ EVENTS["0.3"] = {
     "recovery:parameters_set": {**PARAMETERS, "timer_granularity?": Uint},
     "transport:packet_sent": {**_packets(STREAM_03), "trigger?": SENT_TRIGGER, "ecn?": ECN},
     "transport:packet_received": _packets(STREAM_03),
+    "transport:datagrams_sent": DATAGRAMS,
+    "transport:datagrams_received": DATAGRAMS,
     "recovery:packet_lost": {"header?": HEADER, "trigger?": LOST_TRIGGER},
     "recovery:metrics_updated": METRICS,
     "recovery:congestion_state_updated": STATE,

@@ -107,6 +107,19 @@ def test_metrics_alone(tmp_path: Path) -> None:
     assert flow["overflow"]["events"] == pytest.approx(run_of("losses").flows[0]["loss_episodes"], abs=2)
 
 
+def test_the_log_of_a_flow_over_a_stack(tmp_path: Path) -> None:
+    """Explained by what the stack has told: its window, and its losses."""
+    result = simulated([{"name": "q", "stack": "quinn", "cc": "cubic", "rtt": "40 ms"}], seconds=6)
+    document = explain(write_qlog(result, tmp_path)[0]).document
+    (flow,) = document["flows"]
+    assert "its packets were not logged" in document["notes"][0]
+    assert flow["name"] == "192.0.2.1:40000 > 198.51.100.1:5201"
+    greatest = result.tables["packets"]["cwnd"].max() / 1448
+    # It is told eight times in a round trip, in which slow start doubles it.
+    assert greatest / 2 ** (1 / 8) < flow["window"]["greatest_segments"] <= greatest
+    assert flow["overflow"]["segments"] == np.ceil(np.nanmax(result.tables["cc"]["lost"]) / 1472)
+
+
 def test_the_receivers_log(tmp_path: Path) -> None:
     """What was in flight is not in it: it is refused with what would show it."""
     path = write_qlog(run_of("losses"), tmp_path, points=["receiver"])[0]

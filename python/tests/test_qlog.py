@@ -192,6 +192,34 @@ def test_queues(tmp_path: Path) -> None:
     assert len(of(events, "packet_dropped")) == (table["drop"] > 0).sum()
 
 
+@pytest.mark.parametrize("version", ["0.3", "0.4"])
+def test_a_flow_over_a_stack(tmp_path: Path, version: str) -> None:
+    """Its datagrams at both ends and on the path, the stack's own window, and as many lost packets as it counts."""
+    result = simulated([{"name": "q", "stack": "quinn", "cc": "cubic", "rtt": "40 ms"}], seconds=4)
+    written = logs(result, tmp_path / "q", points=POINTS, version=version)
+    table = result.tables["packets"]
+    sent = "udp_datagrams_sent" if version == "0.4" else "datagrams_sent"
+    received = sent.replace("sent", "received")
+    for vantage, tap, directions in (("client", 0, {sent: 0, received: 1}), ("server", 3, {sent: 1, received: 0})):
+        events = checked(written[f"q.{vantage}.sqlog"], version)
+        times = [event["time"] for event in events]
+        assert times == sorted(times)
+        for name, direction in directions.items():
+            seen = [(round(e["time"] * 1e6), e["data"]["raw"][0]["length"]) for e in of(events, name)]
+            mine = (table["tap"] == tap) & (table["dir"] == direction)
+            assert seen == list(zip(table["t_ns"][mine].tolist(), table["payload"][mine].tolist(), strict=True))
+    events = checked(written["q.client.sqlog"], version)
+    windows = [
+        e["data"]["congestion_window"] for e in of(events, "metrics_updated") if "congestion_window" in e["data"]
+    ]
+    assert set(windows) <= set(table["cwnd"].tolist()) and max(windows) > 5 * min(windows)
+    cc = result.tables["cc"]
+    assert len(of(events, "packet_lost")) == np.ceil(np.nanmax(cc["lost"]) / (1500 - 28)) > 10
+    path = checked(written["q.network.sqlog"], version)
+    assert len(of(path, "queue_updated")) == (table["tap"] == 2).sum()
+    assert len(of(path, "packet_dropped")) == (table["drop"] > 0).sum() > 10
+
+
 def test_parts_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stored table is read in parts; the logs are those of the whole, to the byte."""
     lossy().save(tmp_path / "run")
@@ -238,7 +266,7 @@ def test_run_writes_them(cli: Cli, tmp_path: Path) -> None:
     )
     without = cli("run", "u.toml", "--qlog", "--out", "u")
     assert without.returncode == 0, without.stderr
-    assert "not in the qlog, because they are not one TCP connection each: voice" in without.stderr
+    assert "not in the qlog, because they are not one connection each: voice" in without.stderr
     assert (tmp_path / "u" / "summary.json").exists() and not (tmp_path / "u" / "qlog").exists()
     unknown = cli("export", "r", "--qlog", "x", "--qlog-version", "1")
     assert unknown.returncode == 2 and "'1' is not one of '0.3', '0.4'" in unknown.stderr
@@ -251,7 +279,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
             simulated([{"name": "a", "cc": "reno", "rtt": "40 ms"}], seconds=1, packets=False), "qlog", tmp_path / "q"
         )
     udp = simulated([{"name": "u", "app": {"kind": "cbr", "rate": "1 Mbit/s"}, "rtt": "40 ms"}], seconds=1)
-    with pytest.raises(InputError, match="no flow that is one TCP connection"):
+    with pytest.raises(InputError, match="no flow that is one connection"):
         export(udp, "qlog", tmp_path / "q")
     assert not (tmp_path / "q").exists()
 

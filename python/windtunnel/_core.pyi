@@ -622,9 +622,10 @@ def write_qlog(
 
     A flow is ``index`` (its number in the table; flows are in this order), ``name``, ``ends`` (address and port of the
     sender and of the receiver), ``mss``, ``initial_window`` (bytes), ``reordering_threshold``, ``by_time`` (losses are
-    found by time), ``granularity`` (ms), ``modes`` (nanoseconds and name), and ``paths``: the files of its client, of
-    the network, of its server, or None. Parts are those of :func:`write_pcapng`, a version is ``0.3`` or ``0.4``.
-    Raises ValueError for rows that no run can have, OSError if a file cannot be written.
+    found by time), ``granularity`` (ms), ``modes`` (nanoseconds and name), ``over_stack`` (it is one over a QUIC
+    stack), ``lost`` (nanoseconds and how many packets such a stack has found lost), and ``paths``: the files of its
+    client, of the network, of its server, or None. Parts are those of :func:`write_pcapng`, a version is ``0.3`` or
+    ``0.4``. Raises ValueError for rows that no run can have, OSError if a file cannot be written.
     """
 
 def write_pcapng(

@@ -22,6 +22,8 @@ pub(crate) struct PyFlow {
     by_time: bool,
     granularity: u32,
     modes: Vec<(u64, String)>,
+    over_stack: bool,
+    lost: Vec<(u64, u64)>,
     /// The file for each vantage point: client, network, server.
     paths: [Option<PathBuf>; 3],
 }
@@ -44,7 +46,7 @@ pub(crate) fn write_qlog(
     let (mut paths, mut named) = (Vec::new(), Vec::new());
     for flow in flows {
         let PyFlow { index, name, ends, mss, initial_window, .. } = flow;
-        let PyFlow { reordering_threshold, by_time, granularity, modes, .. } = flow;
+        let PyFlow { reordering_threshold, by_time, granularity, modes, over_stack, lost, .. } = flow;
         paths.push(flow.paths);
         named.push(Flow {
             index,
@@ -56,6 +58,8 @@ pub(crate) fn write_qlog(
             by_time,
             granularity,
             modes,
+            over_stack,
+            lost,
         });
     }
     let mut logs = Logs::new(paths, title, named, queues, &vantages, version);

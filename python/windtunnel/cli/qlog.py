@@ -38,4 +38,4 @@ def tell_left_out(result: RunResult) -> None:
 
     if names := left_out(result):
         shown = names if len(names) <= _SHOWN else [*names[:_SHOWN], f"and {len(names) - _SHOWN} more"]
-        message(f"not in the qlog, because they are not one TCP connection each: {', '.join(shown)}")
+        message(f"not in the qlog, because they are not one connection each: {', '.join(shown)}")

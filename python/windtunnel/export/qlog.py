@@ -1,11 +1,12 @@
-"""qlog: a run's TCP flows as logs of their endpoints, for qvis, `windtunnel explain` and every reader of QUIC's logs.
+"""qlog: a run's flows as logs of their endpoints, for qvis, `windtunnel explain` and every reader of QUIC's logs.
 
 A file for each flow and vantage point: ``FLOW.client.sqlog`` at the sender, ``FLOW.server.sqlog`` at the receiver,
 ``FLOW.network.sqlog`` with what the queues did to its packets. They are JSON text sequences, written as a stream. How a
 TCP flow is told in the terms of QUIC stands in ``crates/export/src/qlog/mod.rs``.
 
-Flows that send datagrams, and those that stand for many connections, have no log: the former have no packet numbers of
-their own here, and of the latter each connection would need one.
+Of a flow over a QUIC stack a run has the datagrams and the stack's own numbers, not its packets
+(``crates/export/src/qlog/datagrams.rs``). Other flows of datagrams, and those that stand for many connections, have no
+log: the former acknowledge nothing, and of the latter each connection would need one.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ _MODES: Mapping[str, Sequence[str]] = {
     ),
 }
 _LONGEST_NAME = 80
+#: Of IPv4 and UDP.
+_UDP_HEADERS = 28
 
 
 def write_qlog(
@@ -55,17 +58,17 @@ def write_qlog(
     version: str = VERSIONS[-1],
     compress: bool = False,
 ) -> list[Path]:
-    """Write the logs of ``result``'s TCP flows into ``folder``; returns their paths.
+    """Write the logs of ``result``'s flows into ``folder``; returns their paths.
 
     ``points``: where, as for captures; either side of a queue stands for the path. ``version``: ``0.3`` has the names
     that qvis reads, ``0.4`` those of the current drafts. ``compress``: by gzip, after writing. Raises InputError if the
-    run has no packets, or no TCP flow.
+    run has no packets, or no flow that has a log.
     """
     check_recorded(result)
     chosen = [name for name, places in _VANTAGES.items() if set(places) & set(points)]
-    flows = [c for c in connections(result) if c.is_socket]
+    flows = [c for c in connections(result) if _has_log(c)]
     if not flows:
-        raise InputError("the result has no flow that is one TCP connection: there is nothing to write as qlog")
+        raise InputError("the result has no flow that is one connection: there is nothing to write as qlog")
     groups = groups_of_flows(result.meta.get("scenario") or {}, len(result.flows))
     names = _file_names([c.name for c in flows])
     described = [
@@ -100,7 +103,11 @@ def _packed(path: Path) -> Path:
 
 def left_out(result: RunResult) -> list[str]:
     """The names of the flows that have no log."""
-    return [c.name for c in connections(result) if not c.is_socket]
+    return [c.name for c in connections(result) if not _has_log(c)]
+
+
+def _has_log(connection: Connection) -> bool:
+    return connection.is_socket or connection.is_over_stack
 
 
 def _file_names(flows: Sequence[str]) -> list[str]:
@@ -129,7 +136,21 @@ def _flow(result: RunResult, connection: Connection, group: Mapping[str, Any]) -
         "by_time": tcp.get("loss_detection", "rack") == "rack",
         "granularity": 1,
         "modes": _modes(result, connection),
+        "over_stack": connection.is_over_stack,
+        "lost": _lost(result, connection) if connection.is_over_stack else [],
     }
+
+
+def _lost(result: RunResult, connection: Connection) -> list[tuple[int, int]]:
+    """When the stack has found packets lost, and how many: full datagrams, of the bytes in the table ``cc``."""
+    table = result.tables.get("cc")
+    if table is None or "lost" not in table:
+        return []
+    mine = (table["flow"] == connection.index) & np.isfinite(table["lost"])
+    full = connection.mtu - _UDP_HEADERS
+    packets = np.diff(np.ceil(table["lost"][mine] / full), prepend=0.0)
+    times = table["time_s"][mine]
+    return [(round(float(times[n]) * 1e9), int(packets[n])) for n in np.flatnonzero(packets > 0)]
 
 
 def _end(text: str) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 use super::acks::{Ranges, Replies};
 use super::data::Data;
+use super::datagrams::Datagrams;
 use super::network::{Network, code_point};
 use super::numbers::Numbers;
 use super::record::{Object, Text};
@@ -39,20 +40,25 @@ pub struct Flow {
     pub granularity: u32,
     /// The modes of a controller that has its own: when each was entered.
     pub modes: Vec<(u64, String)>,
+    /// It is a flow over a QUIC stack, whose packets are not known.
+    pub over_stack: bool,
+    /// When such a stack has found packets lost, and how many.
+    pub lost: Vec<(u64, u64)>,
 }
 
 /// The logs of a flow while they are written: their texts by vantage point, and what has to be remembered.
 #[derive(Debug)]
 pub(super) struct FlowLogs {
     pub(super) flow: Flow,
-    version: Version,
+    pub(super) version: Version,
+    pub(super) datagrams: Datagrams,
     pub(super) texts: [Option<Text>; 3],
     numbers: Numbers,
     /// What was told of data at the sender, and at the receiver.
     sent: Data,
     arrived: Data,
     replies: Replies,
-    state: State,
+    pub(super) state: State,
     network: Network,
     /// What has arrived since the receiver's last acknowledgement.
     received: Ranges,
@@ -77,6 +83,7 @@ impl FlowLogs {
         FlowLogs {
             flow,
             version,
+            datagrams: Datagrams::default(),
             texts,
             numbers: Numbers::default(),
             sent: Data::default(),
@@ -94,6 +101,13 @@ impl FlowLogs {
 
     /// A packet of the flow at a place.
     pub(super) fn row(&mut self, row: &Row, point: Point, queues: &[String]) {
+        if self.flow.over_stack {
+            self.datagram(row, point);
+            if let Some(text) = &mut self.texts[Vantage::Network as usize] {
+                self.network.seen(row, point, None, queues, text);
+            }
+            return;
+        }
         if !std::mem::replace(&mut self.begun, true) {
             self.begins(row.t_ns);
         }
@@ -201,7 +215,7 @@ impl FlowLogs {
             && self.limit.saturating_sub(self.numbers.next().saturating_sub(1)) < row.window / 2;
         let Some(text) = text else { return };
         text.event(row.t_ns, self.version.names().received, |data| {
-            header(data, row, number);
+            sized_header(data, row, number, self.version);
             let max_data = stale.then_some(|frame: &mut Object<'_>| {
                 frame.text("frame_type", "max_data");
                 frame.number("maximum", limit);
@@ -247,7 +261,7 @@ impl FlowLogs {
             } else if row.flags & ACK != 0 {
                 self.received.sort();
                 text.event(row.t_ns, self.version.names().sent, |data| {
-                    header(data, row, number);
+                    sized_header(data, row, number, self.version);
                     let none = None::<fn(&mut Object<'_>)>;
                     data.one_or_two("frames", |frame| ack_frame(frame, &self.received, None), none);
                 });
@@ -290,12 +304,12 @@ impl Marks {
 pub(super) struct Names {
     sent: &'static str,
     received: &'static str,
-    lost: &'static str,
+    pub(super) lost: &'static str,
     ecn: &'static str,
 }
 
 impl Version {
-    const fn names(self) -> &'static Names {
+    pub(super) const fn names(self) -> &'static Names {
         match self {
             Version::V03 => &Names {
                 sent: "transport:packet_sent",
@@ -326,6 +340,14 @@ fn packet_header(data: &mut Object<'_>, kind: &str, number: Option<u64>) {
             header.number("packet_number", number);
         }
     });
+}
+
+/// The header of an acknowledgement. qvis counts the lengths of all packets.
+fn sized_header(data: &mut Object<'_>, row: &Row, number: Option<u64>, version: Version) {
+    header(data, row, number);
+    if version == Version::V03 {
+        data.object("raw", |raw| raw.number("length", row.size));
+    }
 }
 
 fn ack_frame(frame: &mut Object<'_>, acked: &Ranges, marks: Option<u64>) {
@@ -374,6 +396,7 @@ fn first_record(text: &mut Text, flow: &Flow, title: &str, vantage: Vantage, ver
             }
         }
         file.text("title", title);
+        let protocol = if flow.over_stack { "QUIC" } else { "TCP" };
         file.object("trace", |trace| {
             trace.text("title", &flow.name);
             trace.object("common_fields", |common| {
@@ -382,7 +405,7 @@ fn first_record(text: &mut Text, flow: &Flow, title: &str, vantage: Vantage, ver
                     Version::V03 => {
                         common.text("time_format", "relative");
                         common.number("reference_time", crate::pcapng::EPOCH.as_millis());
-                        common.texts("protocol_type", &["TCP"]);
+                        common.texts("protocol_type", &[protocol]);
                     }
                     Version::Current => {
                         common.text("time_format", "relative_to_epoch");
@@ -390,7 +413,7 @@ fn first_record(text: &mut Text, flow: &Flow, title: &str, vantage: Vantage, ver
                             time.text("clock_type", "system");
                             time.text("epoch", "2020-01-01T00:00:00.000Z");
                         });
-                        common.texts("protocol_types", &["TCP"]);
+                        common.texts("protocol_types", &[protocol]);
                     }
                 }
             });
@@ -415,7 +438,7 @@ fn first_record(text: &mut Text, flow: &Flow, title: &str, vantage: Vantage, ver
 }
 
 /// The ends of the connection: the log's own comes first.
-fn started(text: &mut Text, t_ns: u64, flow: &Flow, vantage: Vantage, version: Version) {
+pub(super) fn started(text: &mut Text, t_ns: u64, flow: &Flow, vantage: Vantage, version: Version) {
     let [sender, receiver] = &flow.ends;
     let (local, remote) = if vantage == Vantage::Client { (sender, receiver) } else { (receiver, sender) };
     match version {

@@ -12,6 +12,7 @@ use crate::pcapng::Point;
 /// Bytes of a log that wait to be written.
 const WAITING: usize = 1 << 15;
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 
 /// Where logs go.
 pub trait Sink {
@@ -51,7 +52,7 @@ impl<S: Sink> Logs<S> {
         Logs { sink, flows, queues, rows: 0 }
     }
 
-    /// Writes what packets show; rows of later calls are later ones. Packets of other flows, and other than TCP, are passed over.
+    /// Writes what packets show; rows of later calls are later ones. Packets of other flows, and of other protocols, are passed over.
     ///
     /// Fails if the sink does, or, with `InvalidData`, at a row that no run can have.
     pub fn write(&mut self, packets: &Packets<'_>) -> io::Result<()> {
@@ -60,7 +61,7 @@ impl<S: Sink> Logs<S> {
             let Ok(n) = self.flows.binary_search_by_key(&packets.flow[index], |logs| logs.flow.index) else {
                 continue;
             };
-            if packets.proto[index] != TCP {
+            if packets.proto[index] != if self.flows[n].flow.over_stack { UDP } else { TCP } {
                 continue;
             }
             let tap = packets.tap[index];

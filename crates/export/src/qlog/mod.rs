@@ -22,12 +22,15 @@
 //! - What follows from the packets before is not written (`data.rs`).
 //! - The sender's numbers are written when ssthresh changes, and otherwise eight times per round trip at most.
 //!
+//! A flow over a QUIC stack has no packet numbers here: `datagrams.rs`.
+//!
 //! Sources: draft-ietf-quic-qlog-main-schema and -quic-events (editor's copies f8dfcfc), whose schema is
 //! `urn:ietf:params:qlog:events:quic-12`; version 0.3 for its names (draft-ietf-quic-qlog-main-schema-02,
 //! -quic-events-01).
 
 mod acks;
 mod data;
+mod datagrams;
 mod flow;
 mod logs;
 mod network;

@@ -2,7 +2,8 @@
 //!
 //! No schema for queues is standardised. The events are of the namespace `windtunnel`: `queue_updated` when a packet leaves a
 //! queue (`queue`, `sojourn` in milliseconds, its own serialisation included), `packet_marked` (`queue`, the code points `old` and `new`), and `packet_dropped`
-//! (`trigger`, and `queue` if it was in one). The header is that of the packet at its sender, `to` tells its direction.
+//! (`trigger`, and `queue` if it was in one). The header is that of the packet at its sender; a datagram of a QUIC stack has its
+//! length. `to` tells the direction.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,7 @@ use super::record::{Millis, Object, Text};
 use crate::packets::Row;
 use crate::pcapng::Point;
 
+const TCP: u8 = 6;
 const CODE_POINTS: [&str; 4] = ["Not-ECT", "ECT(1)", "ECT(0)", "CE"];
 const DROPS: [&str; 6] = ["full", "aqm", "wire", "overlimit", "policed", "filtered"];
 
@@ -33,7 +35,11 @@ impl Network {
     ) {
         let queue = queues.get(row.queue as usize).map(String::as_str);
         let packet = |data: &mut Object<'_>| {
-            header(data, row, number);
+            if row.proto == TCP {
+                header(data, row, number);
+            } else {
+                data.object("raw", |raw| raw.number("length", row.payload));
+            }
             data.text("to", if row.is_ack_direction() { "client" } else { "server" });
             if let Some(queue) = queue {
                 data.text("queue", queue);
