@@ -19,7 +19,7 @@ class Uint(int):
 
 
 NUMBER = float
-HEADER = {"packet_type": ("initial", "1RTT"), "packet_number?": Uint}
+HEADER = {"packet_type": ("initial", "1RTT", "unknown"), "packet_number?": Uint}
 ACK = {"frame_type": ("ack",), "acked_ranges?": [[Uint]], "ce?": Uint}
 MAX_DATA = {"frame_type": ("max_data",), "maximum": Uint}
 STREAM = {"frame_type": ("stream",), "stream_id": Uint, "offset?": Uint, "fin?": bool}
@@ -79,8 +79,6 @@ EVENTS["0.3"] = {
     "recovery:parameters_set": {**PARAMETERS, "timer_granularity?": Uint},
     "transport:packet_sent": {**_packets(STREAM_03), "trigger?": SENT_TRIGGER, "ecn?": ECN},
     "transport:packet_received": _packets(STREAM_03),
-    "transport:datagrams_sent": DATAGRAMS,
-    "transport:datagrams_received": DATAGRAMS,
     "recovery:packet_lost": {"header?": HEADER, "trigger?": LOST_TRIGGER},
     "recovery:metrics_updated": METRICS,
     "recovery:congestion_state_updated": STATE,

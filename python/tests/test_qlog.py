@@ -198,14 +198,16 @@ def test_a_flow_over_a_stack(tmp_path: Path, version: str) -> None:
     result = simulated([{"name": "q", "stack": "quinn", "cc": "cubic", "rtt": "40 ms"}], seconds=4)
     written = logs(result, tmp_path / "q", points=POINTS, version=version)
     table = result.tables["packets"]
-    sent = "udp_datagrams_sent" if version == "0.4" else "datagrams_sent"
-    received = sent.replace("sent", "received")
+    sent, received = ("udp_datagrams_sent", "udp_datagrams_received")
+    if version == "0.3":
+        sent, received = ("packet_sent", "packet_received")
     for vantage, tap, directions in (("client", 0, {sent: 0, received: 1}), ("server", 3, {sent: 1, received: 0})):
         events = checked(written[f"q.{vantage}.sqlog"], version)
         times = [event["time"] for event in events]
         assert times == sorted(times)
         for name, direction in directions.items():
-            seen = [(round(e["time"] * 1e6), e["data"]["raw"][0]["length"]) for e in of(events, name)]
+            lengths = [(e["time"], e["data"]["raw"]) for e in of(events, name)]
+            seen = [(round(ms * 1e6), (raw if version == "0.3" else raw[0])["length"]) for ms, raw in lengths]
             mine = (table["tap"] == tap) & (table["dir"] == direction)
             assert seen == list(zip(table["t_ns"][mine].tolist(), table["payload"][mine].tolist(), strict=True))
     events = checked(written["q.client.sqlog"], version)

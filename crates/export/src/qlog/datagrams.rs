@@ -3,7 +3,8 @@
 //! Its packets are encrypted, so that a run has their datagrams: when each left and arrived, how long it was, its code point. With
 //! each departure it has the stack's own window, flight, ssthresh and smoothed round-trip time. Lost bytes come from the table
 //! of the controller's state; the log has a packet without a number for each full datagram of them. Packet numbers, frames
-//! and the single round-trip times are missing.
+//! and the single round-trip times are missing. In version 0.3 a datagram is a packet of unknown type: qvis takes its axes from
+//! packets.
 
 use super::flow::{Flow, FlowLogs, started};
 use super::network::code_point;
@@ -45,10 +46,16 @@ impl FlowLogs {
         }
         let told = &mut self.datagrams.ecn[usize::from(vantage == Vantage::Server)][usize::from(is_sent)];
         let is_new = told.replace(row.ecn) != Some(row.ecn);
-        text.event(row.t_ns, name(version, is_sent), |data| {
-            data.only("raw", |raw| raw.number("length", row.payload));
-            if is_new {
-                data.texts("ecn", &[code_point(row.ecn)]);
+        text.event(row.t_ns, name(version, is_sent), |data| match version {
+            Version::V03 => {
+                data.object("header", |header| header.text("packet_type", "unknown"));
+                data.object("raw", |raw| raw.number("length", row.payload));
+            }
+            Version::Current => {
+                data.only("raw", |raw| raw.number("length", row.payload));
+                if is_new {
+                    data.texts("ecn", &[code_point(row.ecn)]);
+                }
             }
         });
         if vantage == Vantage::Client && is_sent {
@@ -71,8 +78,8 @@ impl Datagrams {
 
 const fn name(version: Version, is_sent: bool) -> &'static str {
     match (version, is_sent) {
-        (Version::V03, true) => "transport:datagrams_sent",
-        (Version::V03, false) => "transport:datagrams_received",
+        (Version::V03, true) => version.names().sent,
+        (Version::V03, false) => version.names().received,
         (Version::Current, true) => "quic:udp_datagrams_sent",
         (Version::Current, false) => "quic:udp_datagrams_received",
     }

@@ -302,8 +302,8 @@ impl Marks {
 
 /// Names that differ between versions.
 pub(super) struct Names {
-    sent: &'static str,
-    received: &'static str,
+    pub(super) sent: &'static str,
+    pub(super) received: &'static str,
     pub(super) lost: &'static str,
     ecn: &'static str,
 }
