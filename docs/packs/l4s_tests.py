@@ -26,8 +26,9 @@ from windtunnel.papers.notes import filled
 from windtunnel.papers.rows import Row
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 import drawn  # noqa: E402
+import l4s_kernel  # noqa: E402
 
 TEMPLATE, NUMBERS, PAGE = (HERE / f"l4s-tests.{kind}" for kind in ("txt", "csv", "md"))
 PICTURE = HERE / "l4s-tests-bursty.png"
@@ -69,8 +70,9 @@ def keep(rows: Sequence[Row]) -> None:
 
 
 def page(rows: Sequence[Row]) -> str:
-    """The page. Raises ValueError for a row that there is not."""
-    return filled(TEMPLATE.read_text(encoding="utf-8"), rows, whole=True)
+    """The page, with the table of Linux 7.3. Raises ValueError for a row that there is not."""
+    table = l4s_kernel.low_rate_table(l4s_kernel.numbers())
+    return filled(TEMPLATE.read_text(encoding="utf-8").replace("{{low-rates}}", table), rows, whole=True)
 
 
 def panels() -> list[PanelSpec]:

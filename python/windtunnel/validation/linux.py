@@ -76,24 +76,27 @@ def bucket(queue: str, rate_mbps: float) -> str:
 def path(
     queue: str,
     duration_s: float,
-    rtt_ms: float,
+    rtt_ms: float | Sequence[float],
     flows: Sequence[str],
     impair: str = "",
     rate_mbps: float = RATE_MBPS,
     truesize: str = "sender",
+    steady_s: float = 10.0,
 ) -> str:
     """The testbed as it was built: tail drop or an AQM inside the shaper, the delay behind it, Linux's delayed ACKs.
 
     Its hosts are network namespaces, whose packets arrive in the memory that their senders allocated. Send and receive
-    buffers are those of the recorded kernels: they decide which segments carry PSH, and how far windows open.
+    buffers are those of the recorded kernels: they decide which segments carry PSH, and how far windows open. The flows
+    may have a round trip each.
     """
+    rtts = rtt_ms if isinstance(rtt_ms, Sequence) else [rtt_ms] * len(flows)
     impairment = f"impair = {{ {impair} }}" if impair else ""
     host = f"""tcp.truesize = "{truesize}"
 tcp.header_block = "{HEADER_BLOCK} B"
 tcp.set_window_clamp = {"false" if truesize == "sender" else "true"} # false in 7.3
 tcp.receive_window = "{largest_window(truesize)} B"
 {SEND_BUFFERS}"""
-    tables = "".join(f'[[flow]]\nrtt = "{rtt_ms:g} ms"\n{host}\n{flow}\n' for flow in flows)
+    tables = "".join(f'[[flow]]\nrtt = "{rtt:g} ms"\n{host}\n{flow}\n' for rtt, flow in zip(rtts, flows, strict=True))
     return f"""
 duration = "{duration_s:g} s"
 endpoints = "linux"
@@ -108,7 +111,7 @@ interval = "100 ms"
 points = "0 s"
 [[window]]
 name = "steady"
-from = "10 s"
+from = "{steady_s:g} s"
 to = "{duration_s:g} s"
 """
 
