@@ -13,6 +13,7 @@ import numpy as np
 
 from windtunnel.experiment import scales as sc
 from windtunnel.experiment import statistics as st
+from windtunnel.experiment.distributions import student
 
 #: The numbers of runs that are in use.
 RUNS = (5, 10, 30)
@@ -75,7 +76,7 @@ def logit(x: Draws, scale: sc.Scale) -> tuple[float, float]:
     """Student's interval of a mean on the scale of logits: the usual one, which was tried."""
     m = (float(np.mean(x)) - scale.low) / (scale.high - scale.low)
     error = float(np.std(x, ddof=1)) / (scale.high - scale.low) / math.sqrt(len(x)) / (m * (1 - m))
-    middle, step = math.log(m / (1 - m)), sc.student(0.975, len(x) - 1) * error
+    middle, step = math.log(m / (1 - m)), student(0.975, len(x) - 1) * error
     low, high = (1 / (1 + math.exp(-(middle + sign * step))) for sign in (-1, 1))
     return scale.low + low * (scale.high - scale.low), scale.low + high * (scale.high - scale.low)
 

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from windtunnel.experiment.distributions import student
 from windtunnel.metrics import Array
 
 #: What a metric can be declared as. ``percent`` is a share times 100; ``jain`` is in [1/n, 1] for n flows.
@@ -133,14 +133,6 @@ def _exp(x: float) -> float:
 
 def _half(values: Array, confidence: float) -> float:
     return student((1 + confidence) / 2, len(values) - 1) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
-
-
-@cache
-def student(p: float, freedom: int) -> float:
-    """The quantile ``p`` of Student's t. Not by ``scipy.stats``, whose import takes longer than many campaigns."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, p))
 
 
 def _unbounded(m: float) -> float:

@@ -7,13 +7,14 @@ values is, and on which scale its interval is made, is their ``Scale`` (``scales
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from windtunnel.experiment.distributions import f_tail, fewest_heads, student_tail
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.metrics import Array
 
@@ -25,6 +26,9 @@ Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 #: Resamples of a bootstrap interval, and the seed of their draws.
 RESAMPLES = 9999
 SEED = 1
+#: Values that are drawn at a time.
+_DRAWN = 1 << 20
+_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
@@ -112,23 +116,43 @@ def mean_interval(
 
 
 def _bootstrap(x: Array, confidence: float, scale: Scale) -> tuple[float, float] | None:
-    """Between means of resamples, which no range is left by; of ratios, between the geometric ones."""
-    from scipy import stats  # slow to import, and needed here alone
+    """Between means of resamples, which no range is left by; of ratios, between the geometric ones.
 
+    Which quantiles of the resamples are the ends of BCa: Efron, "Better bootstrap confidence intervals", JASA 82, 1987.
+    """
     logarithms = scale.kind == "ratio" and bool(np.all(x > 0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        interval = stats.bootstrap(
-            (np.log(x) if logarithms else x,), np.mean, confidence_level=confidence, n_resamples=RESAMPLES,
-            rng=np.random.default_rng(SEED),
-        ).confidence_interval  # fmt: skip
-    low, high = float(interval.low), float(interval.high)
-    if not (math.isfinite(low) and math.isfinite(high)):
+    values = np.log(x) if logarithms else x
+    mean, drawn = float(np.mean(values)), _means_of_resamples(values)
+    bias = _quantile((np.count_nonzero(drawn < mean) + np.count_nonzero(drawn <= mean)) / (2 * RESAMPLES))
+    # The acceleration, by the means that leave one value out: what each of them has above their mean.
+    left_out = (values - mean) / (len(values) - 1)
+    acceleration = float(np.sum(left_out**3) / (6 * np.sum(left_out**2) ** 1.5))
+    ends = []
+    for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
+        z = bias + _quantile(tail)
+        ends.append(_NORMAL.cdf(bias + z / (1 - acceleration * z)) if math.isfinite(z) else math.nan)
+    if not all(map(math.isfinite, ends)):
         return None
+    low, high = (float(end) for end in np.quantile(drawn, ends))
     if logarithms:
         return math.exp(low), math.exp(high)
     # The geometric mean is 0, and in no case above the arithmetic one.
     return (0.0 if scale.kind == "ratio" and float(np.min(x)) == 0 else low), high
+
+
+def _means_of_resamples(values: Array) -> Array:
+    """The means of resamples; few resamples are in memory at a time."""
+    random, means = np.random.default_rng(SEED), []
+    rows = max(1, _DRAWN // len(values))
+    for first in range(0, RESAMPLES, rows):
+        places = random.integers(0, len(values), (min(rows, RESAMPLES - first), len(values)))
+        means.append(np.mean(values[places], axis=-1))
+    return np.concatenate(means)
+
+
+def _quantile(p: float) -> float:
+    """That of the normal distribution."""
+    return _NORMAL.inv_cdf(p) if 0 < p < 1 else math.copysign(math.inf, p - 0.5)
 
 
 def median_interval(values: Sequence[float] | Array, confidence: float) -> tuple[float, float] | None:
@@ -138,12 +162,8 @@ def median_interval(values: Sequence[float] | Array, confidence: float) -> tuple
     x = np.sort(_finite(values))
     if len(x) < 2:
         return None
-    from scipy.special import bdtr, bdtrik
-
     # The k-th values from both ends contain the median unless fewer than k values are on one side of it.
-    k = max(0, math.floor(bdtrik((1 - confidence) / 2, len(x), 0.5))) + 1
-    while k >= 1 and 2 * bdtr(k - 1, len(x), 0.5) > 1 - confidence:
-        k -= 1
+    k = fewest_heads(len(x), (1 - confidence) / 2)
     return (float(x[k - 1]), float(x[len(x) - k])) if k >= 1 else None
 
 
@@ -181,10 +201,8 @@ def _p(difference: Array) -> float | None:
     """
     if len(difference) < 2 or np.ptp(difference) == 0:
         return None
-    from scipy.special import stdtr
-
     t = float(np.mean(difference)) / (float(np.std(difference, ddof=1)) / math.sqrt(len(difference)))
-    return 2 * float(stdtr(len(difference) - 1, -abs(t)))
+    return 2 * student_tail(abs(t), len(difference) - 1)
 
 
 def hedges_g(a: Array, b: Array) -> float | None:
@@ -201,8 +219,11 @@ def hedges_g(a: Array, b: Array) -> float | None:
 
 
 def dominance(a: Array, b: Array) -> float:
-    """Cliff's delta."""
-    return float(np.mean(np.sign(np.subtract.outer(a, b))))
+    """Cliff's delta, from the places that the values of ``a`` have among those of ``b``."""
+    ordered = np.sort(b)
+    above = int(np.sum(np.searchsorted(ordered, a, "left")))
+    below = len(a) * len(b) - int(np.sum(np.searchsorted(ordered, a, "right")))
+    return (above - below) / (len(a) * len(b))
 
 
 def corrected(p_values: Sequence[float | None], method: Correction) -> list[float | None]:
@@ -251,10 +272,8 @@ def phases(groups: Sequence[Sequence[float]]) -> Phases | None:
         return Phases(1.0, bool(np.ptp(everything) > _SPREAD * abs(mean)))
     freedom = len(everything) - len(kept)
     share = 1 - within / total
-    from scipy.special import fdtrc
-
     ratio = (total - within) / (len(kept) - 1) / (within / freedom)
-    return Phases(share, bool(share >= _SHARE and fdtrc(len(kept) - 1, freedom, ratio) < _SIGNIFICANT))
+    return Phases(share, bool(share >= _SHARE and f_tail(ratio, len(kept) - 1, freedom) < _SIGNIFICANT))
 
 
 def is_narrow(values: Sequence[float], share: float, confidence: float, kind: Interval, scale: Scale = PLAIN) -> bool:
