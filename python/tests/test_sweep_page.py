@@ -22,13 +22,13 @@ from conftest import Cli
 from headless import drive
 
 from windtunnel import Campaign, InputError, grid, zipped
+from windtunnel.campaign.columns import CELL_COLUMNS, CellRows
 from windtunnel.campaign.page.cells import MOST_ROWS, VALUES, grid_of, rows_of
 from windtunnel.campaign.page.distributions import panel
 from windtunnel.campaign.page.grid import Grid
 from windtunnel.campaign.page.runs import Address, chosen
 from windtunnel.campaign.page.write import write_page
 from windtunnel.campaign.plan import Plan
-from windtunnel.campaign.summarise import CELL_COLUMNS
 
 _TYPES = {"f32": "<f4", "f64": "<f8", "u8": "u1", "u16": "<u2", "u32": "<u4"}
 
@@ -393,10 +393,16 @@ def test_distributions() -> None:
 
 
 def test_runs_worth_a_page() -> None:
-    """Cells with the greatest and least means come first; cells that failed have no page."""
-    rows = [{"cell": i, "metric": "m", "mean": mean, "failed": failed} for i, (mean, failed) in enumerate(
-        [(1.0, 0), (3.0, 0), (9.0, 1), (0.5, 0), (None, 0)])]  # fmt: skip
-    assert chosen(rows, 3) == [Address(1), Address(3), Address(0)]
+    """Cells with the greatest and least means come first; cells that failed have no page. Cells that are left out have
+    numbers all the same.
+    """
+    rows = CellRows()
+    for cell, (mean, failed) in enumerate([(1.0, 0), (3.0, 0), (9.0, 1), (0.5, 0), (None, 0)]):
+        rows.add(cell, {"metric": "m", "mean": mean, "failed": failed})
+    wanted = campaign(axes=[grid({"flow.a.cc": ["reno", "cubic", "vegas"], "flow.b.rtt": ["1 ms", "2 ms", "3 ms"]})],
+                      baseline=())  # fmt: skip
+    assert chosen(rows, Plan(wanted), 3) == [Address(1), Address(3), Address(0)]
+    assert chosen(rows, Plan(wanted, {"flow.a.cc": ["vegas", "cubic"]}), 3) == [Address(4), Address(6), Address(3)]
 
 
 def test_every_run_has_an_address() -> None:

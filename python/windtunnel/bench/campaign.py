@@ -1,35 +1,58 @@
-"""What a run of a campaign costs in addition to its simulation: ``python -m windtunnel.bench.campaign [RUNS] [JOBS]``.
+"""What a run of a campaign costs in addition to its simulation, in threads, processes and with Dask.
 
-Runs of two flows over 10 Mbit/s for 10 s, in threads, without the cache; prints runs per second, CPU time per run of
-the whole process (with the data set and its statistics) and of the simulation alone, and how memory grew on the way.
+The runs are as short as they can be: two flows for a millisecond, in fifty cells, with three metrics and a baseline. So
+most of what is measured is what surrounds a run. CPU time is that of this process: of planning, collecting and keeping
+the runs, and of writing the data set with its statistics and its page. The workers' own time is in it only for threads,
+where it is measured without anything around it, and subtracted.
 """
 
 from __future__ import annotations
 
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
-from windtunnel import Campaign, Scenario, _core, grid
-from windtunnel.campaign.conduct import Conductor
+from windtunnel import Campaign, Scenario, grid
+from windtunnel.campaign.batch import Batch, Measure, Planned
+from windtunnel.campaign.conduct import quantities_of
 from windtunnel.campaign.plan import Plan
 from windtunnel.campaign.sweep import sweep
-from windtunnel.engine.cache import Store
+from windtunnel.engine.cluster import Cluster
+from windtunnel.engine.processes import Processes
 from windtunnel.engine.progress import Count
 from windtunnel.engine.threads import Threads
-from windtunnel.experiment.runs import Run
+from windtunnel.engine.work import Backend, always
 
 _SCENARIO = """\
-duration = "10 s"
+duration = "1 ms"
 bottleneck = { rate = "10 Mbit/s", queue = { kind = "fifo", limit = "100 packets" } }
 flow = [{ name = "a", cc = "cubic", rtt = "40 ms" }, { name = "b", cc = "reno", rtt = "40 ms" }]
 """
 _CELLS = 50
-_SAMPLE = 4
+_SAMPLE = 20
+_JOBS = 2
+
+
+@dataclass(frozen=True)
+class Coordination:
+    """A campaign in one place. Times are milliseconds of CPU for each run."""
+
+    place: str
+    runs: int
+    runs_per_second: float
+    conducting_ms: float
+    """To plan the runs, to collect what they gave, and to keep it."""
+    writing_ms: float
+    """To write the data set, with its statistics and its page."""
+    working_ms: float
+    """What a worker does for a run, its simulation included."""
+    peak_mib: float
+    """Of this process, up to the end of the campaign."""
 
 
 def campaign(runs: int) -> Campaign:
@@ -40,50 +63,54 @@ def campaign(runs: int) -> Campaign:
     }
     metrics = {"use": "queue.utilization", "delay": "p99(queue.sojourn)", "jain": "jain(flows.goodput)"}
     return Campaign(
-        Scenario.from_toml(_SCENARIO), axes=[grid(axes)], seeds=max(1, runs // _CELLS), offsets=True, metrics=metrics,
+        Scenario.from_toml(_SCENARIO), axes=[grid(axes)], seeds=max(1, runs // _CELLS), metrics=metrics,
         baseline={"flow.1.cc": "reno"},
     )  # fmt: skip
 
 
-def main(runs: int, jobs: int) -> None:
-    """Print the numbers."""
-    peaks: list[float] = []
+def places() -> dict[str, Backend]:
+    """Where campaigns are run; Dask where it is installed."""
+    here: dict[str, Backend] = {
+        "threads": Threads(_JOBS), "processes": Processes(_JOBS, ("windtunnel.campaign.batch",)),
+    }  # fmt: skip
+    return here | ({"dask": Cluster(None, _JOBS)} if find_spec("distributed") else {})
+
+
+def coordination(runs: int) -> Iterator[Coordination]:
+    """A campaign of ``runs`` runs in each place."""
+    chosen = campaign(runs)
+    with tempfile.TemporaryDirectory() as folder:
+        sweep(campaign(_CELLS), Path(folder, "first"), backend=Threads(1), use_cache=False)  # loads all that is needed
+        for name, backend in places().items():
+            yield _in_place(name, backend, chosen, Path(folder, name))
+
+
+def _in_place(name: str, backend: Backend, chosen: Campaign, out: Path) -> Coordination:
+    conducted: list[float] = []
 
     @contextmanager
     def show(count: Count) -> Iterator[Callable[[], None]]:
-        def moved() -> None:
-            if count.done % max(1, count.total // 10) == 0:
-                peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        del count
+        yield lambda: None
+        conducted.append(time.process_time())
 
-        yield moved
-
-    chosen = campaign(runs)
-    with tempfile.TemporaryDirectory() as folder:
-        wall, cpu = time.perf_counter(), time.process_time()
-        conductor, _ = sweep(chosen, Path(folder, "out"), backend=Threads(jobs), use_cache=False, show=show)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        simulation = _simulation(chosen, Path(folder))
-    done = conductor.count.done
-    print(f"{done} runs in {wall:.1f} s: {done / wall:.0f} runs/s with {jobs} threads, {cpu / wall:.2f} cores")
-    print(f"CPU of a run: {1e3 * cpu / done:.2f} ms, {1e3 * simulation:.2f} ms of it the simulation")
-    print(f"peak memory after a tenth and all of the runs: {peaks[0]:.0f}, {peaks[-1]:.0f} MiB")
+    working = _working(chosen)
+    wall, before = time.perf_counter(), time.process_time()
+    conductor, _ = sweep(chosen, out, backend=backend, use_cache=False, show=show)
+    wall, after = time.perf_counter() - wall, time.process_time()
+    runs = conductor.count.done
+    conducting = (conducted[0] - before) / runs - (working if name == "threads" else 0.0)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Coordination(
+        name, runs, runs / wall, 1e3 * max(0.0, conducting), 1e3 * (after - conducted[0]) / runs, 1e3 * working, peak
+    )
 
 
-def _simulation(chosen: Campaign, folder: Path) -> float:
-    """CPU seconds of a run in the core alone: the mean over a few runs of each cell."""
-    store = Store(folder / "store")
-    conductor, took = Conductor(Plan(chosen), store, None, None), []
-    for cell in conductor.plan.cells():
-        for index, replica in enumerate(conductor.plan.replicas(0, _SAMPLE)):
-            run = conductor.make(cell, index, replica)
-            assert isinstance(run, Run)
-            before = time.thread_time()
-            _core.run(run.text, run.file, (*run.overrides, *run.recording))
-            took.append(time.thread_time() - before)
-    store.remove()
-    return sum(took) / len(took)
-
-
-if __name__ == "__main__":
-    numbers = [int(text) for text in sys.argv[1:]]
-    main(numbers[0] if numbers else 10_000, numbers[1] if len(numbers) > 1 else 2)
+def _working(chosen: Campaign) -> float:
+    """CPU seconds of a run in its worker: the mean over a few runs of each cell."""
+    plan, measure = Plan(chosen), Measure(quantities_of(chosen), keep=False)
+    runs = [Planned(0, seed, 0, b"") for seed in range(_SAMPLE)]
+    before = time.process_time()
+    for cell in plan.cells():
+        assert measure(Batch([cell.scenario], runs, None), always).count
+    return (time.process_time() - before) / (len(plan) * _SAMPLE)

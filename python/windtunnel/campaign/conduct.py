@@ -1,5 +1,5 @@
-"""Carries out a campaign: takes runs from the plan, reuses known results, keeps the results, and adds runs to a cell
-until its intervals are narrow enough.
+"""Carries out a campaign: takes runs from the plan in batches, reuses known results, keeps the results, and adds runs
+to a cell until its intervals are narrow enough.
 
 The results are kept in a journal next to the place of the data set, until the data set is complete. To continue an
 interrupted campaign, start the same command again. The order in which runs end decides nothing.
@@ -12,42 +12,48 @@ import math
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import repeat
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from itertools import compress, product, repeat
+
+import numpy as np
+import numpy.typing as npt
 
 from windtunnel._core import ScenarioError
+from windtunnel.campaign.batch import SPAN, Batch, Done, Measure, Planned
 from windtunnel.campaign.columns import where
+from windtunnel.campaign.ledger import Address, Ledger
 from windtunnel.campaign.model import Campaign, CampaignError
-from windtunnel.campaign.plan import Cell, Plan, Replica, scenario_of
-from windtunnel.engine.cache import Store, key_of
+from windtunnel.campaign.plan import Cell, Plan
+from windtunnel.campaign.rows import Rows
+from windtunnel.engine.cache import Store
+from windtunnel.engine.loop import outcomes
 from windtunnel.engine.progress import Count
 from windtunnel.engine.work import Backend, always
 from windtunnel.errors import RunFailedError
 from windtunnel.experiment import statistics
-from windtunnel.experiment.reuse import Runs
-from windtunnel.experiment.runs import Outcome, Record, Run, Simulate
+from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.runs import keys_of_runs
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.memory import limit
 
 #: Units of a cell before which no interval is believed to be narrow: of two values it may be by chance.
 _LEAST_UNITS = 5
-_KEY_BYTES = 16
+#: Runs of a batch, at first and at most; and how many batches a worker still gets of what is left: the last are small.
+_FIRST, _MOST, _SHARE = 16, 2000, 4
 #: Cells up to this number are all checked before the first run starts; of more, a sample of about this size.
 _CHECKED = 20_000
 
 
 @dataclass
 class _Open:
-    """A cell some of whose runs are still to come."""
+    """A cell to which runs may be added, some of whose runs are still to come."""
 
     pending: int
     units: int
-    values: dict[int, dict[int, list[float]]] = field(default_factory=dict)
-    """By metric and unit; only where runs may be added."""
+    values: dict[int, Sequence[float]] = field(default_factory=dict)
+    """Of the runs that are done, by their indices."""
     scales: list[Scale] = field(default_factory=list)
     """Of the metrics; from the first run that did not fail."""
 
@@ -55,130 +61,190 @@ class _Open:
 class Conductor:
     """One campaign being carried out. ``memory`` is what a run may hold; None leaves it to the machine that runs it.
 
-    ``keys`` of a cell are those of its runs, in order, 16 bytes each.
+    A cell is meant by its index among those that the plan wants.
     """
 
     def __init__(self, plan: Plan, journal: Store, shared: Store | None, memory: int | None) -> None:
         self.plan, self.campaign = plan, plan.campaign
-        self._journal = journal
-        self._metrics = [metric for _, metric in self.campaign.metrics]
-        read = (*self._metrics, *(claim.condition.quantity for claim in self.campaign.claims))
-        self._runs = Runs(read, journal, shared, memory)
-        self.keys: dict[int, bytearray] = {}
+        self._shared, self._memory = shared, memory
+        self._each = plan.first_units() * plan.runs_of_unit()
+        self.quantities = quantities_of(plan.campaign)
+        self._measure = Measure(self.quantities, keep=shared is not None)
+        self.ledger = Ledger(journal, self._measure.name, plan.wanted(), self._each)
+        self._first = product(range(plan.wanted()), range(self._each))
+        self._queue, self._suspects = deque[Address](), deque[Address]()
+        self._handed_in: dict[int, tuple[list[Address], Batch]] = {}
         self._open: dict[int, _Open] = {}
-        self._queue: deque[tuple[Cell, int, Replica]] = deque()
-        self._cells = plan.cells()
         self._checked: set[str] = set()
-        self.count = Count(plan.wanted() * plan.first_units() * plan.runs_of_unit())
-        self.seconds = 0.0
+        self._cell: tuple[int, Cell, Callable[[int | None, int], bytes]] | None = None
+        self._workers, self._size = 1, _FIRST
+        self.count = Count(plan.wanted() * self._each)
 
     def run(self, backend: Backend, moved: Callable[[], None]) -> None:
-        """Do all runs; ``moved`` is called after each. Raises InputError for a metric that runs do not have."""
-        with closing(self._runs.done(self._take, backend)) as done:
-            for run, outcome in done:
-                self.count.reused += outcome.reused
-                self._settle(run.cell, run.index, outcome)
+        """Do all runs; ``moved`` is called after each batch. Raises InputError for a metric that runs do not have."""
+        self._workers = backend.workers
+        with closing(outcomes(self._measure, self._take, backend)) as done:
+            for batch, some in done:
+                self._collect(batch, some)
                 moved()
 
-    def _take(self) -> Run | None:
-        """The next run; what the core refuses is settled on the way."""
-        while (planned := self._next()) is not None:
-            cell, index, replica = planned
-            made = self.make(cell, index, replica)
-            key = made.key if isinstance(made, Run) else key_of([b"failed", repr((cell, replica)).encode()])
-            keys = self.keys.setdefault(cell.number, bytearray())
-            if len(keys) < (index + 1) * _KEY_BYTES:
-                keys.extend(bytes((index + 1) * _KEY_BYTES - len(keys)))
-            keys[index * _KEY_BYTES : (index + 1) * _KEY_BYTES] = key
-            if isinstance(made, Run):
-                return made
-            self._journal.put(key, made.data)
-            self._settle(cell.number, index, made)
+    def _take(self) -> Batch | None:
+        """The next batch; runs that an interrupted process has done are settled on the way."""
+        while wanted := list(self._next()):
+            planned = [self._planned(run) for run in wanted]
+            known = self.ledger.recall(wanted, [key for _, _, key in planned])
+            if any(known):
+                before = list(compress(wanted, known))
+                self.count.reused += len(before)
+                self._settle(before, None)
+                self._size = min(_MOST, 2 * self._size)
+            if not all(known):
+                new = [not is_known for is_known in known]
+                batch = self._batch(list(compress(planned, new)))
+                self._handed_in[id(batch)] = list(compress(wanted, new)), batch
+                return batch
         return None
 
-    def _next(self) -> tuple[Cell, int, Replica] | None:
-        if not self._queue:
-            cell = next(self._cells, None)
-            if cell is None:
-                return None
-            self._add(cell, 0, self.plan.first_units())
-        return self._queue.popleft()
+    def _next(self) -> Iterator[Address]:
+        """The runs of a batch: few at first, and at the end, so that no worker waits long for another."""
+        if self._suspects:
+            yield self._suspects.popleft()
+            return
+        handed_in = sum(len(runs) for runs, _ in self._handed_in.values())
+        left = self.count.total - self.count.done - handed_in
+        for _ in range(max(1, min(self._size, left // (_SHARE * self._workers)))):
+            run = self._queue.popleft() if self._queue else next(self._first, None)
+            if run is None:
+                return
+            yield run
 
-    def _add(self, cell: Cell, first: int, past: int) -> None:
-        """Plan the units ``first`` to before ``past`` of a cell."""
-        per_unit = self.plan.runs_of_unit()
-        replicas = list(self.plan.replicas(first, past))
-        state = self._open.setdefault(cell.number, _Open(0, 0))
-        state.pending, state.units = len(replicas), past
-        # Before the cells that have not started, so that few are open at a time.
-        self._queue.extendleft(
-            reversed([(cell, first * per_unit + index, replica) for index, replica in enumerate(replicas)])
-        )
+    def _planned(self, run: Address) -> tuple[Cell, int, bytes]:
+        """The cell of a run, its index there, and its key."""
+        number, index = run
+        if self._cell is None or self._cell[0] != number:
+            cell = self.plan.wanted_cell(number)
+            self._cell = number, cell, keys_of_runs(cell.scenario)
+        _, cell, keys = self._cell
+        replica = self.plan.replica(index)
+        return cell, index, keys(replica.seed, replica.offset)
 
-    def make(self, cell: Cell, index: int, replica: Replica) -> Run | Outcome:
-        """The run; or its outcome, where there can be none."""
-        return self._runs.make(lambda: scenario_of(cell, replica), cell.number, index)
+    def _batch(self, planned: Sequence[tuple[Cell, int, bytes]]) -> Batch:
+        known = self._remembered([key for _, _, key in planned])
+        cells = {cell.number: cell for cell, _, _ in planned}
+        places = {number: place for place, number in enumerate(cells)}
+        runs = []
+        for cell, index, key in planned:
+            replica = self.plan.replica(index)
+            runs.append(Planned(places[cell.number], replica.seed, replica.offset, key, known.get(key)))
+        return Batch([cell.scenario for cell in cells.values()], runs, self._memory)
 
-    def _settle(self, cell: int, index: int, outcome: Outcome) -> None:
-        """A run of a cell is done."""
-        self.count.done += 1
-        self.count.failed += bool(outcome.error)
-        state = self._open[cell]
+    def _remembered(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """What other campaigns know of these runs. A cache that is full or broken costs only time."""
+        try:
+            return {} if self._shared is None else self._shared.get_many(keys)
+        except OSError:
+            self._shared = None
+            return {}
+
+    def _share(self, records: Iterable[tuple[bytes, bytes]]) -> None:
+        try:
+            for key, record in records:
+                if self._shared is not None:
+                    self._shared.put(key, record)
+        except OSError:
+            self._shared = None
+
+    def _collect(self, batch: Batch, done: Done) -> None:
+        """What a worker gave."""
+        runs, _ = self._handed_in.pop(id(batch))
+        if not done.count:
+            self._suspects.extend(runs)
+            return
+        self._queue.extendleft(reversed(runs[done.count :]))
+        runs, keys = runs[: done.count], [run.key for run in batch.runs[: done.count]]
+        self.ledger.add(runs, keys, done)
+        self._share(done.records)
+        self._size = min(_MOST, 4 * self._size, 1 + int(SPAN * done.count / max(done.seconds, 1e-6)))
+        self.count.reused += done.reused
+        self.count.failed += done.failed
+        self._settle(runs, done)
+
+    def _settle(self, runs: Sequence[Address], done: Done | None) -> None:
+        """These runs are done: now, or by an earlier process."""
+        self.count.done += len(runs)
+        is_open = self.campaign.until is not None
+        if not is_open and len(self._checked) == len(self.campaign.bases):
+            return
+        rows = None if done is None else Rows.decode(done.rows)
+        for at, (cell, index) in enumerate(runs):
+            row = self.ledger.row((cell, index)) if rows is None else rows.part(at, at + 1)
+            self._check_metrics(cell, row)
+            if is_open:
+                self._add_value(cell, index, row)
+
+    def _add_value(self, cell: int, index: int, row: Rows) -> None:
+        state = self._open.setdefault(cell, _Open(self._each, self.plan.first_units()))
         state.pending -= 1
-        self._check_metrics(cell, outcome)
-        if self.campaign.until is not None:
-            record, unit = Record.decode(outcome.data), index // self.plan.runs_of_unit()
-            if not state.scales and not record.error:
-                state.scales = [record.scale(metric) for metric in self._metrics]
-            for number, metric in enumerate(self._metrics):
-                state.values.setdefault(number, {}).setdefault(unit, []).append(record.value(metric)[0])
+        if not state.scales and not row.text("error", 0):
+            state.scales = scales_of(self.quantities, row, 0)
+        state.values[index] = row.columns["values"][0].tolist()
         if not state.pending:
             more = self._more(state)
-            if more:
-                self.count.total += more * self.plan.runs_of_unit()
-                self._add(self.plan.cell(cell), state.units, state.units + more)
-            else:
+            if not more:
                 del self._open[cell]
+                return
+            per_unit = self.plan.runs_of_unit()
+            self.count.total += more * per_unit
+            first, state.units = state.units, state.units + more
+            state.pending = more * per_unit
+            # Before the cells that have not started, so that few are open at a time.
+            self._queue.extendleft((cell, index) for index in reversed(range(first * per_unit, state.units * per_unit)))
 
     def _more(self, state: _Open) -> int:
         """How many units a cell needs beyond those that it has: half as many again until all intervals are narrow."""
-        until = self.campaign.until
-        most = self.campaign.max_runs // self.plan.runs_of_unit()
+        until, per_unit = self.campaign.until, self.plan.runs_of_unit()
+        most = self.campaign.max_runs // per_unit
         if until is None or state.units >= most:
             return 0
         chosen = self.campaign.statistics
+        values = np.array([state.values[index] for index in sorted(state.values)])
+        by_metric = values[:, : len(self.campaign.metrics)].T
         if state.units >= _LEAST_UNITS and all(
-            statistics.is_narrow(of_units(by_unit, scale), until.share, chosen.confidence, chosen.interval, scale)
-            for by_unit, scale in zip(state.values.values(), state.scales or repeat(PLAIN), strict=False)
-        ):
+            statistics.is_narrow(of_units(of_metric, per_unit, scale), until.share, chosen.confidence, chosen.interval,
+                                 scale)
+            for of_metric, scale in zip(by_metric, state.scales or repeat(PLAIN), strict=False)
+        ):  # fmt: skip
             return 0
         wanted = max(_LEAST_UNITS, math.ceil(state.units * 1.5))
         return min(wanted, most) - state.units
 
-    def _check_metrics(self, cell: int, outcome: Outcome) -> None:
+    def _check_metrics(self, cell: int, row: Rows) -> None:
         """Refuse a metric that the first run of a scenario does not have: others would not have it either."""
-        base = self.plan.cell(cell).base.name if len(self._checked) < len(self.campaign.bases) else ""
-        if outcome.error or not base or base in self._checked:
+        if len(self._checked) == len(self.campaign.bases) or row.text("error", 0):
             return
-        self._checked.add(base)
-        check_metrics(self.campaign, Record.decode(outcome.data))
-
-    def records(self, cell: int) -> Iterator[Record]:
-        """What the runs of a cell gave, in order."""
-        keys = bytes(self.keys[cell])
-        for at in range(0, len(keys), _KEY_BYTES):
-            data = self._journal.get(keys[at : at + _KEY_BYTES])
-            assert data is not None, "each run that was settled is in the journal"
-            yield Record.decode(data)
-
-    def units(self, cell: int) -> int:
-        """How many units a cell has."""
-        return len(self.keys[cell]) // _KEY_BYTES // self.plan.runs_of_unit()
+        base = self.plan.wanted_cell(cell).base.name
+        if base not in self._checked:
+            self._checked.add(base)
+            check_metrics(self.campaign, dict(row.problems(0)))
 
 
-def of_units(values: dict[int, list[float]], scale: Scale = PLAIN) -> list[float]:
-    """One value for each unit: the mean of its runs that have one."""
-    return [runs[0] if len(runs := values[unit]) == 1 else statistics.mean(runs, scale) for unit in sorted(values)]
+def quantities_of(campaign: Campaign) -> tuple[Expression, ...]:
+    """What is read from each run: the metrics, then what the claims are about."""
+    metrics = (metric for _, metric in campaign.metrics)
+    return (*metrics, *(claim.condition.quantity for claim in campaign.claims))
+
+
+def scales_of(quantities: Sequence[Expression], rows: Rows, row: int) -> list[Scale]:
+    """The scales of quantities, by a run that has them."""
+    least = iter(rows.columns["least"][row].tolist())
+    return [Scale("jain", next(least), 1.0) if each.kind == "jain" else Scale.of(each.kind) for each in quantities]
+
+
+def of_units(values: npt.NDArray[np.float64], per_unit: int, scale: Scale = PLAIN) -> npt.NDArray[np.float64]:
+    """One value for each unit: the mean of its runs that have one. ``values`` are those of all runs, in order."""
+    if per_unit == 1:
+        return values
+    return np.array([statistics.mean(runs, scale) for runs in values.reshape(-1, per_unit)])
 
 
 def first_run(plan: Plan) -> float:
@@ -188,35 +254,31 @@ def first_run(plan: Plan) -> float:
     """
     took: list[float] = []
     seen: set[str] = set()
-    with TemporaryDirectory() as folder:
-        journal = Store(Path(folder, "journal"))
-        conductor = Conductor(plan, journal, None, limit(None))
-        for cell in plan.samples(_CHECKED):
-            if cell.base.name in seen:
-                continue
-            seen.add(cell.base.name)
-            run = conductor.make(cell, 0, next(plan.replicas(0, 1)))
-            before = time.perf_counter()
-            record = Record.decode((Simulate()(run, always) if isinstance(run, Run) else run).data)
-            took.append(time.perf_counter() - before)
-            if record.error:
-                raise RunFailedError(f"the first run failed: {record.error}")
-            check_metrics(plan.campaign, record)
-            if len(seen) == len(plan.campaign.bases):
-                break
-        journal.close()
+    measure, replica = Measure(quantities_of(plan.campaign), keep=False), plan.replica(0)
+    for cell in plan.samples(_CHECKED):
+        if cell.base.name in seen:
+            continue
+        seen.add(cell.base.name)
+        before = time.perf_counter()
+        run = Planned(0, replica.seed, replica.offset, b"")
+        rows = Rows.decode(measure(Batch([cell.scenario], [run], limit(None)), always).rows)
+        took.append(time.perf_counter() - before)
+        if error := rows.text("error", 0):
+            raise RunFailedError(f"the first run failed: {error}")
+        check_metrics(plan.campaign, dict(rows.problems(0)))
+        if len(seen) == len(plan.campaign.bases):
+            break
     return took[0]
 
 
-def check_metrics(campaign: Campaign, record: Record) -> None:
-    """Refuse metrics that a run does not have. Raises InputError."""
+def check_metrics(campaign: Campaign, problems: Mapping[int, str]) -> None:
+    """Refuse metrics that a run does not have: ``problems`` by the places of quantities. Raises InputError."""
     with campaign.located():
-        for name, metric in campaign.metrics:
-            _, problem = record.value(metric)
-            if problem:
-                raise CampaignError(["metrics", name], f"{metric.text!r}: {problem}", metric.text)
+        for index, (name, metric) in enumerate(campaign.metrics):
+            if index in problems:
+                raise CampaignError(["metrics", name], f"{metric.text!r}: {problems[index]}", metric.text)
         for index, claim in enumerate(campaign.claims):
-            _, problem = record.value(claim.condition.quantity)
+            problem = problems.get(len(campaign.metrics) + index)
             # A claim about some cells may name what only these have.
             if problem and not claim.where:
                 text = claim.condition.text
@@ -230,9 +292,8 @@ def check_cells(plan: Plan) -> None:
 
 
 def _check_cell(plan: Plan, cell: Cell) -> None:
-    scenario = cell.base.scenario.override(*cell.settings)
     try:
-        scenario.resolve_text()
+        cell.scenario.resolve_text()
     except ScenarioError as error:
         with plan.campaign.located():
             raise _in_campaign(plan, cell, error) from None

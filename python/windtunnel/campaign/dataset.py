@@ -17,21 +17,24 @@ given.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from windtunnel import _core
 from windtunnel._core import MemoryLimitError, ScenarioError
 from windtunnel.atomic import staged
-from windtunnel.campaign.columns import OF_FLOW, AxisColumns, known, number_at
+from windtunnel.campaign.columns import AxisColumns, CellRows
 from windtunnel.campaign.conduct import Conductor
-from windtunnel.campaign.plan import Cell, Plan, Replica
-from windtunnel.campaign.summarise import CELL_COLUMNS, Findings, summarise
+from windtunnel.campaign.ledger import Places
+from windtunnel.campaign.plan import Plan
+from windtunnel.campaign.rows import NUMBERS, Rows
+from windtunnel.campaign.summarise import Findings, summarise
 from windtunnel.claims.decide import Decided
 from windtunnel.escape import csv_cell
-from windtunnel.experiment.runs import Record
 from windtunnel.input_file import document_of
 
 if TYPE_CHECKING:
@@ -39,8 +42,8 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 MANIFEST = "campaign.json"
-#: Rows that are in memory at a time.
-_ROWS = 20_000
+#: Runs whose rows are in memory at a time, and make a group of rows of a file; and such rows of cells.
+_ROWS, _CELL_ROWS = 20_000, 100_000
 
 
 def is_dataset(folder: Path) -> bool:
@@ -57,19 +60,16 @@ def write(conductor: Conductor, target: Path, *, force: bool, page: str = "", pa
     """
     axes = AxisColumns(conductor.plan)
     with staged(target, force=force, ours=is_dataset) as stage:
-        flows: list[dict[str, Any]] = []
-        with (
-            _Writer(stage / "runs.parquet", _run_schema(conductor, axes)) as runs,
-            _Writer(stage / "flows.parquet", _flow_schema(axes)) as flow_rows,
-        ):
-            for number, (cell, replica, record) in enumerate(_records(conductor)):
-                row = _run_row(conductor, number, cell, replica, record, axes.of(cell))
-                runs.add(row)
-                flows = _flow_rows(row, record, axes.of(cell))
-                for flow in flows:
-                    flow_rows.add(flow)
+        with _writer(stage / "runs.parquet") as runs, _writer(stage / "flows.parquet") as flows:
+            count = 0
+            for cell, rows in conductor.ledger.groups(_ROWS):
+                numbers, places = conductor.plan.places(cell)
+                shared = _shared(axes, rows, np.arange(count, count + len(rows)), numbers, places)
+                runs(_run_columns(conductor, rows, shared))
+                flows(_flow_columns(rows, shared))
+                count += len(rows)
         findings = summarise(conductor)
-        _write_cells(stage, findings, axes)
+        _write_cells(stage, conductor.plan, findings.rows, axes)
         manifest = _manifest(conductor, findings)
         if findings.claims:
             (stage / "claims.json").write_text(_claims(findings.claims), encoding="utf-8")
@@ -79,88 +79,109 @@ def write(conductor: Conductor, target: Path, *, force: bool, page: str = "", pa
     return findings
 
 
-def _records(conductor: Conductor) -> Iterator[tuple[Cell, Replica, Record]]:
-    """All runs in the order of the plan."""
-    for cell in conductor.plan.cells():
-        replicas = conductor.plan.replicas(0, conductor.units(cell.number))
-        for replica, record in zip(replicas, conductor.records(cell.number), strict=True):
-            yield cell, replica, record
-
-
-def _run_schema(conductor: Conductor, axes: AxisColumns) -> pa.Schema:
+def _shared(
+    axes: AxisColumns, rows: Rows, runs: Places, cells: Places, places: Sequence[Places]
+) -> dict[str, pa.Array]:
+    """What the rows of a run and of its flows have in common."""
     import pyarrow as pa
 
-    return pa.schema([
-        ("run", pa.int64()), ("cell", pa.int64()), *axes.schema(), ("seed", pa.uint64()), ("offset", pa.int32()),
-        ("digest", pa.string()), ("packets", pa.int64()), ("stalled", pa.bool_()), ("foreign", pa.string()),
-        *((name, pa.float64()) for name, _ in conductor.campaign.metrics), ("error", pa.string()),
-    ])  # fmt: skip
+    from windtunnel.arrow import numbers
 
-
-def _run_row(
-    conductor: Conductor, number: int, cell: Cell, replica: Replica, record: Record, axes: dict[str, Any]
-) -> dict[str, Any]:
-    problems, metrics = [], {}
-    for name, metric in conductor.campaign.metrics:
-        value, problem = record.value(metric)
-        metrics[name] = known(value)
-        if problem:
-            problems.append(f"{name}: {problem}")
-    summary = record.summary
+    columns, labels = rows.columns, axes.of(places)
+    named = {name: _dictionary(labels[name]) if pa.types.is_dictionary(kind) else labels[name]
+             for name, kind in axes.schema()}  # fmt: skip
     return {
-        "run": number,
-        "cell": cell.number,
-        **axes,
-        "seed": summary.get("seed", replica.seed),
-        "offset": replica.offset,
-        "digest": record.digest or None,
-        "packets": summary.get("packets"),
-        "stalled": None if record.error else summary["stalled"] is not None,
-        "foreign": ", ".join(record.foreign) or None,
+        "run": numbers(runs), "cell": numbers(cells), **named,
+        "seed": numbers(columns["seed"], ~columns["has_seed"]), "offset": numbers(columns["offset"]),
+        "digest": _text(rows, "digest"),
+    }  # fmt: skip
+
+
+def _run_columns(conductor: Conductor, rows: Rows, shared: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    import pyarrow as pa
+
+    from windtunnel.arrow import numbers
+
+    columns, names = rows.columns, [name for name, _ in conductor.campaign.metrics]
+    values = np.where(np.isfinite(columns["values"]), columns["values"], np.nan)
+    metrics = {name: numbers(values[:, at], np.isnan(values[:, at])) for at, name in enumerate(names)}
+    return {
+        **shared,
+        "packets": numbers(columns["packets"], columns["packets"] < 0),
+        "stalled": numbers(columns["stalled"], columns["stalled"] < 0).cast(pa.bool_()),
+        "foreign": _text(rows, "foreign"),
         **metrics,
-        "error": record.error or "; ".join(problems) or None,
+        "error": pa.array(_errors(rows, names), pa.string()),
     }
 
 
-def _flow_schema(axes: AxisColumns) -> pa.Schema:
+def _errors(rows: Rows, names: Sequence[str]) -> list[str | None]:
+    """The message of each run: of its failure, or which metrics it does not have."""
+    errors: list[str | None] = [rows.texts[place] if place >= 0 else None for place in rows.columns["error"].tolist()]
+    for row in np.unique(rows.columns["run"]).tolist():
+        problems = [f"{names[at]}: {why}" for at, why in rows.problems(row) if at < len(names)]
+        errors[row] = errors[row] or "; ".join(problems) or None
+    return errors
+
+
+def _flow_columns(rows: Rows, shared: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    from windtunnel.arrow import numbers
+
+    columns = rows.columns
+    of_run = numbers(np.repeat(np.arange(len(rows)), columns["flows"]))
+    values = columns["numbers"]
+    return {
+        **{name: column.take(of_run) for name, column in shared.items()},
+        "flow": numbers(columns["flow"]),
+        **{name: _dictionary(_text(rows, name)) for name in ("flow_name", "cc", "application")},
+        **{name: numbers(values[:, at], np.isnan(values[:, at])) for at, name in enumerate(NUMBERS)},
+    }
+
+
+def _text(rows: Rows, name: str) -> pa.Array:
+    from windtunnel.arrow import numbers, texts
+
+    places = rows.columns[name]
+    return texts(rows.texts).take(numbers(places, places < 0))
+
+
+def _dictionary(column: pa.Array) -> pa.Array:
+    """Texts as places in a list, in the order in which they first come: so it does not depend on batches."""
+    return column.dictionary_encode()
+
+
+@contextmanager
+def _writer(file: Path) -> Iterator[Callable[[dict[str, pa.Array]], None]]:
+    """Writes columns to a Parquet file, each time as a group of rows."""
     import pyarrow as pa
-
-    text = pa.dictionary(pa.int32(), pa.string())
-    return pa.schema([
-        ("run", pa.int64()), ("cell", pa.int64()), *axes.schema(), ("seed", pa.uint64()), ("offset", pa.int32()),
-        ("digest", pa.string()), ("flow", pa.int32()), ("flow_name", text), ("cc", text), ("application", text),
-        *((name, pa.float64()) for name in OF_FLOW),
-    ])  # fmt: skip
-
-
-def _flow_rows(run: dict[str, Any], record: Record, axes: dict[str, Any]) -> list[dict[str, Any]]:
-    shared = {key: run[key] for key in ("run", "cell", *axes, "seed", "offset", "digest")}
-    return [
-        {
-            **shared,
-            "flow": index,
-            "flow_name": flow["name"],
-            "cc": flow.get("cc"),
-            "application": flow.get("application"),
-            **{name: number_at(flow, path) for name, path in OF_FLOW.items()},
-        }
-        for index, flow in enumerate(record.summary.get("flows", ()))
-    ]
-
-
-def _write_cells(stage: Path, findings: Findings, axes: AxisColumns) -> None:
-    import pyarrow as pa
-    import pyarrow.csv as csv
     import pyarrow.parquet as pq
 
-    types = {float: pa.float64(), int: pa.int64(), str: pa.string(), bool: pa.bool_()}
-    # pyarrow's CSV has no dictionaries.
-    plain = [(name, pa.string() if pa.types.is_dictionary(kind) else kind) for name, kind in axes.schema()]
-    schema = pa.schema([("cell", pa.int64()), *plain, *((name, types[kind]) for name, kind in CELL_COLUMNS.items())])
-    rows = [{**axes.of(row.cell), "cell": row.cell.number, **row.values} for row in findings.rows]
-    table = pa.Table.from_pylist(rows, schema=schema)
-    pq.write_table(table, stage / "cells.parquet", compression="zstd", write_page_checksum=True)
-    csv.write_csv(_as_csv(table), stage / "cells.csv")
+    with ExitStack() as stack:
+        writers: list[pq.ParquetWriter] = []
+
+        def write(columns: dict[str, pa.Array]) -> None:
+            table = pa.table(columns)
+            if not writers:
+                writer = pq.ParquetWriter(file, table.schema, compression="zstd", write_page_checksum=True)
+                writers.append(stack.enter_context(writer))
+            writers[0].write_table(table)
+
+        yield write
+
+
+def _write_cells(stage: Path, plan: Plan, rows: CellRows, axes: AxisColumns) -> None:
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    from windtunnel.arrow import numbers
+
+    with _writer(stage / "cells.parquet") as parquet, (stage / "cells.csv").open("wb") as text:
+        for first in range(0, max(1, len(rows)), _CELL_ROWS):
+            past = min(first + _CELL_ROWS, len(rows))
+            cells, places = plan.places(rows.column("cell")[first:past])
+            columns = {"cell": numbers(cells), **axes.of(places), **rows.arrow(first, past)}
+            parquet(columns)
+            csv.write_csv(_as_csv(pa.table(columns)), text, csv.WriteOptions(include_header=first == 0))
 
 
 def _as_csv(table: pa.Table) -> pa.Table:
@@ -181,9 +202,8 @@ def _write_pages(
     from windtunnel.campaign.page import write_page, write_run_page
     from windtunnel.campaign.page.runs import chosen
 
-    rows = ({**row.values, "cell": row.cell.number} for row in findings.rows)
     written = []
-    for address in chosen(rows, pages) if pages else ():
+    for address in chosen(findings.rows, conductor.plan, pages) if pages else ():
         # A page records all, which may need more memory than the run: then the command for it says so.
         with suppress(ScenarioError, MemoryLimitError):
             write_run_page(conductor.plan, stage, address)
@@ -246,39 +266,3 @@ def _scenarios(plan: Plan) -> dict[str, dict[str, Any] | None]:
                 resolved[base.name] = scenario.resolve()
                 break
     return resolved
-
-
-class _Writer:
-    """Rows to a Parquet file, a bounded number of them in memory."""
-
-    def __init__(self, file: Path, schema: pa.Schema) -> None:
-        import pyarrow.parquet as pq
-
-        self._schema, self._columns = schema, self._empty(schema.names)
-        self._writer = pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True)
-        self._count = 0
-
-    @staticmethod
-    def _empty(names: Iterable[str]) -> dict[str, list[Any]]:
-        return {name: [] for name in names}
-
-    def add(self, row: dict[str, Any]) -> None:
-        for name, column in self._columns.items():
-            column.append(row[name])
-        self._count += 1
-        if self._count == _ROWS:
-            self._flush()
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        self._writer.write_table(pa.table(self._columns, schema=self._schema))
-        self._columns, self._count = self._empty(self._columns), 0
-
-    def __enter__(self) -> _Writer:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None and self._count:
-            self._flush()
-        self._writer.close()

@@ -6,9 +6,15 @@ A cell is made when it is asked for, so that a campaign of a million takes no me
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from windtunnel.campaign.model import SCENARIO, Base, Campaign
 from windtunnel.errors import InputError, did_you_mean
@@ -29,6 +35,11 @@ class Cell:
     def settings(self) -> tuple[str, ...]:
         """What the axes set."""
         return tuple(setting for value in self.values for setting in value.settings)
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario with these settings."""
+        return self.base.scenario.override(*self.settings)
 
 
 @dataclass(frozen=True)
@@ -63,9 +74,13 @@ class Plan:
         several = len(campaign.bases) > 1
         self.axes = ((SCENARIO,) if several else ()) + tuple(axis.name for axis in campaign.axes)
         self._only = {} if only is None else {name: set(labels) for name, labels in only.items()}
+        self._seeds: tuple[int | None, ...] = campaign.seeds or (None,)
+        self._greatest = max(campaign.seeds or (0,))
         self._check_only()
         self._bases = _Dimension((), len(campaign.bases), _kept(campaign.bases, self._only.get(SCENARIO)))
         self._dimensions = [self._bases, *(each for block in campaign.blocks for each in self._of_block(block))]
+        if not self.wanted():
+            raise InputError("--only: no cell has all of these values: those of a zip are side by side")
 
     def _of_block(self, block: Block) -> Iterator[_Dimension]:
         together = [block.axes] if block.kind == "zip" else [(axis,) for axis in block.axes]
@@ -90,6 +105,27 @@ class Plan:
         """A cell by its index among those that ``only`` keeps."""
         digits = _digits(index, [len(each.indices) for each in self._dimensions])
         return self.cell(self._number([each.indices[d] for each, d in zip(self._dimensions, digits, strict=True)]))
+
+    def index_of(self, number: int) -> int | None:
+        """The index of a cell among those that ``only`` keeps; None for another one."""
+        index = 0
+        for each, place in zip(self._dimensions, _digits(number, [d.size for d in self._dimensions]), strict=True):
+            at = bisect_left(each.indices, place)
+            if at == len(each.indices) or each.indices[at] != place:
+                return None
+            index = index * len(each.indices) + at
+        return index
+
+    def places(self, indices: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.int64]]]:
+        """The numbers of cells by their indices, and for each name of ``axes`` the places of its values."""
+        numbers, by_axis, width = np.zeros_like(indices), list[npt.NDArray[np.int64]](), self.wanted()
+        for each in self._dimensions:
+            width //= len(each.indices)
+            places = np.asarray(each.indices, np.int64)[indices // width % len(each.indices)]
+            numbers = numbers * each.size + places
+            several = len(self.campaign.bases) > 1 if each is self._bases else len(each.axes)
+            by_axis += [places] * several
+        return numbers, by_axis
 
     def cells(self) -> Iterator[Cell]:
         """The cells that ``only`` keeps; the last axis varies first."""
@@ -139,16 +175,18 @@ class Plan:
         return campaign.offsets if crossed else len(campaign.seeds or (0,))
 
     def replicas(self, first: int, past: int) -> Iterator[Replica]:
-        """The runs of the units ``first`` to before ``past``; beyond the seeds that were given, the next ones."""
-        campaign = self.campaign
-        seeds: tuple[int | None, ...] = campaign.seeds or (None,)
-        greatest = max((seed for seed in seeds if seed is not None), default=0)
-        for unit in range(first, past):
-            if not isinstance(campaign.offsets, bool):
-                yield from (Replica(seed, unit + 1, unit) for seed in seeds)
-                continue
-            seed = seeds[unit] if unit < len(seeds) else greatest + 1 + unit - len(seeds)
-            yield Replica(seed, unit + 1 if campaign.offsets else 0, unit)
+        """The runs of the units ``first`` to before ``past``."""
+        each = self.runs_of_unit()
+        return map(self.replica, range(first * each, past * each))
+
+    def replica(self, index: int) -> Replica:
+        """A run by its index in its cell; beyond the seeds that were given, with one of the next ones."""
+        seeds, offsets = self._seeds, self.campaign.offsets
+        if not isinstance(offsets, bool):
+            unit, place = divmod(index, len(seeds))
+            return Replica(seeds[place], unit + 1, unit)
+        seed = seeds[index] if index < len(seeds) else self._greatest + 1 + index - len(seeds)
+        return Replica(seed, index + 1 if offsets else 0, index)
 
     def runs_of_unit(self) -> int:
         """How many runs a unit has."""
@@ -167,14 +205,26 @@ class Plan:
                 raise InputError(f"--only {name}={label}: the axis has {', '.join(labels[name][:20])}{hint}")
 
 
+class Variant:
+    """The scenario of a cell, and the settings of its runs."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+
+    def settings(self, seed: int | None, offset: int) -> tuple[str, ...]:
+        """The settings of a run. Raises ScenarioError."""
+        chosen = () if seed is None else (f"seed={seed}",)
+        return (*chosen, *starts(self._resolved, offset)) if offset else chosen
+
+    @cached_property
+    def _resolved(self) -> dict[str, Any]:
+        """All runs need it to know when flows start."""
+        return self.scenario.resolve()
+
+
 def scenario_of(cell: Cell, replica: Replica) -> Scenario:
     """The scenario of a run. Raises ScenarioError."""
-    scenario = cell.base.scenario.override(*cell.settings)
-    if replica.seed is not None:
-        scenario = scenario.override(f"seed={replica.seed}")
-    if replica.offset:
-        scenario = scenario.override(*starts(scenario.resolve(), replica.offset))
-    return scenario
+    return cell.scenario.override(*Variant(cell.scenario).settings(replica.seed, replica.offset))
 
 
 def _digits(number: int, sizes: Sequence[int]) -> list[int]:

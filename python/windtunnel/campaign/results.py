@@ -48,7 +48,7 @@ class CampaignResult:
         """A row for each metric of each cell, and each baseline."""
         import pyarrow as pa
 
-        from windtunnel.campaign.summarise import CELL_COLUMNS, LATER
+        from windtunnel.campaign.columns import CELL_COLUMNS, LATER
 
         types = {float: pa.float64(), int: pa.int64(), str: pa.string(), bool: pa.bool_()}
         columns = {name: types[kind] for name, kind in CELL_COLUMNS.items() if name not in LATER}

@@ -31,6 +31,12 @@ _REPEAT, _ROUNDS_OF_GROWTH, _ROUNDS_AGAINST = 1, 3, 8
     metavar="PROGRAM",
     help="Compare with another simulator on the same paths, instead of the works: the program runs it.",
 )
+@click.option(
+    "--campaign",
+    metavar="RUNS",
+    type=click.IntRange(min=50),
+    help="Measure what surrounds the runs of a campaign, with this number of runs, instead of the works.",
+)
 @click.option("--json", is_flag=True, help="Print JSON.")
 @click.option(
     "--repeat",
@@ -56,6 +62,7 @@ def bench(
     large: bool,
     growth: bool,
     against: str | None,
+    campaign: int | None,
     json: bool,
     repeat: int | None,
     instructions: bool,
@@ -65,7 +72,7 @@ def bench(
     """Run the benchmark: fixed works, each in a process of its own."""
     from windtunnel.memory import limit
 
-    _check(only, large, growth, against, instructions, cache)
+    _check(only, large, growth, against, campaign, instructions, cache)
     most = limit(memory)
     if growth:
         from windtunnel.bench.growth import ENDPOINTS, FLOWS, steps
@@ -77,6 +84,10 @@ def bench(
 
         compared = outcomes(against, repeat or _ROUNDS_AGAINST, count=instructions)
         _print("against", compared, len(CONTESTS), json)
+    elif campaign is not None:
+        from windtunnel.bench.campaign import coordination, places
+
+        _print("campaign", coordination(campaign), len(places()), json)
     else:
         from windtunnel.bench import measure
 
@@ -86,13 +97,20 @@ def bench(
 
 
 def _check(
-    only: Sequence[str], large: bool, growth: bool, against: str | None, instructions: bool, cache: bool
+    only: Sequence[str],
+    large: bool,
+    growth: bool,
+    against: str | None,
+    campaign: int | None,
+    instructions: bool,
+    cache: bool,
 ) -> None:
     """Refuse what does not go together."""
     chosen = {
         "--large": large,
         "--growth": growth,
         "--against": against is not None,
+        "--campaign": campaign is not None,
         "--only": bool(only) and not large,
     }
     together = [name for name, value in chosen.items() if value]

@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 
     from windtunnel.bench import Measurement
     from windtunnel.bench.against import ContestResult
+    from windtunnel.bench.campaign import Coordination
     from windtunnel.bench.growth import Step
     from windtunnel.bench.instructions import Cost
 
 
 def show(kind: str, results: Sequence[Any], console: Console) -> None:
-    """Print the table of ``works``, ``growth`` or ``against``."""
+    """Print the table of ``works``, ``growth``, ``against`` or ``campaign``."""
     tables: dict[str, Callable[[Sequence[Any], Console], None]] = {
         "works": _works,
         "growth": _growth,
         "against": _against,
+        "campaign": _campaign,
     }
     tables[kind](results, console)
 
@@ -114,6 +116,17 @@ def _against(outcomes: Sequence[ContestResult], console: Console) -> None:
     for difference in DIFFERENCES:
         console.print(difference, style="dim")
     _say_without_valgrind([o.instructions for o in outcomes], console)
+
+
+def _campaign(places: Sequence[Coordination], console: Console) -> None:
+    table = _table(["place"], ["runs", "runs/s", "conducting", "writing", "working", "MiB"])
+    for p in places:
+        times = (f"{ms:.3f}" for ms in (p.conducting_ms, p.writing_ms, p.working_ms))
+        table.add_row(p.place, f"{p.runs}", f"{p.runs_per_second:.0f}", *times, f"{p.peak_mib:.0f}")
+    console.print(table)
+    console.print(
+        "CPU milliseconds for a run: conducting and writing in this process, working in a worker", style="dim"
+    )
 
 
 def _table(names: Sequence[str], numbers: Sequence[str]) -> Table:

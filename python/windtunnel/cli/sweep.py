@@ -176,17 +176,16 @@ def _report(campaign: Campaign, conductor: Conductor, findings: Findings, most: 
         table.add_column("difference", justify="right", overflow="fold")
         table.add_column("corrected p", justify="right", overflow="fold")
     last = None
-    for row in findings.rows[:most]:
-        v, first = row.values, row.cell.number != last
-        last = row.cell.number
-        cells = [value.label if first else "" for value in row.cell.values]
+    for v in findings.rows.rows(0, most):
+        first, last = v["cell"] != last, v["cell"]
+        cells = [value.label if first else "" for value in conductor.plan.wanted_cell(last).values]
         metric = f"{v['metric']} ({v['unit']})" if v["unit"] else v["metric"]
         cells += [metric, _number(v["mean"]), _span(v["mean_low"], v["mean_high"])]
         if compared:
             cells += [_number(v["difference"]), _number(v["p_corrected"])]
         table.add_row(*cells)
     console = output()
-    if findings.rows:
+    if len(findings.rows):
         console.print(table)
     if len(findings.rows) > most:
         hidden = len(findings.rows) - most
@@ -207,11 +206,12 @@ def _heading(axis: str) -> Text:
 
 def _methods(findings: Findings) -> Iterator[str]:
     """What means and intervals are, where not all are plain ones."""
+    rows = findings.rows
     by_method: dict[str, dict[str, None]] = {}
-    for row in findings.rows:
-        if row.values["method"]:
-            by_method.setdefault(row.values["method"], {})[row.values["metric"]] = None
-    if len(by_method) > 1 or any(row.values["kind"] != "plain" for row in findings.rows):
+    for method, metric in rows.pairs("method", "metric"):
+        if method:
+            by_method.setdefault(method, {})[metric] = None
+    if len(by_method) > 1 or any(kind != "plain" for _, kind in rows.pairs("metric", "kind")):
         yield from (f"{', '.join(metrics)}: {method}" for method, metrics in by_method.items())
 
 

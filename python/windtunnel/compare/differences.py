@@ -152,9 +152,9 @@ def units(
     by_offset: dict[int, list[float]] = {}
     for row, value in zip(rows, values, strict=True):
         by_offset.setdefault(row["offset"], []).append(value)
-    from windtunnel.campaign.conduct import of_units
+    from windtunnel.experiment.statistics import mean
 
-    return of_units(by_offset, scale)
+    return [runs[0] if len(runs) == 1 else mean(runs, scale) for _, runs in sorted(by_offset.items())]
 
 
 def is_crossed(side: CampaignSide) -> bool:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from windtunnel.campaign.columns import CELL_COLUMNS
 from windtunnel.campaign.page.grid import AxisValues, Grid, Places
-from windtunnel.campaign.summarise import CELL_COLUMNS
 from windtunnel.compare.differences import Difference
 from windtunnel.compare.sides import CampaignSide
 from windtunnel.experiment import statistics

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,10 @@ _WAIT = 0.5
 #: Seconds after which the time of a value's last use is noted again: a day.
 _USE = 86400.0
 
+#: Keys that are asked for at a time; SQLite takes at least 999.
+_ASKED = 900
+
+KEY_BYTES = 16
 #: Bytes of a value's hash.
 _SEAL = 8
 
@@ -69,6 +73,32 @@ class Store:
         if self._most is not None and time.time() - row[1] > _USE:
             self._used.add(key)
         return _unsealed(key, row[0])
+
+    def get_many(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The values of those of many keys that have one, as :meth:`get` gives them. Raises OSError."""
+        found = {key: self._waiting[key] for key in keys if key in self._waiting}
+        past = time.time() - _USE
+        for first in range(0, len(keys), _ASKED):
+            some = keys[first : first + _ASKED]
+            query = f"SELECT key, value, used FROM outcomes WHERE key IN ({','.join('?' * len(some))})"
+            with self._named():
+                rows = self._file.execute(query, some).fetchall()
+            for key, stored, used in rows:
+                value = _unsealed(key, stored)
+                if value is not None:
+                    found.setdefault(key, value)
+                if self._most is not None and used < past:
+                    self._used.add(key)
+        return found
+
+    def items(self) -> Iterator[tuple[bytes, bytes]]:
+        """All keys with their values, but for damaged ones, in the order in which they were stored. Raises OSError."""
+        self.flush()
+        with self._named():
+            for key, stored in self._file.execute("SELECT key, value FROM outcomes ORDER BY rowid"):
+                value = _unsealed(key, stored)
+                if value is not None:
+                    yield key, value
 
     def put(self, key: bytes, value: bytes) -> None:
         """Store a value; one that the key had is replaced. Raises OSError, such as for a full disk."""
@@ -189,7 +219,7 @@ def place() -> Path:
 
 def key_of(parts: Iterable[bytes]) -> bytes:
     """The key of all that decides an outcome."""
-    hasher = hashlib.blake2b(digest_size=16)
+    hasher = hashlib.blake2b(digest_size=KEY_BYTES)
     for part in parts:
         hasher.update(len(part).to_bytes(8, "little"))
         hasher.update(part)

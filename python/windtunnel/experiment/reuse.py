@@ -6,7 +6,6 @@ cache belongs to all commands. A cache that is full or broken costs only time, a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator, Iterable
 
 from windtunnel._core import ScenarioError
@@ -14,7 +13,7 @@ from windtunnel.engine.cache import Store
 from windtunnel.engine.loop import outcomes
 from windtunnel.engine.work import Backend
 from windtunnel.experiment.measures import Expression
-from windtunnel.experiment.runs import Outcome, Record, Run, Simulate, failure, key_of_run, recording
+from windtunnel.experiment.runs import Outcome, Record, Run, Simulate, failed, key_of_run, outcome, recording
 from windtunnel.scenario import Scenario
 
 
@@ -39,8 +38,8 @@ class Runs:
             resolved = made.resolve_text()
             key = key_of_run(resolved, file)
         except (ScenarioError, OSError) as error:
-            return failure(error)
-        reduced = recording(self._tables, str(json.loads(resolved)["duration"]))
+            return outcome(failed(error))
+        reduced = recording(self._tables)
         return Run(cell, index, text, file, overrides, allow_read, built, reduced, self._by_table, self._memory, key)
 
     def recall(self, run: Run) -> Outcome | None:

@@ -6,33 +6,36 @@ evaluated when they are asked for: a metric that is added later needs no new run
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-import time
+import tomllib
 import zlib
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from windtunnel import _core
 from windtunnel.active_runs import counted
-from windtunnel.engine.cache import core, key_of
+from windtunnel.engine.cache import KEY_BYTES, core, key_of
 from windtunnel.engine.work import GoOn
 from windtunnel.errors import failed_in_words
 from windtunnel.experiment.measures import Expression, MetricError, NotToldError
 from windtunnel.experiment.scales import Scale
 from windtunnel.memory import limit
 from windtunnel.result import RunResult
+from windtunnel.scenario import Scenario
 
-#: Of the summary, what does not depend on what is recorded.
-_KEPT = ("duration_s", "stalled", "seed", "packets", "flows", "queues", "impairments", "windows")
 _FAST = 1
 
 
 _BY_INTERVAL = {"flows", "queues", "bands", "classes"}
 _STATE = {"cc", "aqm", "qdisc"}
+#: An interval that is longer than any run.
+_NEVER = "1000000 h"
 
 
 @dataclass(frozen=True)
@@ -79,21 +82,28 @@ class Record:
     digest: str = ""
     foreign: tuple[str, ...] = ()
     """What the run depends on besides scenario, seed and version: code of others, and random numbers without a seed."""
-    seconds: float = 0.0
     error: str = ""
     untold: tuple[str, ...] = ()
     """The metrics among those with a problem whose state the run's controller does not have or tell."""
+    text: str = field(default="", compare=False, repr=False)
+    """The summary as the core wrote it, which needs not be written again."""
 
     def encode(self) -> bytes:
         """As bytes, for the cache."""
-        text = json.dumps(self.__dict__, separators=(",", ":"), allow_nan=False)
+        rest = {
+            "values": self.values, "problems": self.problems, "digest": self.digest, "foreign": self.foreign,
+            "error": self.error, "untold": self.untold,
+        }  # fmt: skip
+        summary = self.text or json.dumps(self.summary, allow_nan=False)
+        text = f'{json.dumps(rest, separators=(",", ":"), allow_nan=False)[:-1]},"summary":{summary}}}'
         return zlib.compress(text.encode(), _FAST)
 
     @classmethod
     def decode(cls, data: bytes) -> Record:
         """Back from bytes."""
         plain = json.loads(zlib.decompress(data))
-        return cls(**{**plain, "untold": tuple(plain.get("untold", ())), "foreign": tuple(plain["foreign"])})
+        known = {name: plain[name] for name in ("summary", "values", "problems", "digest", "error")}
+        return cls(**known, foreign=tuple(plain["foreign"]), untold=tuple(plain["untold"]))
 
     def value(self, metric: Expression) -> tuple[float, str]:
         """The value of a metric, or NaN and why there is none."""
@@ -105,9 +115,14 @@ class Record:
             value = self.values.get(metric.text)
             return math.nan if value is None else value, ""
         try:
-            return metric.value(RunResult(self.summary, {}, {})), ""
+            return metric.value(self._result), ""
         except MetricError as error:
             return math.nan, str(error)
+
+    @cached_property
+    def _result(self) -> RunResult:
+        """The run without its tables."""
+        return RunResult(self.summary, {}, {})
 
     def scale(self, metric: Expression) -> Scale:
         """The scale of a metric: that of its kind, and of Jain's index for as many flows as this run has."""
@@ -120,32 +135,37 @@ class Record:
 
 
 class Simulate:
-    """The work of a campaign: a run to its record."""
+    """The work of a run: to its record."""
 
     def __call__(self, task: Run, go_on: GoOn) -> Outcome:
         """The record; of a failed run too."""
-        try:
-            record = simulate(task, go_on)
-            return Outcome(record.encode(), foreign=bool(record.foreign))
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # the core's panics are not Exceptions; any error concerns this run only
-            return failure(error)
+        return outcome(attempt(task, go_on))
 
     def lost(self, task: Run, why: str) -> Outcome:
         """The record of a run that ended its process."""
         del task
-        return _failed(why)
+        return outcome(Record(error=why))
 
 
-def failure(error: BaseException) -> Outcome:
-    """The outcome of a run that raised."""
+def attempt(run: Run, go_on: GoOn) -> Record:
+    """The record of a run; of a failed one too. Raises KeyboardInterrupt."""
+    try:
+        return simulate(run, go_on)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # the core's panics are not Exceptions; any error concerns this run only
+        return failed(error)
+
+
+def failed(error: BaseException) -> Record:
+    """The record of a run that raised."""
     expected = isinstance(error, _core.ScenarioError | _core.MemoryLimitError | OSError)
-    return _failed(str(error) if expected else failed_in_words(error))
+    return Record(error=str(error) if expected else failed_in_words(error))
 
 
-def _failed(why: str) -> Outcome:
-    return Outcome(Record(error=why).encode(), why)
+def outcome(record: Record) -> Outcome:
+    """A record as it is kept."""
+    return Outcome(record.encode(), record.error, bool(record.foreign))
 
 
 def simulate(run: Run, go_on: GoOn) -> Record:
@@ -154,10 +174,8 @@ def simulate(run: Run, go_on: GoOn) -> Record:
     tables = frozenset[str]().union(*(metric.tables for metric in metrics))
     overrides = (*run.overrides, *run.recording)
     memory = limit(None) if run.memory is None else run.memory
-    before = time.thread_time()
     with counted():
         raw = _core.run(run.text, run.file, overrides, lambda _: go_on(), run.allow_read, memory, run.built)
-    seconds = time.thread_time() - before
     summary = json.loads(raw.summary)
     result = RunResult(summary, raw.tables if tables else {}, {})
     values, problems, untold = {}, {}, list[str]()
@@ -169,23 +187,22 @@ def simulate(run: Run, go_on: GoOn) -> Record:
             problems[metric.text] = str(error)
             if isinstance(error, NotToldError):
                 untold.append(metric.text)
-    kept = {key: summary[key] for key in _KEPT}
     foreign = (*raw.foreign, *raw.unseeded)
-    return Record(kept, values, problems, raw.digest, foreign, seconds, untold=tuple(untold))
+    return Record(summary, values, problems, raw.digest, foreign, untold=tuple(untold), text=raw.summary)
 
 
-def recording(tables: Set[str], duration: str) -> tuple[str, ...]:
+def recording(tables: Set[str]) -> tuple[str, ...]:
     """The settings of ``[record]`` where only ``tables`` are read: other rows would only take time.
 
     Recording changes neither a run nor its summary, but for the count of events.
     """
     settings = []
     if not tables & (_BY_INTERVAL | _STATE):
-        settings.append(f'record.interval="{duration}"')
+        settings.append(f'record.interval="{_NEVER}"')
     if not tables & _STATE:
         settings.append('record.state="off"')
     if not any(table.endswith("_points") for table in tables):
-        settings.append(f'record.points="{duration}"')
+        settings.append(f'record.points="{_NEVER}"')
     if not any(table.endswith("_events") for table in tables):
         settings.append("record.events=false")
     if "packets" not in tables:
@@ -199,6 +216,39 @@ def key_of_run(resolved: str, file: str | None) -> bytes:
     Raises OSError for a file that cannot be read.
     """
     return key_of([b"run", core(), _without_claims(resolved).encode(), *_files(resolved, file)])
+
+
+def keys_of_runs(scenario: Scenario) -> Callable[[int | None, int], bytes]:
+    """The keys of the runs of one scenario, by seed and start offset.
+
+    The scenario counts as it is written, but for its claims, layout and comments: to fill in the defaults of a million
+    scenarios would take one process longer than their runs take the others.
+    """
+    text, file, overrides, _, _ = scenario.arguments
+    files: Iterable[bytes] = ()
+    if any("trace" in each for each in (text, *overrides)):
+        with suppress(_core.ScenarioError, OSError):  # the run says so
+            files = list(_files(scenario.resolve_text(), file))
+    parts = [b"runs", core(), _content(text), *(setting.encode() for setting in overrides), *files]
+    hasher = hashlib.blake2b(key_of(parts), digest_size=KEY_BYTES)
+
+    def key(seed: int | None, offset: int) -> bytes:
+        mine = hasher.copy()
+        mine.update(f"{seed} {offset}".encode())
+        return mine.digest()
+
+    return key
+
+
+@lru_cache(maxsize=64)
+def _content(text: str) -> bytes:
+    """What a scenario's text says, without its claims."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return text.encode()
+    table.pop("claim", None)
+    return json.dumps(table, default=str).encode()
 
 
 def _without_claims(resolved: str) -> str:

@@ -20,13 +20,11 @@ has the coverage of each).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-import numpy as np
-
 from windtunnel.experiment.distributions import student
-from windtunnel.metrics import Array
 
 #: What a metric can be declared as. ``percent`` is a share times 100; ``jain`` is in [1/n, 1] for n flows.
 Kind: TypeAlias = Literal["plain", "ratio", "share", "percent", "jain"]
@@ -69,34 +67,31 @@ class Scale:
         """That of the difference of two such values, which for ratios is one of logarithms."""
         return Scale("share", self.low - self.high, self.high - self.low) if self.is_bounded else PLAIN
 
-    def fitting(self, values: Array) -> Scale:
+    def fitting(self, values: Sequence[float]) -> Scale:
         """This scale; the plain one where values are not what they were said to be."""
-        if self.kind == "ratio":
-            return self if np.all(values >= 0) else PLAIN
-        if self.is_bounded:
-            slack = _ROUNDING * (self.high - self.low)
-            return self if np.all((values >= self.low - slack) & (values <= self.high + slack)) else PLAIN
-        return self
+        slack = _ROUNDING * (self.high - self.low) if self.is_bounded else 0.0
+        is_one = self.kind == "plain" or (min(values) >= self.low - slack and max(values) <= self.high + slack)
+        return self if is_one else PLAIN
 
-    def mean(self, values: Array) -> float:
+    def mean(self, values: Sequence[float]) -> float:
         """The mean of at least one value: a ratio's is geometric, and 0 if one of them is 0."""
-        if self.kind == "ratio" and np.all(values >= 0):
-            return float(np.exp(np.mean(np.log(values)))) if np.all(values > 0) else 0.0
-        return float(np.mean(values))
+        if self.kind == "ratio" and (least := min(values)) >= 0:
+            return math.exp(arithmetic(list(map(math.log, values)))) if least > 0 else 0.0
+        return arithmetic(values)
 
-    def interval(self, values: Array, confidence: float) -> tuple[float, float]:
+    def interval(self, values: Sequence[float], confidence: float) -> tuple[float, float]:
         """The interval of the mean of at least two values that are not all the same."""
         scale = self.fitting(values)
         if scale.kind == "ratio":
             return _of_logarithms(values, confidence)
         if scale.is_bounded:
             return scale._within(values, confidence)
-        mean, half = float(np.mean(values)), _half(values, confidence)
+        mean, half = arithmetic(values), _half(values, confidence)
         return mean - half, mean + half
 
-    def _within(self, values: Array, confidence: float) -> tuple[float, float]:
+    def _within(self, values: Sequence[float], confidence: float) -> tuple[float, float]:
         width = self.high - self.low
-        mean = min(max((float(np.mean(values)) - self.low) / width, 0.0), 1.0)
+        mean = min(max((arithmetic(values) - self.low) / width, 0.0), 1.0)
         if mean in (0.0, 1.0):  # values differ by rounding
             return self.low + mean * width, self.low + mean * width
         half = _half(values, confidence) / width * _slope(mean)
@@ -116,14 +111,40 @@ PLAIN, RATIO = Scale(), Scale("ratio", 0.0)
 SHARE, PERCENT = Scale("share", 0.0, 1.0), Scale("percent", 0.0, 100.0)
 
 
-def _of_logarithms(values: Array, confidence: float) -> tuple[float, float]:
+def total(values: Iterable[float]) -> float:
+    """The sum, rounded once, so that it is the same with every version of Python and every processor."""
+    values = list(values)
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):  # beyond the largest number
+        return sum(values)
+
+
+def arithmetic(values: Sequence[float]) -> float:
+    """The arithmetic mean of at least one value: of equal ones, what they are."""
+    first = values[0]
+    return first + total(value - first for value in values) / len(values)
+
+
+def squares(values: Sequence[float]) -> float:
+    """The sum of the squares of their differences from their mean."""
+    mean = arithmetic(values)
+    return total((value - mean) * (value - mean) for value in values)
+
+
+def deviation(values: Sequence[float]) -> float:
+    """The standard deviation of at least two values."""
+    return math.sqrt(squares(values) / (len(values) - 1))
+
+
+def _of_logarithms(values: Sequence[float], confidence: float) -> tuple[float, float]:
     """Where a ratio is 0 its logarithm has no mean. The geometric mean is never above the arithmetic one: the interval
     is then from 0 to where the arithmetic one's ends.
     """
-    if np.any(values == 0):
-        return 0.0, float(np.mean(values)) + _half(values, confidence)
-    logarithms = np.log(values)
-    mean, half = float(np.mean(logarithms)), _half(logarithms, confidence)
+    if not all(values):
+        return 0.0, arithmetic(values) + _half(values, confidence)
+    logarithms = list(map(math.log, values))
+    mean, half = arithmetic(logarithms), _half(logarithms, confidence)
     return _exp(mean - half), _exp(mean + half)
 
 
@@ -131,8 +152,8 @@ def _exp(x: float) -> float:
     return math.exp(x) if x < 709 else math.inf
 
 
-def _half(values: Array, confidence: float) -> float:
-    return student((1 + confidence) / 2, len(values) - 1) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+def _half(values: Sequence[float], confidence: float) -> float:
+    return student((1 + confidence) / 2, len(values) - 1) * deviation(values) / math.sqrt(len(values))
 
 
 def _unbounded(m: float) -> float:

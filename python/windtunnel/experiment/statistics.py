@@ -7,6 +7,7 @@ values is, and on which scale its interval is made, is their ``Scale`` (``scales
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -15,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from windtunnel.experiment.distributions import f_tail, fewest_heads, student_tail
-from windtunnel.experiment.scales import PLAIN, Scale
+from windtunnel.experiment.scales import PLAIN, Scale, arithmetic, deviation, squares, total
 from windtunnel.metrics import Array
 
 #: How the interval of a mean is made: Student's t, or the bootstrap.
@@ -66,15 +67,16 @@ class Contrast:
     """Cliff's delta: how much more often a value is above one of the baseline than below it, from -1 to 1."""
 
 
-def summary(values: Sequence[float], confidence: float, interval: Interval, scale: Scale = PLAIN) -> Summary:
+def summary(values: Sequence[float] | Array, confidence: float, interval: Interval, scale: Scale = PLAIN) -> Summary:
     """Mean and median with intervals."""
-    x = _finite(values)
-    if not len(x):
+    x = sorted(_finite(values))
+    if not x:
         return Summary(0)
+    half = len(x) // 2
+    median = arithmetic(x[len(x) - half - 1 : half + 1])
     return Summary(
-        len(x), scale.mean(x), mean_interval(x, confidence, interval, scale), float(np.median(x)),
-        median_interval(x, confidence), float(np.std(x, ddof=1)) if len(x) > 1 else None,
-        float(np.min(x)), float(np.max(x)), method(x, interval, scale),
+        len(x), scale.mean(x), mean_interval(x, confidence, interval, scale), median,
+        median_interval(x, confidence), deviation(x) if len(x) > 1 else None, x[0], x[-1], method(x, interval, scale),
     )  # fmt: skip
 
 
@@ -88,7 +90,7 @@ def summary_of_all(values: Sequence[float], scale: Scale = PLAIN) -> Summary:
 def mean(values: Sequence[float] | Array, scale: Scale = PLAIN) -> float:
     """The mean as its scale has it; NaN without a value."""
     x = _finite(values)
-    return scale.mean(x) if len(x) else math.nan
+    return scale.mean(x) if x else math.nan
 
 
 def method(values: Sequence[float] | Array, interval: Interval, scale: Scale = PLAIN) -> str:
@@ -107,7 +109,7 @@ def mean_interval(
     if len(x) < 2:
         return None
     middle = scale.mean(x)
-    if np.ptp(x) == 0:
+    if min(x) == max(x):
         return middle, middle
     if kind == "bootstrap":
         return _bootstrap(x, confidence, scale)
@@ -115,13 +117,13 @@ def mean_interval(
     return min(low, middle), max(high, middle)  # whatever rounding does
 
 
-def _bootstrap(x: Array, confidence: float, scale: Scale) -> tuple[float, float] | None:
+def _bootstrap(x: Sequence[float], confidence: float, scale: Scale) -> tuple[float, float] | None:
     """Between means of resamples, which no range is left by; of ratios, between the geometric ones.
 
     Which quantiles of the resamples are the ends of BCa: Efron, "Better bootstrap confidence intervals", JASA 82, 1987.
     """
-    logarithms = scale.kind == "ratio" and bool(np.all(x > 0))
-    values = np.log(x) if logarithms else x
+    logarithms = scale.kind == "ratio" and min(x) > 0
+    values = np.log(x) if logarithms else np.asarray(x)
     mean, drawn = float(np.mean(values)), _means_of_resamples(values)
     bias = _quantile((np.count_nonzero(drawn < mean) + np.count_nonzero(drawn <= mean)) / (2 * RESAMPLES))
     # The acceleration, by the means that leave one value out: what each of them has above their mean.
@@ -137,7 +139,7 @@ def _bootstrap(x: Array, confidence: float, scale: Scale) -> tuple[float, float]
     if logarithms:
         return math.exp(low), math.exp(high)
     # The geometric mean is 0, and in no case above the arithmetic one.
-    return (0.0 if scale.kind == "ratio" and float(np.min(x)) == 0 else low), high
+    return (0.0 if scale.kind == "ratio" and min(x) == 0 else low), high
 
 
 def _means_of_resamples(values: Array) -> Array:
@@ -159,70 +161,76 @@ def median_interval(values: Sequence[float] | Array, confidence: float) -> tuple
     """The interval of the median between two of the ordered values, which needs no assumption on how values are
     distributed; None where even the least and the greatest value contain it too rarely (below 6 values for 95 %).
     """
-    x = np.sort(_finite(values))
+    x = sorted(_finite(values))
     if len(x) < 2:
         return None
     # The k-th values from both ends contain the median unless fewer than k values are on one side of it.
     k = fewest_heads(len(x), (1 - confidence) / 2)
-    return (float(x[k - 1]), float(x[len(x) - k])) if k >= 1 else None
+    return (x[k - 1], x[len(x) - k]) if k >= 1 else None
 
 
 def comparison(
-    values: Sequence[float], baseline: Sequence[float], confidence: float, interval: Interval, scale: Scale = PLAIN
+    values: Sequence[float] | Array,
+    baseline: Sequence[float] | Array,
+    confidence: float,
+    interval: Interval,
+    scale: Scale = PLAIN,
 ) -> Contrast:
     """The paired comparison: values of the same run (seed, offset) are at the same place in both."""
-    pairs = min(len(values), len(baseline))
-    a, b = np.asarray(values[:pairs], dtype=np.float64), np.asarray(baseline[:pairs], dtype=np.float64)
-    finite = np.isfinite(a) & np.isfinite(b)
-    a, b = a[finite], b[finite]
-    if not len(a):
+    both_finite = [
+        (one, other)
+        for one, other in zip(_plain(values), _plain(baseline), strict=False)
+        if math.isfinite(one) and math.isfinite(other)
+    ]
+    if not both_finite:
         return Contrast(0)
+    a, b = map(list, zip(*both_finite, strict=True))
     above = dominance(a, b)
-    if scale.kind == "ratio" and np.all(a > 0) and np.all(b > 0):
-        a, b = np.log(a), np.log(b)
-        of = math.exp(float(np.mean(b)))
-        between = mean_interval(a - b, confidence, interval)
+    if scale.kind == "ratio" and min(a) > 0 and min(b) > 0:
+        a, b = list(map(math.log, a)), list(map(math.log, b))
+        difference, of = [one - other for one, other in zip(a, b, strict=True)], math.exp(arithmetic(b))
+        between = mean_interval(difference, confidence, interval)
         return Contrast(
-            len(a), of * math.expm1(float(np.mean(a - b))),
+            len(a), of * math.expm1(arithmetic(difference)),
             None if between is None else (of * math.expm1(between[0]), of * math.expm1(between[1])),
-            _p(a - b), hedges_g(a, b), above,
+            _p(difference), hedges_g(a, b), above,
         )  # fmt: skip
-    difference = a - b
+    difference = [one - other for one, other in zip(a, b, strict=True)]
     both = scale if scale.fitting(a).is_bounded and scale.fitting(b).is_bounded else PLAIN
     return Contrast(
-        len(a), float(np.mean(difference)), mean_interval(difference, confidence, interval, both.of_differences),
+        len(a), arithmetic(difference), mean_interval(difference, confidence, interval, both.of_differences),
         _p(difference), hedges_g(a, b), above,
     )  # fmt: skip
 
 
-def _p(difference: Array) -> float | None:
+def _p(difference: Sequence[float]) -> float | None:
     """The p value of the paired t test; None below two pairs, and where chance has no part: all pairs differ by the
     same.
     """
-    if len(difference) < 2 or np.ptp(difference) == 0:
+    if len(difference) < 2 or min(difference) == max(difference):
         return None
-    t = float(np.mean(difference)) / (float(np.std(difference, ddof=1)) / math.sqrt(len(difference)))
+    t = arithmetic(difference) / (deviation(difference) / math.sqrt(len(difference)))
     return 2 * student_tail(abs(t), len(difference) - 1)
 
 
-def hedges_g(a: Array, b: Array) -> float | None:
+def hedges_g(a: Sequence[float], b: Sequence[float]) -> float | None:
     """Hedges' g with the pooled standard deviation; None where that is 0, or there are too few values."""
     if len(a) < 2 or len(b) < 2:
         return None
     freedom = len(a) + len(b) - 2
-    pooled = math.sqrt(((len(a) - 1) * np.var(a, ddof=1) + (len(b) - 1) * np.var(b, ddof=1)) / freedom)
+    pooled = math.sqrt((squares(a) + squares(b)) / freedom)
     if pooled == 0:
         return None
     # J(m) = gamma(m / 2) / (sqrt(m / 2) gamma((m - 1) / 2)): Hedges, 1981.
     correction = math.exp(math.lgamma(freedom / 2) - math.lgamma((freedom - 1) / 2)) / math.sqrt(freedom / 2)
-    return float(np.mean(a) - np.mean(b)) / pooled * correction
+    return (arithmetic(a) - arithmetic(b)) / pooled * correction
 
 
-def dominance(a: Array, b: Array) -> float:
+def dominance(a: Sequence[float], b: Sequence[float]) -> float:
     """Cliff's delta, from the places that the values of ``a`` have among those of ``b``."""
-    ordered = np.sort(b)
-    above = int(np.sum(np.searchsorted(ordered, a, "left")))
-    below = len(a) * len(b) - int(np.sum(np.searchsorted(ordered, a, "right")))
+    ordered = sorted(b)
+    above = sum(bisect_left(ordered, value) for value in a)
+    below = sum(len(ordered) - bisect_right(ordered, value) for value in a)
     return (above - below) / (len(a) * len(b))
 
 
@@ -260,23 +268,25 @@ _SPREAD = 0.05
 
 def phases(groups: Sequence[Sequence[float]]) -> Phases | None:
     """``groups`` are the values of each offset, one for each seed; None where there are too few to tell."""
-    kept = [x for x in map(_finite, groups) if len(x)]
+    kept = [x for x in map(_finite, groups) if x]
     if len(kept) < 2:
         return None
-    everything = np.concatenate(kept)
-    mean, total = float(np.mean(everything)), float(np.sum(np.square(everything - np.mean(everything))))
-    if total == 0:
+    everything = [value for x in kept for value in x]
+    mean, whole = arithmetic(everything), squares(everything)
+    if whole == 0:
         return Phases(0.0, False)
-    within = float(sum(np.sum(np.square(x - np.mean(x))) for x in kept))
-    if within <= 1e-12 * total:  # the seeds change nothing
-        return Phases(1.0, bool(np.ptp(everything) > _SPREAD * abs(mean)))
+    within = total(map(squares, kept))
+    if within <= 1e-12 * whole:  # the seeds change nothing
+        return Phases(1.0, max(everything) - min(everything) > _SPREAD * abs(mean))
     freedom = len(everything) - len(kept)
-    share = 1 - within / total
-    ratio = (total - within) / (len(kept) - 1) / (within / freedom)
-    return Phases(share, bool(share >= _SHARE and f_tail(ratio, len(kept) - 1, freedom) < _SIGNIFICANT))
+    share = 1 - within / whole
+    ratio = (whole - within) / (len(kept) - 1) / (within / freedom)
+    return Phases(share, share >= _SHARE and f_tail(ratio, len(kept) - 1, freedom) < _SIGNIFICANT)
 
 
-def is_narrow(values: Sequence[float], share: float, confidence: float, kind: Interval, scale: Scale = PLAIN) -> bool:
+def is_narrow(
+    values: Sequence[float] | Array, share: float, confidence: float, kind: Interval, scale: Scale = PLAIN
+) -> bool:
     """Whether the interval of the mean is at most ``share`` of the mean to either side."""
     interval = mean_interval(values, confidence, kind, scale)
     if interval is None:
@@ -285,6 +295,11 @@ def is_narrow(values: Sequence[float], share: float, confidence: float, kind: In
     return max(interval[1] - middle, middle - interval[0]) <= share * abs(middle)
 
 
-def _finite(values: Sequence[float] | Array) -> Array:
-    x = np.asarray(values, dtype=np.float64)
-    return x[np.isfinite(x)]
+def _finite(values: Sequence[float] | Array) -> list[float]:
+    return list(filter(math.isfinite, _plain(values)))
+
+
+def _plain(values: Sequence[float] | Array) -> Sequence[float]:
+    """Python's numbers: most cells have few runs, where NumPy's functions take ten times as long."""
+    plain: Sequence[float] = values.tolist() if isinstance(values, np.ndarray) else values
+    return plain

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from windtunnel.campaign.columns import where
+import numpy as np
+
+from windtunnel.campaign.columns import CellRows, where
 from windtunnel.campaign.dataset import is_dataset
 from windtunnel.campaign.plan import Cell, Plan, Replica, scenario_of
 from windtunnel.campaign.results import CampaignResult, load
@@ -122,15 +124,15 @@ def command(file: str, options: Sequence[str] = ()) -> str:
     return shlex.join(["windtunnel", "sweep", file, *options])
 
 
-def chosen(rows: Iterable[dict[str, Any]], count: int) -> list[Address]:
+def chosen(rows: CellRows, plan: Plan, count: int) -> list[Address]:
     """Runs that are worth a page: of the cells with the greatest and the least mean of each metric, then of the others
-    in their order. ``rows`` are those of ``cells.parquet``. Cells that failed have none.
+    in their order. Cells that failed have none.
     """
-    sound = [row for row in rows if not row["failed"]]
-    by_metric: dict[str, list[dict[str, Any]]] = {}
-    for row in sound:
-        if row["mean"] is not None:
-            by_metric.setdefault(row["metric"], []).append(row)
-    ends = [pick(each, key=lambda row: row["mean"])["cell"] for each in by_metric.values() for pick in (max, min)]
-    order = dict.fromkeys([*ends, *(row["cell"] for row in sound)])
-    return [Address(cell) for cell in islice(order, count)]
+    sound = np.flatnonzero(rows.column("failed") == 0)
+    cell, metric, mean = (rows.column(name)[sound] for name in ("cell", "metric", "mean"))
+    ends: list[int] = []
+    for each in dict.fromkeys(metric.tolist()):
+        mine = np.flatnonzero((metric == each) & ~np.isnan(mean))
+        ends += [int(cell[mine[pick(mean[mine])]]) for pick in (np.argmax, np.argmin) if len(mine)]
+    order = islice(dict.fromkeys([*ends, *cell.tolist()]), count)
+    return [Address(plan.wanted_cell(each).number) for each in order]

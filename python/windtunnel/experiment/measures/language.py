@@ -20,6 +20,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -155,7 +156,7 @@ class Expression:
         """Whether a quantile of a distribution is in it, such as ``p99(...)`` or ``rtt_ms.p50``."""
         return any(map(_is_quantile, _nodes(self.root)))
 
-    @property
+    @cached_property
     def flows(self) -> Expression | None:
         """How many flows its index of fairness is of; None where it is another expression."""
         root = flows_of(self.root)
