@@ -82,7 +82,7 @@ def test_any_order_gives_the_same(more: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_a_run_that_kills_costs_itself_alone(tmp_path: Path) -> None:
-    """Nobody knows which run of a batch ended its process: they are done again, each alone."""
+    """Which run of a batch ended its process is not known: they are done again, each alone."""
     sweep(wanted(), tmp_path / "plain", backend=Threads(1), use_cache=False)
     conductor, _ = sweep(wanted(), tmp_path / "killed", backend=Unruly(1, kills=5), use_cache=False)
     assert (conductor.count.done, conductor.count.failed) == (42, 6)
@@ -171,12 +171,12 @@ class Quick(Unruly):
 
 
 def test_short_runs_are_few_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their batches grow; those at the end are small, so that no worker waits long for another."""
+    """Their batches grow; those at the end are small, so that no worker waits long for another, but not tiny."""
     monkeypatch.setattr(batches, "SPAN", 1e9)
     backend = Quick(0)
     sweep(campaign(seeds=200).override("duration=0.01 s"), tmp_path / "out", backend=backend, use_cache=False)
-    assert sum(backend.batches) == 1200 and len(backend.batches) < 60
-    assert max(backend.batches) >= 64 and backend.batches[-1] == 1
+    assert sum(backend.batches) == 1200 and len(backend.batches) < 50
+    assert max(backend.batches) >= 80 and 10 <= backend.batches[-2] <= 80
 
 
 def rows_of(count: int) -> tuple[Rows, list[Record]]:

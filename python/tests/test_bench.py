@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -188,3 +189,21 @@ def test_a_program_that_is_not_there(cli: Cli, tmp_path: Path) -> None:
     refused(cli("bench", "--against", tmp_path / "nothing"), "nothing", "there is no such program")
     (tmp_path / "text").write_text("not a program", encoding="utf-8")
     refused(cli("bench", "--against", tmp_path / "text"), "text", "there is no such program")
+
+
+def test_what_surrounds_the_runs_of_a_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every time is of this campaign's runs, and the table has all of them. Other places are as this one."""
+    from rich.console import Console
+
+    from windtunnel.bench import campaign
+    from windtunnel.cli import bench_tables
+    from windtunnel.engine.threads import Threads
+
+    monkeypatch.setattr(campaign, "places", lambda: {"threads": Threads(1)})
+    (measured,) = campaign.coordination(100)
+    assert (measured.backend, measured.runs) == ("threads", 100)
+    assert measured.conducting_ms >= 0 and measured.writing_ms > 0 and measured.working_ms > 0
+    with Console(width=80, record=True, file=io.StringIO()) as console:
+        bench_tables.show("campaign", [measured], console)
+    text = console.export_text()
+    assert "threads" in text and f"{measured.writing_ms:.3f}" in text

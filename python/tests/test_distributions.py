@@ -49,7 +49,7 @@ def test_incomplete_beta() -> None:
 
 @pytest.mark.parametrize("p", [0.25, 0.05, 0.025, 0.005])
 def test_heads(p: float) -> None:
-    """The greatest k of which it is true, by SciPy's probability of at most k - 1 heads."""
+    """The greatest k for which it is true, by SciPy's probability of at most k - 1 heads."""
     for tosses in (*range(2, 60), 1000, 20_001, 10**6):
         k = fewest_heads(tosses, p)
         assert k == 0 or special.bdtr(k - 1, tosses, 0.5) <= p

@@ -42,7 +42,7 @@ _JOBS = 2
 class Coordination:
     """A campaign in one place. Times are milliseconds of CPU for each run."""
 
-    place: str
+    backend: str
     runs: int
     runs_per_second: float
     conducting_ms: float

@@ -33,7 +33,7 @@ class Planned:
     seed: int | None
     offset: int
     key: bytes
-    known: bytes | None = None
+    record: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Measure:
         records: list[tuple[bytes, bytes]] = []
         before = time.perf_counter()
         for run in task.runs:
-            record = None if run.known is None else self._remembered(run.known)
+            record = None if run.record is None else self._remembered(run.record)
             if record is not None:
                 reused += 1
             else:
@@ -99,7 +99,7 @@ class Measure:
         return Done(rows.rows().encode(), len(rows), failures, reused, tuple(doubtful), tuple(records), took)
 
     def lost(self, task: Batch, why: str) -> Done:
-        """A run that ended its process has failed; of several, nobody knows which one it was."""
+        """A run that ended its process has failed; of several, it is not known which one it was."""
         if len(task.runs) > 1:
             return Done(b"", 0)
         rows = RowsOfRecords(self._quantities)

@@ -12,7 +12,7 @@ import math
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import compress, product, repeat
@@ -34,6 +34,7 @@ from windtunnel.engine.work import Backend, always
 from windtunnel.errors import RunFailedError
 from windtunnel.experiment import statistics
 from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.reuse import Shared
 from windtunnel.experiment.runs import keys_of_runs
 from windtunnel.experiment.scales import PLAIN, Scale
 from windtunnel.memory import limit
@@ -42,6 +43,8 @@ from windtunnel.memory import limit
 _LEAST_UNITS = 5
 #: Runs of a batch, at first and at most; and how many batches a worker still gets of what is left: the last are small.
 _FIRST, _MOST, _SHARE = 16, 2000, 4
+#: The last batches are not smaller than this part of what half a second is enough for.
+_LEAST = 25
 #: Cells up to this number are all checked before the first run starts; of more, a sample of about this size.
 _CHECKED = 20_000
 
@@ -66,7 +69,7 @@ class Conductor:
 
     def __init__(self, plan: Plan, journal: Store, shared: Store | None, memory: int | None) -> None:
         self.plan, self.campaign = plan, plan.campaign
-        self._shared, self._memory = shared, memory
+        self._shared, self._memory = Shared(shared), memory
         self._each = plan.first_units() * plan.runs_of_unit()
         self.quantities = quantities_of(plan.campaign)
         self._measure = Measure(self.quantities, keep=shared is not None)
@@ -92,14 +95,14 @@ class Conductor:
         """The next batch; runs that an interrupted process has done are settled on the way."""
         while wanted := list(self._next()):
             planned = [self._planned(run) for run in wanted]
-            known = self.ledger.recall(wanted, [key for _, _, key in planned])
-            if any(known):
-                before = list(compress(wanted, known))
+            is_known = self.ledger.recall(wanted, [key for _, _, key in planned])
+            if any(is_known):
+                before = list(compress(wanted, is_known))
                 self.count.reused += len(before)
                 self._settle(before, None)
                 self._size = min(_MOST, 2 * self._size)
-            if not all(known):
-                new = [not is_known for is_known in known]
+            if not all(is_known):
+                new = [not each for each in is_known]
                 batch = self._batch(list(compress(planned, new)))
                 self._handed_in[id(batch)] = list(compress(wanted, new)), batch
                 return batch
@@ -112,7 +115,7 @@ class Conductor:
             return
         handed_in = sum(len(runs) for runs, _ in self._handed_in.values())
         left = self.count.total - self.count.done - handed_in
-        for _ in range(max(1, min(self._size, left // (_SHARE * self._workers)))):
+        for _ in range(max(1, self._size // _LEAST, min(self._size, left // (_SHARE * self._workers)))):
             run = self._queue.popleft() if self._queue else next(self._first, None)
             if run is None:
                 return
@@ -129,30 +132,14 @@ class Conductor:
         return cell, index, keys(replica.seed, replica.offset)
 
     def _batch(self, planned: Sequence[tuple[Cell, int, bytes]]) -> Batch:
-        known = self._remembered([key for _, _, key in planned])
+        records = self._shared.get([key for _, _, key in planned])
         cells = {cell.number: cell for cell, _, _ in planned}
-        places = {number: place for place, number in enumerate(cells)}
+        indices = {number: index for index, number in enumerate(cells)}
         runs = []
         for cell, index, key in planned:
             replica = self.plan.replica(index)
-            runs.append(Planned(places[cell.number], replica.seed, replica.offset, key, known.get(key)))
+            runs.append(Planned(indices[cell.number], replica.seed, replica.offset, key, records.get(key)))
         return Batch([cell.scenario for cell in cells.values()], runs, self._memory)
-
-    def _remembered(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """What other campaigns know of these runs. A cache that is full or broken costs only time."""
-        try:
-            return {} if self._shared is None else self._shared.get_many(keys)
-        except OSError:
-            self._shared = None
-            return {}
-
-    def _share(self, records: Iterable[tuple[bytes, bytes]]) -> None:
-        try:
-            for key, record in records:
-                if self._shared is not None:
-                    self._shared.put(key, record)
-        except OSError:
-            self._shared = None
 
     def _collect(self, batch: Batch, done: Done) -> None:
         """What a worker gave."""
@@ -163,7 +150,7 @@ class Conductor:
         self._queue.extendleft(reversed(runs[done.count :]))
         runs, keys = runs[: done.count], [run.key for run in batch.runs[: done.count]]
         self.ledger.add(runs, keys, done)
-        self._share(done.records)
+        self._shared.put(done.records)
         self._size = min(_MOST, 4 * self._size, 1 + int(SPAN * done.count / max(done.seconds, 1e-6)))
         self.count.reused += done.reused
         self.count.failed += done.failed

@@ -29,8 +29,7 @@ from windtunnel._core import MemoryLimitError, ScenarioError
 from windtunnel.atomic import staged
 from windtunnel.campaign.columns import AxisColumns, CellRows
 from windtunnel.campaign.conduct import Conductor
-from windtunnel.campaign.ledger import Places
-from windtunnel.campaign.plan import Plan
+from windtunnel.campaign.plan import Places, Plan
 from windtunnel.campaign.rows import NUMBERS, Rows
 from windtunnel.campaign.summarise import Findings, summarise
 from windtunnel.claims.decide import Decided
@@ -117,7 +116,7 @@ def _run_columns(conductor: Conductor, rows: Rows, shared: dict[str, pa.Array]) 
 
 def _errors(rows: Rows, names: Sequence[str]) -> list[str | None]:
     """The message of each run: of its failure, or which metrics it does not have."""
-    errors: list[str | None] = [rows.texts[place] if place >= 0 else None for place in rows.columns["error"].tolist()]
+    errors: list[str | None] = [rows.texts[index] if index >= 0 else None for index in rows.columns["error"].tolist()]
     for row in np.unique(rows.columns["run"]).tolist():
         problems = [f"{names[at]}: {why}" for at, why in rows.problems(row) if at < len(names)]
         errors[row] = errors[row] or "; ".join(problems) or None

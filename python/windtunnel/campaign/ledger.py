@@ -2,7 +2,7 @@
 whose.
 
 A batch in the journal has the keys of its runs, so that another process that goes on with the campaign finds them, also
-after the campaign has changed. Here are the places of rows alone, eight bytes for each run.
+after the campaign has changed. Here are only the slots of rows, eight bytes for each run.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from windtunnel.engine.cache import KEY_BYTES, Store, key_of
 
 #: A run: the index of its cell among the wanted ones, and its own in the cell.
 Address: TypeAlias = tuple[int, int]
-Places: TypeAlias = npt.NDArray[np.int64]
+Slots: TypeAlias = npt.NDArray[np.int64]
 
 #: The key of a run that is not known when a campaign goes on.
 _NONE = bytes(KEY_BYTES)
-#: A place is 1 + the row of a batch, and the batch above this bit; 0 is none.
+#: A slot is 1 + the row of a batch, and the batch above this bit; 0 is none.
 _BATCH = 32
 #: Decoded batches that are kept: next to the one that is read, those of its baselines.
 _DECODED = 16
@@ -36,24 +36,24 @@ class Ledger:
 
     def __init__(self, journal: Store, name: bytes, cells: int, each: int) -> None:
         self._journal, self._name = journal, name
-        self._places = np.zeros((cells, each), np.int64)
+        self._slots = np.zeros((cells, each), np.int64)
         self._more: dict[int, list[int]] = {}
         self._batches: list[bytes] = []
         self._decoded = OrderedDict[int, Rows]()
         self._first, self._second, self._where = self._read()
 
-    def _read(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], Places]:
-        """The runs of earlier processes: both halves of their keys, in the order of the first, and their places."""
-        keys, places = [np.empty((0, 2), np.uint64)], [np.empty(0, np.int64)]
+    def _read(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], Slots]:
+        """The runs of earlier processes: both halves of their keys, in the order of the first, and their slots."""
+        keys, slots = [np.empty((0, 2), np.uint64)], [np.empty(0, np.int64)]
         for key, value in self._journal.items():
             if value[:KEY_BYTES] == self._name:
                 end = 2 * KEY_BYTES + int.from_bytes(value[KEY_BYTES : 2 * KEY_BYTES], "little") * KEY_BYTES
                 keys.append(_halves(value[2 * KEY_BYTES : end]))
-                places.append((len(self._batches) << _BATCH) + 1 + np.arange(len(keys[-1])))
+                slots.append((len(self._batches) << _BATCH) + 1 + np.arange(len(keys[-1])))
                 self._batches.append(key)
-        halves, where = np.concatenate(keys), np.concatenate(places)
-        known = halves.any(axis=1)
-        halves, where = halves[known], where[known]
+        halves, where = np.concatenate(keys), np.concatenate(slots)
+        is_lasting = halves.any(axis=1)
+        halves, where = halves[is_lasting], where[is_lasting]
         order = np.argsort(halves[:, 0], kind="stable")
         return halves[order, 0], halves[order, 1], where[order]
 
@@ -63,10 +63,11 @@ class Ledger:
             return [False] * len(runs)
         halves = _halves(b"".join(keys))
         at = np.minimum(np.searchsorted(self._first, halves[:, 0]), len(self._first) - 1)
-        found = (self._first[at] == halves[:, 0]) & (self._second[at] == halves[:, 1])
-        for run, place in zip(compress(runs, found), self._where[at[found]].tolist(), strict=True):
-            self._settle(run, place)
-        return [bool(known) for known in found]
+        is_known = (self._first[at] == halves[:, 0]) & (self._second[at] == halves[:, 1])
+        for run, slot in zip(compress(runs, is_known), self._where[at[is_known]].tolist(), strict=True):
+            self._settle(run, slot)
+        answers: list[bool] = is_known.tolist()
+        return answers
 
     def add(self, runs: Sequence[Address], keys: Sequence[bytes], done: Done) -> None:
         """Keep the rows of these runs."""
@@ -79,52 +80,48 @@ class Ledger:
             self._settle(run, (len(self._batches) << _BATCH) + 1 + row)
         self._batches.append(key)
 
-    def _settle(self, run: Address, place: int) -> None:
+    def _settle(self, run: Address, slot: int) -> None:
         cell, index = run
-        if index < self._places.shape[1]:
-            self._places[cell, index] = place
+        if index < self._slots.shape[1]:
+            self._slots[cell, index] = slot
             return
         more = self._more.setdefault(cell, [])
-        more.extend([0] * (index + 1 - self._places.shape[1] - len(more)))
-        more[index - self._places.shape[1]] = place
-
-    def __contains__(self, cell: int) -> bool:
-        """Whether the runs of a cell are settled."""
-        return bool(self._places[cell, 0])
+        more.extend([0] * (index + 1 - self._slots.shape[1] - len(more)))
+        more[index - self._slots.shape[1]] = slot
 
     def rows(self, cell: int) -> Rows:
         """The rows of a cell, in the order of its runs."""
-        return self._at(np.concatenate([self._places[cell], self._more.get(cell, [])]).astype(np.int64))
+        return self._at(np.concatenate([self._slots[cell], np.array(self._more.get(cell, []), np.int64)]))
 
     def row(self, run: Address) -> Rows:
         """The row of one run."""
         cell, index = run
-        place = self._places[cell, index] if index < (each := self._places.shape[1]) else self._more[cell][index - each]
-        return self._at(np.array([place]))
+        slot = self._slots[cell, index] if index < (each := self._slots.shape[1]) else self._more[cell][index - each]
+        return self._at(np.array([slot]))
 
-    def groups(self, most: int) -> Iterator[tuple[Places, Rows]]:
+    def groups(self, most: int) -> Iterator[tuple[Slots, Rows]]:
         """All runs, ``most`` at a time, in the order of the plan: their cells and rows."""
-        cells, each = self._places.shape
-        cell, index, places = np.repeat(np.arange(cells), each), np.tile(np.arange(each), cells), self._places.ravel()
+        cells, each = self._slots.shape
+        cell, index, slots = np.repeat(np.arange(cells), each), np.tile(np.arange(each), cells), self._slots.ravel()
         if self._more:
-            more = [(key, each + at, place) for key, places in self._more.items() for at, place in enumerate(places)]
+            more = [(key, each + at, slot) for key, slots in self._more.items() for at, slot in enumerate(slots)]
             added = np.array(more, np.int64)
-            cell, index, places = (np.concatenate([old, new]) for old, new in zip((cell, index, places), added.T,
+            cell, index, slots = (np.concatenate([old, new]) for old, new in zip((cell, index, slots), added.T,
                                                                                  strict=True))  # fmt: skip
             order = np.lexsort((index, cell))
-            cell, index, places = cell[order], index[order], places[order]
-        for first in range(0, len(places), most):
+            cell, index, slots = cell[order], index[order], slots[order]
+        for first in range(0, len(slots), most):
             part = slice(first, first + most)
-            yield cell[part], self._at(places[part])
+            yield cell[part], self._at(slots[part])
 
-    def _at(self, places: Places) -> Rows:
-        """The rows at these places, of which neighbours are usually neighbours in a batch."""
-        assert places.all(), "each run is settled"
-        starts = np.flatnonzero(np.diff(places, prepend=places[0] - 2) != 1)
-        ends = np.append(starts[1:], len(places))
+    def _at(self, slots: Slots) -> Rows:
+        """The rows at these slots; neighbours usually are neighbours in a batch."""
+        assert slots.all(), "each run is settled"
+        starts = np.flatnonzero(np.diff(slots, prepend=slots[0] - 2) != 1)
+        ends = np.append(starts[1:], len(slots))
         parts = []
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-            batch, row = divmod(int(places[start]) - 1, 1 << _BATCH)
+            batch, row = divmod(int(slots[start]) - 1, 1 << _BATCH)
             parts.append(self._batch(batch).part(row, row + end - start))
         return Rows.together(parts)
 

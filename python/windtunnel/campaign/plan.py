@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from windtunnel.errors import InputError, did_you_mean
 from windtunnel.experiment.axes import Axis, Block, Value
 from windtunnel.scenario import Scenario
 from windtunnel.start_offsets import starts
+
+Places: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -109,16 +111,16 @@ class Plan:
     def index_of(self, number: int) -> int | None:
         """The index of a cell among those that ``only`` keeps; None for another one."""
         index = 0
-        for each, place in zip(self._dimensions, _digits(number, [d.size for d in self._dimensions]), strict=True):
-            at = bisect_left(each.indices, place)
-            if at == len(each.indices) or each.indices[at] != place:
+        for each, digit in zip(self._dimensions, _digits(number, [d.size for d in self._dimensions]), strict=True):
+            at = bisect_left(each.indices, digit)
+            if at == len(each.indices) or each.indices[at] != digit:
                 return None
             index = index * len(each.indices) + at
         return index
 
-    def places(self, indices: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.int64]]]:
+    def places(self, indices: Places) -> tuple[Places, list[Places]]:
         """The numbers of cells by their indices, and for each name of ``axes`` the places of its values."""
-        numbers, by_axis, width = np.zeros_like(indices), list[npt.NDArray[np.int64]](), self.wanted()
+        numbers, by_axis, width = np.zeros_like(indices), list[Places](), self.wanted()
         for each in self._dimensions:
             width //= len(each.indices)
             places = np.asarray(each.indices, np.int64)[indices // width % len(each.indices)]
@@ -183,8 +185,8 @@ class Plan:
         """A run by its index in its cell; beyond the seeds that were given, with one of the next ones."""
         seeds, offsets = self._seeds, self.campaign.offsets
         if not isinstance(offsets, bool):
-            unit, place = divmod(index, len(seeds))
-            return Replica(seeds[place], unit + 1, unit)
+            unit, which = divmod(index, len(seeds))
+            return Replica(seeds[which], unit + 1, unit)
         seed = seeds[index] if index < len(seeds) else self._greatest + 1 + index - len(seeds)
         return Replica(seed, index + 1 if offsets else 0, index)
 

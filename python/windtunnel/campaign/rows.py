@@ -66,8 +66,8 @@ class Rows:
 
     def text(self, name: str, row: int) -> str:
         """A text; an empty one for none."""
-        place = int(self.columns[name][row])
-        return self.texts[place] if place >= 0 else ""
+        index = int(self.columns[name][row])
+        return self.texts[index] if index >= 0 else ""
 
     @cached_property
     def _ends(self) -> Column:

@@ -122,7 +122,7 @@ def _campaign(places: Sequence[Coordination], console: Console) -> None:
     table = _table(["place"], ["runs", "runs/s", "conducting", "writing", "working", "MiB"])
     for p in places:
         times = (f"{ms:.3f}" for ms in (p.conducting_ms, p.writing_ms, p.working_ms))
-        table.add_row(p.place, f"{p.runs}", f"{p.runs_per_second:.0f}", *times, f"{p.peak_mib:.0f}")
+        table.add_row(p.backend, f"{p.runs}", f"{p.runs_per_second:.0f}", *times, f"{p.peak_mib:.0f}")
     console.print(table)
     console.print(
         "CPU milliseconds for a run: conducting and writing in this process, working in a worker", style="dim"

@@ -76,7 +76,7 @@ class Store:
 
     def get_many(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values of those of many keys that have one, as :meth:`get` gives them. Raises OSError."""
-        found = {key: self._waiting[key] for key in keys if key in self._waiting}
+        values = {key: self._waiting[key] for key in keys if key in self._waiting}
         past = time.time() - _USE
         for first in range(0, len(keys), _ASKED):
             some = keys[first : first + _ASKED]
@@ -86,10 +86,10 @@ class Store:
             for key, stored, used in rows:
                 value = _unsealed(key, stored)
                 if value is not None:
-                    found.setdefault(key, value)
+                    values.setdefault(key, value)
                 if self._most is not None and used < past:
                     self._used.add(key)
-        return found
+        return values
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         """All keys with their values, but for damaged ones, in the order in which they were stored. Raises OSError."""

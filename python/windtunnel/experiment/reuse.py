@@ -6,15 +6,39 @@ cache belongs to all commands. A cache that is full or broken costs only time, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 
 from windtunnel._core import ScenarioError
 from windtunnel.engine.cache import Store
 from windtunnel.engine.loop import outcomes
 from windtunnel.engine.work import Backend
 from windtunnel.experiment.measures import Expression
-from windtunnel.experiment.runs import Outcome, Record, Run, Simulate, failed, key_of_run, outcome, recording
+from windtunnel.experiment.runs import Outcome, Record, Run, Simulate, encoded, failed, key_of_run, recording
 from windtunnel.scenario import Scenario
+
+
+class Shared:
+    """The shared cache, if there is one; after an error it is left alone."""
+
+    def __init__(self, store: Store | None) -> None:
+        self._store = store
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """What it knows of these keys."""
+        try:
+            return {} if self._store is None else self._store.get_many(keys)
+        except OSError:
+            self._store = None
+            return {}
+
+    def put(self, records: Iterable[tuple[bytes, bytes]]) -> None:
+        """Keep records for others."""
+        try:
+            for key, record in records:
+                if self._store is not None:
+                    self._store.put(key, record)
+        except OSError:
+            self._store = None
 
 
 class Runs:
@@ -28,7 +52,7 @@ class Runs:
         read = tuple(metrics)
         self._by_table = tuple(metric.text for metric in read if metric.tables)
         self._tables = frozenset[str]().union(*(metric.tables for metric in read))
-        self._journal, self._shared, self._memory = journal, shared, memory
+        self._journal, self._shared, self._memory = journal, Shared(shared), memory
 
     def make(self, scenario: Callable[[], Scenario], cell: int, index: int) -> Run | Outcome:
         """The run of a scenario, the ``index``-th of its cell; or its outcome, where the core refuses it."""
@@ -38,7 +62,7 @@ class Runs:
             resolved = made.resolve_text()
             key = key_of_run(resolved, file)
         except (ScenarioError, OSError) as error:
-            return outcome(failed(error))
+            return encoded(failed(error))
         reduced = recording(self._tables)
         return Run(cell, index, text, file, overrides, allow_read, built, reduced, self._by_table, self._memory, key)
 
@@ -47,7 +71,7 @@ class Runs:
         data = None if self._journal is None else self._journal.get(run.key)
         if data is not None and self._is_enough(run, data):
             return Outcome(data, reused=True)
-        data = self._from_shared(run.key)
+        data = self._shared.get([run.key]).get(run.key)
         if data is None or not self._is_enough(run, data):
             return None
         if self._journal is not None:
@@ -60,7 +84,7 @@ class Runs:
             self._journal.put(run.key, outcome.data)
         # Code that is not windtunnel's own may change without a trace.
         if not outcome.error and not outcome.foreign:
-            self._share(run.key, outcome.data)
+            self._shared.put([(run.key, outcome.data)])
 
     def done(self, take: Callable[[], Run | None], backend: Backend) -> Generator[tuple[Run, Outcome], None, None]:
         """Each run that ``take`` gives, with its outcome, known or new; in the order in which they end."""
@@ -71,17 +95,3 @@ class Runs:
         """Whether a known run has what the metrics need, and is not of code that may have changed."""
         record = Record.decode(data)
         return record.answers(run.metrics) and not record.foreign
-
-    def _from_shared(self, key: bytes) -> bytes | None:
-        try:
-            return None if self._shared is None else self._shared.get(key)
-        except OSError:
-            self._shared = None
-            return None
-
-    def _share(self, key: bytes, data: bytes) -> None:
-        try:
-            if self._shared is not None:
-                self._shared.put(key, data)
-        except OSError:
-            self._shared = None

@@ -102,8 +102,8 @@ class Record:
     def decode(cls, data: bytes) -> Record:
         """Back from bytes."""
         plain = json.loads(zlib.decompress(data))
-        known = {name: plain[name] for name in ("summary", "values", "problems", "digest", "error")}
-        return cls(**known, foreign=tuple(plain["foreign"]), untold=tuple(plain["untold"]))
+        fields = {name: plain[name] for name in ("summary", "values", "problems", "digest", "error")}
+        return cls(**fields, foreign=tuple(plain["foreign"]), untold=tuple(plain["untold"]))
 
     def value(self, metric: Expression) -> tuple[float, str]:
         """The value of a metric, or NaN and why there is none."""
@@ -139,12 +139,12 @@ class Simulate:
 
     def __call__(self, task: Run, go_on: GoOn) -> Outcome:
         """The record; of a failed run too."""
-        return outcome(attempt(task, go_on))
+        return encoded(attempt(task, go_on))
 
     def lost(self, task: Run, why: str) -> Outcome:
         """The record of a run that ended its process."""
         del task
-        return outcome(Record(error=why))
+        return encoded(Record(error=why))
 
 
 def attempt(run: Run, go_on: GoOn) -> Record:
@@ -163,7 +163,7 @@ def failed(error: BaseException) -> Record:
     return Record(error=str(error) if expected else failed_in_words(error))
 
 
-def outcome(record: Record) -> Outcome:
+def encoded(record: Record) -> Outcome:
     """A record as it is kept."""
     return Outcome(record.encode(), record.error, bool(record.foreign))
 
