@@ -71,7 +71,7 @@ def test_answers_are_counted_per_flow() -> None:
 
 
 def test_steady_state_starts_after_five_seconds() -> None:
-    """1 Mbit/s for 5 s, then 2 Mbit/s, of which a quarter of the packets is marked."""
+    """1 Mbit/s for 5 s, then 2 Mbit/s with a quarter of the packets marked."""
     t = [float(i + 1) for i in range(20)]
     late = [max(0.0, x - 5.0) for x in t]
     samples = {

@@ -174,20 +174,20 @@ class Machine:
             "run_emulated": GUEST / "run_emulated",
         }
         for name in (*PROGRAMS, "busybox"):
-            found = shutil.which(name)
-            if found is None:
+            path = shutil.which(name)
+            if path is None:
                 msg = f"{name} is not installed"
                 raise FileNotFoundError(msg)
-            out[f"bin/{name}"] = Path(found).resolve()
+            out[f"bin/{name}"] = Path(path).resolve()
             if name != "busybox":
-                out |= {str(path).lstrip("/"): path.resolve() for path in libraries(Path(found))}
+                out |= {str(library).lstrip("/"): library.resolve() for library in libraries(Path(path))}
         out |= {f"bin/{applet}": "busybox" for applet in APPLETS}
         for source in ("flow", "off"):
             built = self.work / source
             subprocess.run(["cc", "-O2", "-static", "-o", str(built), str(GUEST / f"{source}.c")], check=True)
             out[f"tools/{source}"] = built
         out |= {f"tools/{tool.name}": tool for tool in self.tools}
-        out |= {f"modules/{number:02}-{path.name}": path for number, path in enumerate(self.modules)}
+        out |= {f"modules/{number:02}-{module.name}": module for number, module in enumerate(self.modules)}
         return out | {f"runs/{number:03}-{run.name}": run.settings().encode() for number, run in enumerate(runs)}
 
     def boot(self, runs: Sequence[EmulatedRun]) -> None:
@@ -229,8 +229,9 @@ def low_rate(cc: str, step: str, rate_mbps: float, offset_ms: float, rtt_ms: flo
 
 
 def low_rates() -> list[EmulatedRun]:
-    """Prague or DCTCP next to CUBIC over DualPI2 at 10 Mbit/s, where a packet lasts longer than the step of 1 ms."""
-    return [low_rate(cc, step, 10.0, 31.0) for cc in ("prague", "dctcp") for step in STEPS]
+    """Prague or DCTCP next to CUBIC over DualPI2 where a packet lasts longer than the step of 1 ms."""
+    runs = [low_rate(cc, step, 10.0, 31.0) for cc in ("prague", "dctcp") for step in STEPS]
+    return [*runs, low_rate("prague", "default", 4.0, 31.0)]
 
 
 def marked(first_ms: float, second_ms: float, *, trace: bool) -> EmulatedRun:
