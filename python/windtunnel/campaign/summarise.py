@@ -119,9 +119,9 @@ class _Summary:
             "std": summary.std, "min": summary.least, "max": summary.most,
             "offset_share": phases.share if phases else None, "phase_locked": phases.decides if phases else None,
         }  # fmt: skip
-        for name, number, others in baselines:
-            row |= {"baseline": name, "baseline_cell": number}
-            yield row if others is None else row | self._compared(index, units, scale, others)
+        for baseline, number, others in baselines:
+            compared = {} if others is None else self._compared(index, units, scale, others)
+            yield row | {"baseline": baseline, "baseline_cell": number} | compared
         if not baselines:
             yield row
 

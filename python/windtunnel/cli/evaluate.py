@@ -11,7 +11,11 @@ from windtunnel.cli.plugins import load_plugins, plugin_option
 @click.command
 @click.argument("name", help="The pack, e.g. rfc9743.", shell_complete=packs)
 @click.option(
-    "--cc", metavar="NAME", shell_complete=controllers, help="The controller to examine: rfc9743, tcpeval, ccwg-bbr."
+    "--cc",
+    metavar="NAME",
+    shell_complete=controllers,
+    help="The controller to examine: rfc9743, tcpeval, ccwg-bbr. A table in TOML has its parameters, or a stack's own: "
+    '\'{ stack = "quinn", cc = "bbr" }\'.',
 )
 @click.option(
     "--queue", metavar="NAME", shell_complete=queues, help="The queue to examine: rfc7928, l4s-aqm, bufferbloat."

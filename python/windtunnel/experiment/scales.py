@@ -121,9 +121,9 @@ def total(values: Iterable[float]) -> float:
 
 
 def arithmetic(values: Sequence[float]) -> float:
-    """The arithmetic mean of at least one value: of equal ones, what they are."""
-    first = values[0]
-    return first + total(value - first for value in values) / len(values)
+    """The arithmetic mean of at least one value, in any order: of equal ones, what they are."""
+    least = min(values)
+    return least + total(value - least for value in values) / len(values)
 
 
 def squares(values: Sequence[float]) -> float:
