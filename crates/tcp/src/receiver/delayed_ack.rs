@@ -75,13 +75,6 @@ enum Asked {
     For(u8),
 }
 
-impl Asked {
-    #[inline]
-    fn ratio(self) -> Option<u32> {
-        if let Asked::For(ratio) = self { Some(u32::from(ratio)) } else { None }
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct DelayedAck {
     rules: Rules,
@@ -187,7 +180,7 @@ impl DelayedAck {
         self.pushed
             && self.pending > 0
             && self.rules.policy == AckPolicy::Linux
-            && self.asked.ratio().is_none()
+            && !matches!(self.asked, Asked::For(_))
     }
 
     /// Less than half of the buffer is free.
@@ -205,20 +198,58 @@ impl DelayedAck {
         connection: &Connection<'_>,
         now: Time,
     ) -> Leave {
+        if let Asked::For(ratio) = self.asked {
+            return self.as_asked(ratio, arrival, unacked, connection, now);
+        }
         if self.rules.policy == AckPolicy::Linux {
             return self.linux(arrival, unacked, connection, now);
         }
         self.on_arrival(arrival);
-        let enough = self.pending >= self.asked.ratio().unwrap_or(self.rules.count);
-        let at_once = match self.rules.policy {
-            AckPolicy::Immediate | AckPolicy::Linux => enough || self.asked.ratio().is_none(),
-            AckPolicy::Every | AckPolicy::Dithered => enough || arrival.news == News::Due,
-            AckPolicy::QuickSignal => enough || arrival.mark == Mark::Sce || arrival.ecn == Ecn::Ce,
-            AckPolicy::StateChange => {
-                enough || arrival.changed || !matches!(arrival.news, News::None | News::Changed)
-            }
+        let is_due = self.pending >= self.rules.count || self.rules.policy == AckPolicy::Immediate;
+        if is_due || self.is_signal(arrival) {
+            Leave::AtOnce
+        } else {
+            self.wait_until(now + self.rules.delay)
+        }
+    }
+
+    /// The policy acknowledges what a segment says about marks at once.
+    #[inline]
+    fn is_signal(&self, arrival: Arrival) -> bool {
+        match self.rules.policy {
+            AckPolicy::Immediate => false,
+            AckPolicy::Every | AckPolicy::Dithered => arrival.news == News::Due,
+            AckPolicy::QuickSignal => arrival.mark == Mark::Sce || arrival.ecn == Ecn::Ce,
+            AckPolicy::StateChange => arrival.changed || !matches!(arrival.news, News::None | News::Changed),
+            AckPolicy::Linux => arrival.news.is_urgent(),
+        }
+    }
+
+    /// One ACK per `ratio` full segments, after the policy's delay at the latest. Linux counts bytes.
+    #[cold]
+    fn as_asked(
+        &mut self,
+        ratio: u8,
+        arrival: Arrival,
+        unacked: Bytes,
+        connection: &Connection<'_>,
+        now: Time,
+    ) -> Leave {
+        let linux = self.rules.policy == AckPolicy::Linux;
+        if linux {
+            self.quickack.on_data(connection.handshake.rto(), connection.window, connection.mss, now);
+        }
+        self.on_arrival(arrival);
+        let is_due = if linux {
+            unacked >= connection.mss * u64::from(ratio)
+        } else {
+            self.pending >= u32::from(ratio)
         };
-        if at_once { Leave::AtOnce } else { self.wait_until(now + self.rules.delay) }
+        if is_due || self.is_signal(arrival) {
+            return Leave::AtOnce;
+        }
+        let delay = if linux { self.quickack.delay(connection.handshake.rtt()) } else { self.rules.delay };
+        self.wait_until(now + delay)
     }
 
     /// The FIN arrived in order, with data if there is an `arrival`; `unacked` sequence numbers wait for an ACK. The
@@ -321,14 +352,10 @@ impl DelayedAck {
     fn linux(&mut self, arrival: Arrival, unacked: Bytes, connection: &Connection<'_>, now: Time) -> Leave {
         self.quickack.on_data(connection.handshake.rto(), connection.window, connection.mss, now);
         self.on_arrival(arrival);
-        let enough = match self.asked.ratio() {
-            None => unacked > connection.mss,
-            Some(ratio) => unacked >= connection.mss * u64::from(ratio),
-        };
-        if enough || arrival.news.is_urgent() {
+        if unacked > connection.mss || arrival.news.is_urgent() {
             return Leave::AtOnce;
         }
-        if self.quickack.is_on() && self.asked.ratio().is_none() {
+        if self.quickack.is_on() {
             return Leave::Quick;
         }
         let delay = self.quickack.delay(connection.handshake.rtt());

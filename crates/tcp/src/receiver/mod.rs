@@ -170,7 +170,7 @@ impl Receiver {
     /// A packet arrived. Returns what TCP received by it. With GRO that is known only after [`Receiver::on_timer`].
     #[inline]
     pub fn on_segment(&mut self, packet: &Packet, now: Time) -> SegmentReport {
-        if self.delayed_ack.takes_requests() && packet.has_extras() {
+        if packet.has_extras() && self.delayed_ack.takes_requests() {
             self.take_ack_request(packet);
         }
         if packet.flags.has_any(TcpFlags::SYN | TcpFlags::RST) {
