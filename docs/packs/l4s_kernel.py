@@ -50,6 +50,8 @@ DURATION_S, STEADY_S = 20.0, 5.0
 
 #: Prague's round trips, in ms, and its variants.
 ROUND_TRIPS_MS = (5, 10, 12, 13, 20, 24, 26, 50)
+#: Those that the axis of the picture names, where all would not be legible.
+TICKS_MS = (5, 10, 13, 20, 26, 50)
 VARIANTS = {"linux": "Linux's module", "draft": "the draft's text"}
 #: Every seventh packet is marked.
 NTH = 7
@@ -265,7 +267,7 @@ def hold_off_picture(own: Numbers) -> Figure:
     """The rate over the law against the round trip."""
     spec = PanelSpec(
         "Each seventh packet marked",
-        ROUND_TRIPS_MS,
+        TICKS_MS,
         "Round trip (ms)",
         "Rate over the law",
         dict.fromkeys((*(f"{name}, here" for name in VARIANTS.values()), "module, Linux 7.3"), ""),
