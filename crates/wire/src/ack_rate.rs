@@ -14,10 +14,6 @@ pub enum AckRate {
 }
 
 impl AckRate {
-    /// The kind of an option for experiments.
-    pub const KIND: u8 = 254;
-    /// The experiment's identifier.
-    pub const EXPERIMENT: [u8; 2] = [0x00, 0xac];
     /// The most that seven bits hold.
     pub const MOST: u8 = 127;
 

@@ -70,7 +70,7 @@ columns! {
 pub(crate) enum Tap {
     /// At its flow's sender, be it leaving (data) or arriving (ACKs).
     Sender,
-    /// At its flow's sender, either leaving (data) or arriving (ACKs).
+    /// Where it enters a queue.
     QueueIn(u32),
     /// Where it leaves a queue.
     QueueOut(u32),

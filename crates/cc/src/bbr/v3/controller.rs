@@ -184,7 +184,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_sack_refused(&mut self) {
-        self.sees_one_loss = self.rules.no_sack_no_loss;
+        self.sees_one_loss = self.rules.any_loss_without_sack;
     }
 
     fn on_established(&mut self, path: &PathView) {

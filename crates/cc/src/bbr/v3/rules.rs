@@ -27,7 +27,7 @@ pub(super) struct Rules {
     /// A probe ends when the bandwidth does not grow any more; otherwise, when 1.25 products are in flight.
     pub(super) plateau: bool,
     /// Without SACK any loss is too much, since one per round trip is all that is detected.
-    pub(super) no_sack_no_loss: bool,
+    pub(super) any_loss_without_sack: bool,
     /// Too much loss is also seen by the ACKs of a probe, not by the losses alone.
     pub(super) acks_show_loss: bool,
     /// Drain starts without the losses of Startup, and Cruise with a bound of the short term that is not above the long-term one.
@@ -58,7 +58,7 @@ impl Rules {
         quanta: 3.0,
         drain_rounds: Some(3),
         plateau: true,
-        no_sack_no_loss: true,
+        any_loss_without_sack: true,
         acks_show_loss: false,
         linux_signals: false,
         one_filter: true,
@@ -77,7 +77,7 @@ impl Rules {
         beta: 180.0 / 256.0,
         headroom: 38.0 / 256.0,
         drain_rounds: None,
-        no_sack_no_loss: false,
+        any_loss_without_sack: false,
         acks_show_loss: true,
         linux_signals: true,
         paces_initial_window: false,

@@ -174,8 +174,8 @@ impl Bbr3 {
         self.bounds.inflight_longterm = self.bdp(self.max_bw()).max(self.signals.inflight_latest);
     }
 
-    /// More than the threshold is lost in a whole round of a recovery, in several ranges; without SACK, anything. A round since the first mark is over when
-    /// its loss round is.
+    /// More than the threshold is lost in a whole round of a recovery, in several ranges; without SACK, anything. A round
+    /// since the first mark is over when its loss round is.
     fn loses_too_much(&self, ack: &AckSample) -> bool {
         if self.sees_one_loss {
             return self.recovery.state.is_reducing() && self.is_inflight_too_high(ack);
@@ -189,8 +189,8 @@ impl Bbr3 {
             || (in_recovery || self.ce.in_round) && in_ranges && self.is_inflight_too_high(ack)
     }
 
-    /// More than the threshold was lost of what was in flight when the sampled segment left (without SACK, anything), or marked of what was delivered
-    /// since.
+    /// More than the threshold was lost of what was in flight when the sampled segment left (without SACK, anything), or
+    /// marked of what was delivered since.
     pub(super) fn is_inflight_too_high(&self, ack: &AckSample) -> bool {
         ack.rate.is_some_and(|sample| {
             let lost = (sample.lost + self.marked_as_lost()).as_f64();
