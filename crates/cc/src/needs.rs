@@ -128,4 +128,9 @@ impl Feedback {
     pub const fn hears_sce(self) -> bool {
         matches!(self, Feedback::PlainSce | Feedback::Sce)
     }
+
+    /// True if each mark is heard, SCE or CE, rather than that there was one.
+    pub const fn hears_each_mark(self) -> bool {
+        !matches!(self, Feedback::None | Feedback::Classic)
+    }
 }

@@ -80,9 +80,9 @@ pub struct Hosted {
     min_rtt: Duration,
     acked: Acked,
     newly_lost: Bytes,
-    /// When the last recovery period started. Losses of packets sent before belong to it, even if they are found after
-    /// its end.
-    recovery: Option<Time>,
+    /// When the last recovery period started, and what for. Losses of packets sent before belong to it, even if they are
+    /// found after its end.
+    recovery: Option<(Time, Trigger)>,
     is_recovering: bool,
     is_established: bool,
     is_cwnd_limited: bool,
@@ -264,7 +264,7 @@ impl Hosted {
         if !std::mem::replace(&mut self.is_established, true) {
             self.cc.on_established(&path);
         }
-        if self.is_recovering && self.recovery.is_none_or(|start| newest > start) {
+        if self.is_recovering && self.recovery.is_none_or(|(start, _)| newest > start) {
             self.is_recovering = false;
             self.cc.on_recovered(&path);
         }
@@ -273,6 +273,7 @@ impl Hosted {
             newly_delivered: acked.bytes,
             may_raise: !self.is_recovering,
             growth_barred: self.is_recovering || acked.app_limited,
+            window_unused: acked.app_limited,
             newly_lost: std::mem::take(&mut self.newly_lost),
             delivered: self.sampler.delivered(),
             lost: self.sampler.lost(),
@@ -304,13 +305,22 @@ impl Hosted {
         self.in_flight = self.in_flight.saturating_sub(lost);
         self.sampler.on_lost(lost);
         self.report(sent, lost, now);
+        let trigger = if lost == Bytes::ZERO { Trigger::Ce } else { Trigger::Loss };
         if is_persistent {
-            (self.recovery, self.is_recovering) = (Some(now), true);
+            (self.recovery, self.is_recovering) = (Some((now, trigger)), true);
             self.cc.on_rto(true, &self.path(now));
-        } else if self.recovery.is_none_or(|start| sent > start) {
-            let trigger = if lost == Bytes::ZERO { Trigger::Ce } else { Trigger::Loss };
+        } else if self.starts_recovery(sent, trigger) {
             self.reduce(trigger, lost, now);
         }
+    }
+
+    /// Whether what happened to a packet that left at `sent` belongs to no recovery period. Controllers that answer CE in
+    /// proportion hear of a loss in such an answer's period too.
+    fn starts_recovery(&self, sent: Time, trigger: Trigger) -> bool {
+        self.recovery.is_none_or(|(start, by)| {
+            let after_ce = trigger == Trigger::Loss && by == Trigger::Ce;
+            sent > start || (after_ce && self.needs.loss_after_ce)
+        })
     }
 
     /// Reports lost bytes to a controller that asks for such reports.
@@ -332,7 +342,7 @@ impl Hosted {
     fn reduce(&mut self, trigger: Trigger, lost: Bytes, now: Time) {
         let event = CongestionEvent { trigger, window: self.cc.cwnd(), lost, rtt: None };
         if self.cc.on_congestion(&event, &self.path(now)) {
-            (self.recovery, self.is_recovering) = (Some(now), true);
+            (self.recovery, self.is_recovering) = (Some((now, trigger)), true);
         }
     }
 

@@ -81,7 +81,7 @@ macro_rules! family {
                 stack::carries(application, true)
             }
 
-            fn counts_sce(&self) -> bool {
+            fn counts_marks(&self) -> bool {
                 true
             }
 
@@ -206,8 +206,10 @@ macro_rules! family {
                     StackController::Ours(params) => {
                         let start = instant(Time::ZERO);
                         let hosted = Hosted::new(Arc::clone(params), start, mtu, self.seed);
-                        let hears_sce = params.needs().feedback.hears_sce();
-                        let hosted = if hears_sce { hosted.hearing(self.record.marks.clone()) } else { hosted };
+                        let hosted = match &self.record.marks {
+                            Some(marks) => hosted.hearing(marks.clone()),
+                            None => hosted,
+                        };
                         Inside::Ours(Box::new(Adapter::new(hosted)))
                     }
                 };

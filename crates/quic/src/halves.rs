@@ -39,7 +39,7 @@ pub(crate) struct Host {
     /// The largest datagram.
     payload: Bytes,
     dscp: Dscp,
-    /// The host counts marks itself: to this flow ECT(1) is SCE.
+    /// The host counts marks itself, for a controller that hears each.
     counter: Option<Counter>,
     timer: Time,
     datagram: Vec<u8>,
@@ -83,7 +83,7 @@ impl Host {
         packet.ecn = if self.sets_ecn { ecn? } else { ecn.map(|_| Ecn::NotEct)? };
         packet.dscp = self.dscp;
         if let Some(counter) = &self.counter {
-            counter.stamp(&mut packet);
+            counter.send(&mut packet);
         }
         packet.set_content(Arc::from(&*self.datagram));
         Some(packet)
@@ -433,7 +433,7 @@ impl ReceiverHalf for Receiver {
             delivered += inbox.receive(&frame, now);
         }
         host.set_timer();
-        Arrival { delivered, understands_sce: host.counter.is_some() }
+        Arrival { delivered, understands_sce: host.counter.as_ref().is_some_and(Counter::hears_sce) }
     }
 
     fn receipt(&mut self) -> Option<Receipt> {

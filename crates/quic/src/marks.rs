@@ -5,9 +5,9 @@
 //! `connection/spaces.rs` of both; line 196 of quinn-proto 0.11.19, 429 of noq-proto 1.4.0). Their controllers hear that
 //! there was CE, and nothing of ECT(1).
 //!
-//! To a controller that hears SCE, ECT(1) is a mark. The hosts of its flow count it themselves: they show their stack
-//! ECT(0) where ECT(1) arrives, and their packets carry the counts in the option that TCP flows with `ecn = "quic"` have for
-//! them, in place of the ACK frame, which the stack fills in.
+//! The hosts of a flow whose controller hears each mark therefore count themselves. Their packets carry the counts in the
+//! option that TCP flows with `ecn = "quic"` have for them, in place of the ACK frame, which the stack fills in. Where
+//! ECT(1) arrives, they show their stack ECT(0): it is SCE, or the code point of a flow that sends ECT(1) (L4S).
 
 use windtunnel_cc::{EcnFeedback, Marked};
 use windtunnel_hosted::Marks;
@@ -18,6 +18,8 @@ use windtunnel_wire::{Ecn, EcnCounts, Options, Packet};
 #[derive(Clone, Debug)]
 pub(crate) struct Counter {
     mss: Bytes,
+    /// The code point of packets that the stack sends as ECT(0).
+    sent: Ecn,
     /// What has arrived.
     received: EcnCounts,
     /// The most that the other host has said.
@@ -29,14 +31,22 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// A host whose packets have `mss` bytes of UDP payload.
-    pub(crate) fn new(mss: Bytes, marks: Marks) -> Counter {
+    /// A host whose packets have `mss` bytes of UDP payload, and leave as `sent` where the stack says ECT(0).
+    pub(crate) fn new(mss: Bytes, sent: Ecn, marks: Marks) -> Counter {
         let (received, heard) = (EcnCounts::default(), EcnCounts::default());
-        Counter { mss, received, heard, marks, esce: false }
+        Counter { mss, sent, received, heard, marks, esce: false }
+    }
+
+    /// To this flow ECT(1) is a mark.
+    pub(crate) fn hears_sce(&self) -> bool {
+        self.sent != Ecn::Ect1
     }
 
     /// A packet leaves.
-    pub(crate) fn stamp(&self, packet: &mut Packet) {
+    pub(crate) fn send(&self, packet: &mut Packet) {
+        if packet.ecn == Ecn::Ect0 {
+            packet.ecn = self.sent;
+        }
         packet.set_options(Options { ecn_counts: Some(self.received), ..Options::default() });
     }
 
@@ -65,8 +75,10 @@ impl Counter {
             let packets = new.saturating_sub(old);
             Marked { bytes: self.mss * u64::from(packets), packets }
         };
-        let (sce, ce) = (news(counts.ect1, self.heard.ect1), news(counts.ce, self.heard.ce));
-        self.marks.add(EcnFeedback { ce, sce, ..EcnFeedback::default() });
+        let (ect1, ce) = (news(counts.ect1, self.heard.ect1), news(counts.ce, self.heard.ce));
+        let none = Marked::default();
+        let (sce, ect1) = if self.hears_sce() { (ect1, none) } else { (none, ect1) };
+        self.marks.add(EcnFeedback { ce, sce, ect1 });
         self.esce |= sce.any();
         self.heard.ect1 = self.heard.ect1.max(counts.ect1);
         self.heard.ce = self.heard.ce.max(counts.ce);
@@ -91,18 +103,18 @@ mod tests {
     /// reordered ACK frames are not to be used), and the stack sees no ECT(1).
     #[test]
     fn each_mark_is_heard_once() {
-        let mut receiver = Counter::new(MSS, Marks::default());
+        let mut receiver = Counter::new(MSS, Ecn::Ect0, Marks::default());
         let mut reports = Vec::new();
         for (ecn, shown) in
             [(Ecn::Ect0, Ecn::Ect0), (Ecn::Ect1, Ecn::Ect0), (Ecn::Ect1, Ecn::Ect0), (Ecn::Ce, Ecn::Ce)]
         {
             assert_eq!(receiver.receive(&packet(ecn)), shown);
             let mut report = packet(Ecn::Ect0);
-            receiver.stamp(&mut report);
+            receiver.send(&mut report);
             reports.push(report);
         }
         let marks = Marks::default();
-        let mut sender = Counter::new(MSS, marks.clone());
+        let mut sender = Counter::new(MSS, Ecn::Ect0, marks.clone());
         let mut heard = |report: &Packet| {
             sender.receive(report);
             let EcnFeedback { sce, ce, .. } = marks.take();
@@ -112,5 +124,29 @@ mod tests {
         assert_eq!(heard(&reports[2]), (2, 0, true), "the report before it was lost");
         assert_eq!(heard(&reports[1]), (0, 0, false), "it was overtaken");
         assert_eq!(heard(&reports[3]), (0, 1, false));
+    }
+
+    /// Packets of L4S flows are ECT(1) on the path, and ECT(0) to the stacks (RFC 9331 section 4.1): what arrives so is no mark.
+    #[test]
+    fn ect1_is_no_mark_where_it_is_sent() {
+        let marks = Marks::default();
+        let mut sender = Counter::new(MSS, Ecn::Ect1, marks.clone());
+        let mut receiver = Counter::new(MSS, Ecn::Ect1, Marks::default());
+        for (stack, mark) in [(Ecn::Ect0, false), (Ecn::Ect0, true), (Ecn::NotEct, false)] {
+            let mut data = packet(stack);
+            sender.send(&mut data);
+            assert_eq!(data.ecn == Ecn::Ect1, stack == Ecn::Ect0, "{stack:?}");
+            if mark {
+                data.ecn = Ecn::Ce;
+            }
+            let shown = if mark { Ecn::Ce } else { stack };
+            assert_eq!(receiver.receive(&data), shown);
+        }
+        let mut report = packet(Ecn::NotEct);
+        receiver.send(&mut report);
+        sender.receive(&report);
+        let heard = marks.take();
+        assert_eq!((heard.ect1.packets, heard.sce.packets, heard.ce.packets), (1, 0, 1));
+        assert!(!sender.take_esce());
     }
 }

@@ -134,8 +134,8 @@ impl Seen {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Record {
     seen: Arc<Mutex<Seen>>,
-    /// Marks that the hosts count, on their way to a controller that hears them.
-    pub(crate) marks: Marks,
+    /// Marks that the hosts count, on their way to a controller that hears each.
+    pub(crate) marks: Option<Marks>,
 }
 
 impl Record {

@@ -8,6 +8,7 @@ use windtunnel_sim::endpoint::{
     Counted, FlowContext, Halves, Stack, StackController, StackControllers, StackDescription, StackParams,
 };
 use windtunnel_units::{Bytes, Time};
+use windtunnel_wire::Ecn;
 
 use crate::clock::instant;
 use crate::connection::Connection;
@@ -59,9 +60,10 @@ struct Quic<P> {
 }
 
 impl<P> Quic<P> {
-    /// The controller hears SCE.
-    fn hears_sce(&self) -> bool {
-        matches!(&self.controllers.decides, StackController::Ours(params) if params.needs().feedback.hears_sce())
+    /// The controller of `flow` hears each mark.
+    fn hears_each_mark(&self, flow: &FlowContext<'_>) -> bool {
+        let StackController::Ours(params) = &self.controllers.decides else { return false };
+        flow.ecn != Ecn::NotEct && params.needs().feedback.hears_each_mark()
     }
 }
 
@@ -108,7 +110,9 @@ impl<P: Ends> Stack for Quic<P> {
             Protocol::Tcp | Protocol::Rtp => mss,
         };
         let application = Stream::new(flow.application, segment, flow.seed)?;
-        let record = Record::default();
+        let marks = self.hears_each_mark(flow).then(Marks::default);
+        let mut record = Record::default();
+        record.marks.clone_from(&marks);
         let Pair { client, server, initial_window } =
             self.params.ends(&self.controllers.decides, flow, &record);
         let initial_window = Bytes::new(initial_window);
@@ -117,14 +121,15 @@ impl<P: Ends> Stack for Quic<P> {
             let shadow = Hosted::with_initial_window(initial_window, shadow, start, mss, flow.seed);
             record.lock().shadow = Some(shadow);
         }
-        let host = |end, marks: &Marks, fault| {
+        let host = |end, marks: Option<Marks>, fault| {
             let guarded = Box::new(Guarded::new(self.params.title(), flow.flow, end));
-            let counter = self.hears_sce().then(|| Counter::new(mss, marks.clone()));
+            let counter = marks.map(|marks| Counter::new(mss, flow.ecn, marks));
             Host::new(flow, guarded, counter, fault)
         };
         let fault = self.params.fault();
-        let client = host(client, &record.marks, fault);
-        let server = host(server, &Marks::default(), fault.and_then(Fault::of_receiver));
+        let of_receiver = marks.is_some().then(Marks::default);
+        let client = host(client, marks, fault);
+        let server = host(server, of_receiver, fault.and_then(Fault::of_receiver));
         Some(Halves {
             sender: Box::new(Sender::new(client, application, record, initial_window)),
             receiver: Box::new(Receiver::new(server)),

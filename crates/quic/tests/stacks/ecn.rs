@@ -1,4 +1,5 @@
-//! ECN: the stacks send ECT(0), count CE and answer it, unless their sockets cannot set the field.
+//! ECN: the stacks send ECT(0), count CE and answer it, unless their sockets cannot set the field. Their hosts count for
+//! controllers that hear each mark.
 
 use crate::runs::{first, flow, run, text};
 
@@ -67,5 +68,44 @@ fn a_stack_that_sees_ect1_gives_up_ecn() {
         assert!((1..100).contains(&sce) && drops > 3, "{stack} alone: {sce} SCE, {drops} drops");
         let (sce, drops) = marks("{ windtunnel = \"reno-mds\" }");
         assert!(sce > 100 && drops == 0, "{stack} with counts: {sce} SCE, {drops} drops");
+    }
+}
+
+/// Prague inside a stack hears each CE and sends ECT(1): over DualPI2 it is in the queue of L4S, keeps the link as busy as
+/// Prague in TCP does, with as low a queue, and does not lose a packet. No SCE are counted.
+#[test]
+fn prague_hears_counts_of_ce() {
+    let queue = "rate = \"40 Mbps\"\nqueue = \"dualpi2\"";
+    let alone = |stack: &str, cc: &str| {
+        let result = run(&text(20, queue, &[&flow(stack, cc, 20)]));
+        let link = &result.summary.queues[0];
+        let flow = first(&result);
+        assert_eq!((flow.drops.aqm + flow.drops.full, flow.sce_marks), (0, 0), "{stack} {cc}");
+        let sojourn = link.sojourn_ms.map_or(f64::NAN, |sojourn| sojourn.mean);
+        (flow.goodput_mbps, sojourn, flow.ce_marks as f64)
+    };
+    for variant in ["linux", "udp"] {
+        let params = format!("{{ kind = \"prague\", variant = \"{variant}\" }}");
+        let in_tcp = alone("linux", &params);
+        for stack in ["quinn", "noq"] {
+            let inside = alone(stack, &format!("{{ windtunnel = {params} }}"));
+            assert!(inside.0 > 0.97 * in_tcp.0, "{stack} {variant}: {inside:?}, {in_tcp:?} in TCP");
+            assert!(inside.1 < 1.0, "{stack} {variant}: the step is at 1 ms: {inside:?}");
+            assert!((0.5..2.0).contains(&(inside.2 / in_tcp.2)), "{stack} {variant}: {inside:?}, {in_tcp:?}");
+        }
+    }
+}
+
+/// Without ECN no counts come back, and Prague is Reno (rule 9 of its module).
+#[test]
+fn sockets_without_ecn_make_prague_reno() {
+    let queue = "rate = \"20 Mbps\"\nqueue = { kind = \"fifo\", limit = \"100 packets\" }";
+    for stack in ["quinn", "noq"] {
+        let mean = |cc: &str| {
+            let result = run(&text(30, queue, &[&format!("{}\necn = false", flow(stack, cc, 40))]));
+            first(&result).goodput_mbps
+        };
+        let (prague, reno) = (mean("{ windtunnel = \"prague\" }"), mean("{ windtunnel = \"reno\" }"));
+        assert!((0.98..1.02).contains(&(prague / reno)), "{stack}: {prague}, Reno {reno}");
     }
 }

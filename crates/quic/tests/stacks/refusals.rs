@@ -25,8 +25,8 @@ fn messages() {
             "s.toml:7: flow[0].cc: \"bbr3\" is not allowed: a controller of `quinn` is one of cubic, newreno, bbr; one of windtunnel's inside it is cc = { windtunnel = \"cubic\" }",
         ),
         (
-            "stack = \"quinn\"\ncc = { windtunnel = \"prague\" }",
-            "s.toml:7: flow[0].cc.windtunnel: \"prague\" is not allowed: a controller that needs no counts of marks, which `quinn` does not pass on",
+            "stack = \"quinn\"\ncc = { kind = \"cubic\", shadow = \"prague\" }",
+            "s.toml:7: flow[0].cc.shadow: \"prague\" is not allowed: a controller that does not hear each mark: a shadow hears what the stack tells of marks",
         ),
         (
             "stack = \"quinn\"\ncc = { windtunnel = { kind = \"bbr3\", ack_frequency = true } }",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windtunnel_cc::{ControllerParams, Feedback};
+use windtunnel_cc::{ControllerParams, Feedback, Needs};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::endpoint::{StackController, StackControllers, StackParams};
 use windtunnel_tcp::Endpoint;
@@ -87,12 +87,14 @@ pub(super) fn over_stack(
     let cc = at.get("cc");
     let (cc_name, decides) = stack_controller(stack, &cc, of)?;
     let controllers = StackControllers { decides, shadow: shadow(stack, &cc.get(SHADOW), of)? };
-    let feedback = match &controllers.decides {
-        StackController::Own(_) => Feedback::Classic,
-        StackController::Ours(params) => params.needs().feedback,
+    let needs = match &controllers.decides {
+        StackController::Own(_) => Needs::default(),
+        StackController::Ours(params) => params.needs(),
     };
-    let dscp = if feedback == Feedback::Sce { Dscp::MDS } else { Dscp::DEFAULT };
-    let endpoint = Endpoint { ecn: code_point(&at.get("ecn"), feedback)?, dscp, paced: true, ..plain };
+    let dscp = if needs.feedback == Feedback::Sce { Dscp::MDS } else { Dscp::DEFAULT };
+    let ecn = code_point(&at.get("ecn"), needs)?;
+    let needs_ecn = ecn != Ecn::NotEct && matches!(needs.feedback, Feedback::Shares | Feedback::Counts);
+    let endpoint = Endpoint { ecn, needs_ecn, dscp, paced: true, ..plain };
     Ok(Carried { cc_name, transport: Transport::Foreign(stack.stack(controllers)), endpoint })
 }
 
@@ -112,6 +114,11 @@ fn stack_controller(
             );
         }
         let (ours, params) = hosted(stack, &inside, of)?;
+        if params.needs().feedback.hears_each_mark() && !stack.counts_marks() {
+            let allowed =
+                format!("a controller that does not hear each mark: the hosts of `{name}` count none");
+            return Err(inside.not_allowed(allowed));
+        }
         return Ok((format!("{ours}-in-{name}"), StackController::Ours(params)));
     }
     if !at.is_given() {
@@ -142,11 +149,16 @@ fn shadow(
     if let Err(why) = stack.hosts() {
         return Err(at.fault(format!("does not go with `{}`, which {why}", stack.title())));
     }
-    Ok(Some(hosted(stack, at, of)?.1))
+    let (_, params) = hosted(stack, at, of)?;
+    if params.needs().feedback.hears_each_mark() {
+        let allowed =
+            "a controller that does not hear each mark: a shadow hears what the stack tells of marks";
+        return Err(at.not_allowed(allowed));
+    }
+    Ok(Some(params))
 }
 
-/// The name of one of windtunnel's controllers, and the controller, which hears of ACKs and losses from a stack, but not of
-/// counts of marks. SCE are counted by its hosts, if they can.
+/// The name of one of windtunnel's controllers, and the controller, which hears of ACKs and losses from a stack.
 fn hosted(
     stack: &dyn StackParams,
     at: &Cursor<'_>,
@@ -163,24 +175,16 @@ fn hosted(
             format!("false: `{name}` asks for ACKs by the key `ack_frequency` of the table `stack`");
         return Err(at.get("ack_frequency").not_allowed(allowed));
     }
-    let feedback = needs.feedback;
-    let is_heard = match feedback {
-        Feedback::None | Feedback::Classic => true,
-        Feedback::PlainSce | Feedback::Sce => stack.counts_sce(),
-        Feedback::Shares | Feedback::Counts => false,
-    };
-    if !is_heard {
-        let allowed = format!("a controller that needs no counts of marks, which `{name}` does not pass on");
-        return Err(at.not_allowed(allowed));
-    }
     Ok((controller.name, params))
 }
 
-/// The code point of the flow's packets: ECT(0), as QUIC stacks send, unless the flow's sockets cannot set it.
-fn code_point(at: &Cursor<'_>, feedback: Feedback) -> Result<Ecn, Fault> {
+/// The code point of the flow's packets: ECT(0), as QUIC stacks send, or ECT(1) where the controller is one for L4S; none if the
+/// flow's sockets cannot set it.
+fn code_point(at: &Cursor<'_>, needs: Needs) -> Result<Ecn, Fault> {
     match at.value() {
+        None | Some(Value::Boolean(true)) if needs.scalable => Ok(Ecn::Ect1),
         None | Some(Value::Boolean(true)) => Ok(Ecn::Ect0),
-        Some(Value::Boolean(false)) if feedback.hears_sce() => {
+        Some(Value::Boolean(false)) if needs.feedback.hears_sce() => {
             Err(at.not_allowed("true: the response to SCE needs ECN"))
         }
         Some(Value::Boolean(false)) => Ok(Ecn::NotEct),

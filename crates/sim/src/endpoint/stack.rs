@@ -133,8 +133,8 @@ pub trait StackParams: AnyParams {
         false
     }
 
-    /// Whether its hosts count SCE, for a controller inside it that hears them.
-    fn counts_sce(&self) -> bool {
+    /// Whether its hosts count marks, for a controller inside it that hears each.
+    fn counts_marks(&self) -> bool {
         false
     }
 
