@@ -93,9 +93,9 @@ pub struct Counters {
     /// Echoes of CE answered by a reduction.
     pub ecn_reductions: u64,
     /// Segments left out to expose optimistic ACKs.
-    pub skips: u64,
+    pub skips: u32,
     /// Connections reset because such a segment was acknowledged.
-    pub exposed: u64,
+    pub exposed: u32,
     /// ACKs whose sum of ECN nonces was wrong.
     pub nonce_fail: u64,
     /// Data known to be delivered.

@@ -6,6 +6,7 @@ use super::Recorder;
 use super::band_series::{self, BandColumns};
 use super::class_series::ClassColumns;
 use super::columns::Table;
+use super::digest::Digest;
 use super::events::Events;
 use super::flow_series::FlowTotals;
 use super::packets::Captures;
@@ -43,10 +44,13 @@ impl Recorder {
             })
             .collect();
         let (flows, queues) = self.summaries(Time::ZERO, end, links);
+        let of_links = self.queues.iter().map(|queue| queue.digest);
+        let of_flows = self.flows.iter().map(|flow| flow.digest);
+        let digest = Digest::combined(of_links.chain(of_flows));
         let summary = Summary {
             duration_s: end.as_secs_f64(),
             stalled,
-            digest: self.digest.hex(),
+            digest: digest.hex(),
             packets: self.packets,
             events,
             flows,

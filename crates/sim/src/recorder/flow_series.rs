@@ -8,6 +8,7 @@ use windtunnel_tcp::Limited;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::columns;
+use super::digest::Digest;
 use super::flow_info::FlowInfo;
 use super::flow_sums::{FlowSums, Losses};
 use super::histogram::Pages;
@@ -120,10 +121,11 @@ pub(crate) struct FlowRecorder {
     first_received: Time,
     last_received: Time,
     last_delivered: Time,
+    pub(super) digest: Digest,
+    slow_start_exit: Option<Box<(Time, Bytes, ExitReason)>>,
     pub(crate) sums: FlowSums,
     /// The totals of the current segment.
     pub(super) totals: FlowTotals,
-    slow_start_exit: Option<Box<(Time, Bytes, ExitReason)>>,
     /// The sender's counts at the start of the interval, and at that of the segment, if they are not zero.
     counted: Counters,
     counted_before: Option<Box<Counters>>,
@@ -165,6 +167,7 @@ impl FlowRecorder {
         let has_window = cwnd.is_some();
         let cwnd = cwnd.unwrap_or_default();
         FlowRecorder {
+            digest: Digest::new(),
             sums: FlowSums::new(cwnd),
             totals: FlowTotals::new(),
             counted: Counters::default(),
@@ -414,8 +417,8 @@ fn sender(counters: &Counters, counted: Counted) -> SenderSummary {
         tlps: counted.then(Counted::TLPS, counters.tlps),
         undos: counted.then(Counted::UNDOS, counters.undos),
         ecn_reductions: counted.then(Counted::ECN_REDUCTIONS, counters.ecn_reductions),
-        skips: counted.then(Counted::SKIPS, counters.skips),
-        exposed: counted.then(Counted::EXPOSED, counters.exposed),
+        skips: counted.then(Counted::SKIPS, counters.skips.into()),
+        exposed: counted.then(Counted::EXPOSED, counters.exposed.into()),
         nonce_fail: counted.then(Counted::NONCE_FAIL, counters.nonce_fail),
     }
 }

@@ -136,7 +136,7 @@ impl Recorder {
         if let Some(rtt) = rtt {
             self.flows[series].sample(rtt);
         }
-        self.digest.word(now.as_nanos() ^ rtt.unwrap_or_default().as_nanos().rotate_left(32));
+        self.flows[series].digest.word(now.as_nanos() ^ rtt.unwrap_or_default().as_nanos().rotate_left(32));
     }
 
     /// A connection of `series` was turned away.
@@ -162,6 +162,6 @@ impl Recorder {
         if let Some(rtt) = rtt {
             self.flows[series].sample(rtt);
         }
-        self.digest.word(now.as_nanos() ^ cwnd.get().rotate_left(32));
+        self.flows[series].digest.word(now.as_nanos() ^ cwnd.get().rotate_left(32));
     }
 }

@@ -46,7 +46,6 @@ use band_series::BandRecorder;
 use budget::Budget;
 use class_series::{ClassRecorder, ClassTotals};
 use connections::{ConnectionColumn, Connections};
-use digest::Digest;
 use events::{Dequeues, Events};
 use flow_info::FlowInfo;
 use flow_series::{FlowColumns, FlowRecorder, FlowTotals};
@@ -107,7 +106,6 @@ pub(crate) struct Recorder {
     connections: Connections,
     /// Packets have an identity: they are captured, or single events are kept.
     tells_apart: bool,
-    digest: Digest,
     /// What all rows may occupy.
     budget: Budget,
     /// Segments that have ended.
@@ -171,7 +169,6 @@ impl Recorder {
             bands: BandRecorder::new(n_queues, &budget),
             classes,
             transfers: Transfers::new(network, &budget),
-            digest: Digest::new(),
             budget,
             segments: Vec::new(),
             segment_start: Time::ZERO,
@@ -243,14 +240,14 @@ impl Recorder {
         departure: Departure,
     ) {
         let Departure { outcome, sojourn, emptied, .. } = departure;
-        self.queues[index].dequeued(packet.size(), sojourn, outcome, emptied);
-        self.digest.word(now.as_nanos());
-        self.digest
-            .word((u64::from(packet.flow.get()) << 48) ^ packet.seq.get() ^ (mark_code(outcome) << 62));
+        let series = self.connections.flow(packet.flow);
+        let queue = &mut self.queues[index];
+        queue.dequeued(packet.size(), sojourn, outcome, emptied);
+        queue.digest.word(now.as_nanos());
+        queue.digest.word(((series as u64) << 48) ^ packet.seq.get() ^ (mark_code(outcome) << 62));
         if let Some(points) = &mut self.points {
             points.sojourn(now, index, sojourn, emptied);
             if let Outcome::Marked(signal) = outcome {
-                let series = self.connections.flow(packet.flow);
                 points.mark(now, index, series as u32, signal.into());
             }
         }
@@ -365,16 +362,18 @@ impl Recorder {
 
     /// A TCP sender sends a segment again.
     pub(crate) fn retransmitted(&mut self, now: Time, packet: &Packet) {
-        self.digest.word(now.as_nanos());
-        self.digest.word(!((u64::from(packet.flow.get()) << 48) ^ packet.seq.get()));
+        let digest = &mut self.flows[self.connections.flow(packet.flow)].digest;
+        digest.word(now.as_nanos());
+        digest.word(!packet.seq.get());
     }
 
     /// A sender handled an ACK.
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
     pub(crate) fn acknowledged(&mut self, now: Time, flow: usize, state: WindowState) {
-        self.flows[flow].acknowledged(now, state);
-        self.digest.word(now.as_nanos() ^ state.cwnd.get().rotate_left(32));
+        let recorder = &mut self.flows[flow];
+        recorder.acknowledged(now, state);
+        recorder.digest.word(now.as_nanos() ^ state.cwnd.get().rotate_left(32));
         if let Some(points) = &mut self.points {
             points.cwnd(now, flow, state.cwnd, state.cwnd_limited);
         }

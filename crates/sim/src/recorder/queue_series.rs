@@ -5,6 +5,7 @@ use windtunnel_qdisc::{DropReason, Signal};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::columns::columns;
+use super::digest::Digest;
 use super::extent::Extent;
 use super::flow_series::mbps;
 use super::histogram::Buckets;
@@ -124,6 +125,7 @@ impl QueueTotals {
 /// The recorder of one queue.
 #[derive(Debug)]
 pub(crate) struct QueueRecorder {
+    pub(super) digest: Digest,
     sums: QueueSums,
     /// The totals of the current segment.
     totals: QueueTotals,
@@ -131,7 +133,7 @@ pub(crate) struct QueueRecorder {
 
 impl QueueRecorder {
     pub(crate) fn new() -> QueueRecorder {
-        QueueRecorder { sums: QueueSums::new(), totals: QueueTotals::new() }
+        QueueRecorder { digest: Digest::new(), sums: QueueSums::new(), totals: QueueTotals::new() }
     }
 
     #[inline]
