@@ -81,9 +81,10 @@ test-python: install
 	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 # Tests that take minutes: every command that the documents print, their pictures, and commands interrupted at many moments.
+# PART=1/2 leaves out every second one of Python's.
 test-long: install
 	cargo test --workspace --quiet -- --ignored
-	$(BIN)/pytest -q -m long -n 2 --dist load
+	$(BIN)/pytest -q -m long -n 2 --dist load $(if $(PART),--part=$(PART))
 
 # The commands of the documents alone, with the time of each (FAMILIES="course tutorial" for some).
 docs-run: install
