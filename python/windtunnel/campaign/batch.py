@@ -19,6 +19,7 @@ from windtunnel.engine.cache import key_of
 from windtunnel.engine.work import GoOn
 from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.runs import Record, Run, attempt, failed, recording
+from windtunnel.memory import limit
 from windtunnel.scenario import Scenario
 
 #: Seconds after which a worker begins no other run of its batch.
@@ -38,7 +39,9 @@ class Planned:
 
 @dataclass(frozen=True)
 class Batch:
-    """``runs`` of some ``scenarios``. ``memory`` is what a run may hold; None: what the machine has for one."""
+    """``runs`` of some ``scenarios``. ``memory`` is what a run may hold; None: what the machine has for one when the
+    batch begins.
+    """
 
     scenarios: Sequence[Scenario]
     runs: Sequence[Planned]
@@ -80,13 +83,15 @@ class Measure:
         rows, variants = RowsOfRecords(self._quantities), [Variant(each) for each in task.scenarios]
         failures, reused, doubtful = 0, 0, list[int]()
         records: list[tuple[bytes, bytes]] = []
+        # Asked once for all: to read what the machine has takes as long as a short run.
+        memory = limit(None) if task.memory is None else task.memory
         before = time.perf_counter()
         for run in task.runs:
             record = None if run.record is None else self._remembered(run.record)
             if record is not None:
                 reused += 1
             else:
-                record = self._run(variants[run.scenario], run, task.memory, go_on)
+                record = self._run(variants[run.scenario], run, memory, go_on)
                 failures += bool(record.error)
                 if record.error or record.foreign:
                     doubtful.append(len(rows))
