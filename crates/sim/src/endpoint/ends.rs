@@ -5,7 +5,8 @@ use windtunnel_tcp::{Receiver, ideal};
 use windtunnel_units::{Bytes, Rate, Time};
 use windtunnel_wire::Extras;
 
-use super::{Halves, Pair, Reading, ReceiverHalf, SenderHalf, SenderState, Still, TcpEnd, Waiting};
+use super::ideal::reply;
+use super::{Feedback, Halves, Pair, Reading, ReceiverHalf, SenderHalf, SenderState, Still, TcpEnd, Waiting};
 use crate::application::{DatagramReceiver, DatagramSender};
 use crate::arrivals::Arrivals;
 use crate::flow::Hop;
@@ -224,10 +225,19 @@ pub(crate) trait Transported {
 
     /// The receiving half, likewise.
     fn receiver(ends: &mut Ends) -> Option<&mut Self::Receiver>;
+
+    /// What the receiving half owes need not be a packet where it reaches the sending half at once.
+    const REPLIES: bool = false;
+
+    /// The sending half takes what the receiving half owes next, without a packet around it.
+    #[inline]
+    fn reply(_ends: &mut Ends, _now: Time) -> Option<(&mut Self::Sender, Feedback)> {
+        None
+    }
 }
 
 macro_rules! transport {
-    ($name:ident, $sender:ty, $receiver:ty, $arrives:literal $(, $unbox:tt)?) => {
+    ($name:ident, $sender:ty, $receiver:ty, $arrives:literal, { $($unbox:tt)? } $(, $reply:item)*) => {
         #[derive(Debug)]
         pub(crate) struct $name;
 
@@ -245,11 +255,24 @@ macro_rules! transport {
             fn receiver(ends: &mut Ends) -> Option<&mut Self::Receiver> {
                 if let Ends::$name(halves) = ends { Some(&mut $($unbox)? halves.receiver) } else { None }
             }
+
+            $($reply)*
         }
     };
 }
 
-transport!(Ideal, ideal::Sender, ideal::Receiver, false);
-transport!(Tcp, TcpEnd, Receiver, true);
-transport!(Datagrams, DatagramSender, DatagramReceiver, false);
-transport!(Foreign, dyn SenderHalf, dyn ReceiverHalf, false, *);
+transport!(
+    Ideal,
+    ideal::Sender,
+    ideal::Receiver,
+    false,
+    {},
+    const REPLIES: bool = true;,
+    #[inline]
+    fn reply(ends: &mut Ends, now: Time) -> Option<(&mut ideal::Sender, Feedback)> {
+        if let Ends::Ideal(halves) = ends { reply(halves, now) } else { None }
+    }
+);
+transport!(Tcp, TcpEnd, Receiver, true, {});
+transport!(Datagrams, DatagramSender, DatagramReceiver, false, {});
+transport!(Foreign, dyn SenderHalf, dyn ReceiverHalf, false, { * });

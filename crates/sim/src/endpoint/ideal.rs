@@ -6,11 +6,27 @@
 )]
 
 use windtunnel_cc::ExitReason;
+use windtunnel_tcp::AckReport;
 use windtunnel_tcp::ideal::{Receiver, Sender};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
 
-use super::{Arrival, Feedback, Hidden, ReceiverHalf, SenderHalf, SenderState};
+use super::{Arrival, Feedback, Hidden, Pair, ReceiverHalf, SenderHalf, SenderState};
+
+/// What an ACK told the sender.
+#[inline(always)]
+fn feedback(sender: &Sender, report: AckReport) -> Feedback {
+    Feedback { rtt: report.rtt, ece: report.ece, esce: report.esce, cwnd_limited: sender.cwnd_limited() }
+}
+
+/// The sender takes what the receiver owes next, without a packet around it.
+#[inline(always)]
+pub(super) fn reply(halves: &mut Pair<Sender, Receiver>, now: Time) -> Option<(&mut Sender, Feedback)> {
+    let Pair { sender, receiver } = halves;
+    let report = sender.hear(receiver.next_ack(now)?, now);
+    let feedback = feedback(sender, report);
+    Some((sender, feedback))
+}
 
 impl SenderHalf for Sender {
     fn start(&mut self, _now: Time) {
@@ -24,7 +40,7 @@ impl SenderHalf for Sender {
     #[inline(always)]
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {
         let report = self.on_ack(packet, now);
-        Feedback { rtt: report.rtt, ece: report.ece, esce: report.esce, cwnd_limited: self.cwnd_limited() }
+        feedback(self, report)
     }
 
     #[inline(always)]

@@ -11,6 +11,7 @@ use windtunnel_wire::Packet;
 
 use super::{Feedback, ReceiverHalf, SenderHalf};
 use crate::recorder::{Recorder, WindowState};
+use crate::simulation::Capabilities;
 
 /// The recorder, and the place of a flow in it.
 pub(crate) struct Note<'a> {
@@ -21,10 +22,15 @@ pub(crate) struct Note<'a> {
 }
 
 impl Note<'_> {
-    /// The sending half takes a packet.
+    /// The sending half has taken a packet, or in a plain run what a packet would have said.
     #[inline(always)]
-    pub(crate) fn feedback<H: SenderHalf + ?Sized>(mut self, half: &mut H, packet: &Packet, now: Time) {
-        let feedback = half.on_packet(packet, now);
+    pub(crate) fn feedback<C: Capabilities, H: SenderHalf + ?Sized>(
+        mut self,
+        half: &mut H,
+        feedback: &Feedback,
+        packet: Option<&Packet>,
+        now: Time,
+    ) {
         while let Some(completion) = half.completion(now) {
             self.recorder.completed(now, self.series, &completion);
         }
@@ -35,7 +41,7 @@ impl Note<'_> {
         if self.flow != self.series {
             return self.recorder.member_acknowledged(now, self.series, feedback.rtt, cwnd);
         }
-        let Feedback { rtt, cwnd_limited, .. } = feedback;
+        let Feedback { rtt, cwnd_limited, .. } = *feedback;
         let state = WindowState {
             rtt,
             srtt: state.srtt,
@@ -43,10 +49,13 @@ impl Note<'_> {
             in_flight: state.in_flight,
             cwnd_limited,
             // Asking the controller costs a virtual call, so it is asked only while the answer is needed.
-            slow_start: self.recorder.wants_phase(self.flow) && self.in_slow_start(half, cwnd, now),
+            slow_start: self.recorder.wants_phase::<C>(self.flow) && self.in_slow_start(half, cwnd, now),
         };
         self.recorder.acknowledged(now, self.flow, state);
-        if self.recorder.detailed() {
+        if C::SINGLE_PACKETS
+            && self.recorder.detailed()
+            && let Some(packet) = packet
+        {
             self.recorder.acknowledged_in_detail(now, packet, feedback.echoes(), state);
             self.recorder.controller_changed(now, self.flow, &|out| half.probe(out));
         }

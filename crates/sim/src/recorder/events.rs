@@ -1,10 +1,11 @@
 //! Every dequeue and every ACK, for short runs that are compared event by event.
 
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{Departure, QueueDiscipline};
+use windtunnel_qdisc::{Departure, QueueDiscipline, Signal};
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
+use super::Recorder;
 use super::arrival_marks::ArrivalMarks;
 use super::budget::Budget;
 use super::columns::{Table, columns};
@@ -13,7 +14,6 @@ use super::flow_series::WindowState;
 use super::loss_cause::LossCause;
 use super::packets::Tap;
 use super::state::Probe;
-use super::{Recorder, mark_code};
 use crate::link::Link;
 
 columns! {
@@ -235,5 +235,15 @@ impl Recorder {
             acks.in_flight.push(state.in_flight.get());
             acks.slow_start.push(state.slow_start);
         }
+    }
+}
+
+/// What a queue did to a packet, as digests and tables have it.
+pub(super) const fn mark_code(outcome: Outcome) -> u64 {
+    match outcome {
+        Outcome::Passed => 0,
+        Outcome::Marked(Signal::Sce) => 1,
+        Outcome::Marked(Signal::Ce) => 2,
+        Outcome::Drop => 3,
     }
 }

@@ -42,11 +42,12 @@ use crate::endpoint::Reading;
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::network::{Network, Window};
+use crate::simulation::Capabilities;
 use band_series::BandRecorder;
 use budget::Budget;
 use class_series::{ClassRecorder, ClassTotals};
 use connections::{ConnectionColumn, Connections};
-use events::{Dequeues, Events};
+use events::{Dequeues, Events, mark_code};
 use flow_info::FlowInfo;
 use flow_series::{FlowColumns, FlowRecorder, FlowTotals};
 use packets::Captures;
@@ -228,17 +229,17 @@ impl Recorder {
         self.flows[series].prefetch_details();
     }
 
-    /// A packet left a queue.
+    /// A packet left a link's queue.
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
-    pub(crate) fn dequeued(
+    pub(crate) fn dequeued<C: Capabilities>(
         &mut self,
         now: Time,
         index: usize,
-        packet: &Packet,
         link: &Link,
         departure: Departure,
     ) {
+        let Some(packet) = link.left() else { return };
         let Departure { outcome, sojourn, emptied, .. } = departure;
         let series = self.connections.flow(packet.flow);
         let queue = &mut self.queues[index];
@@ -251,8 +252,13 @@ impl Recorder {
                 points.mark(now, index, series as u32, signal.into());
             }
         }
-        if self.detailed_dequeues {
-            self.dequeued_in_detail(now, index, packet, link, departure);
+        if C::SINGLE_PACKETS {
+            if self.detailed_dequeues {
+                self.dequeued_in_detail(now, index, packet, link, departure);
+            }
+            if self.captures() {
+                self.capture(now, Tap::QueueOut(index as u32), packet);
+            }
         }
     }
 
@@ -390,8 +396,8 @@ impl Recorder {
 
     /// True while the phase of `flow`'s controller is of interest.
     #[inline]
-    pub(crate) fn wants_phase(&self, flow: usize) -> bool {
-        self.flows[flow].in_slow_start() || self.detailed
+    pub(crate) fn wants_phase<C: Capabilities>(&self, flow: usize) -> bool {
+        self.flows[flow].in_slow_start() || (C::SINGLE_PACKETS && self.detailed)
     }
 
     /// A flow of `series` was started.
@@ -484,14 +490,5 @@ impl Recorder {
         let interval = self.params.interval.as_nanos();
         let next = Time::from_nanos((now.as_nanos() / interval + 1) * interval);
         self.edges.last().map_or(next, |edge| next.min(*edge))
-    }
-}
-
-const fn mark_code(outcome: Outcome) -> u64 {
-    match outcome {
-        Outcome::Passed => 0,
-        Outcome::Marked(Signal::Sce) => 1,
-        Outcome::Marked(Signal::Ce) => 2,
-        Outcome::Drop => 3,
     }
 }

@@ -293,6 +293,12 @@ impl Recorder {
         self.captures.is_some()
     }
 
+    /// Nobody looks at single packets: they are neither captured nor told apart, and no event or change of state is kept
+    /// for itself.
+    pub(crate) const fn is_plain(&self) -> bool {
+        !self.captures() && !self.tells_apart && !self.detailed_dequeues
+    }
+
     fn owner(&self, packet: &Packet) -> Owner {
         let flow = self.connections.flow(packet.flow);
         let connection = self.connections.number(packet.flow);

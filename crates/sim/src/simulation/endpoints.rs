@@ -9,6 +9,8 @@ use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
 use super::Simulation;
+use super::capabilities::{Capabilities, Full};
+use super::path::Entrance;
 use crate::endpoint::{
     Counters, Datagrams, Ends, Foreign, Ideal, Note, Reading, ReceiverHalf, SenderHalf, Tcp, Transported,
 };
@@ -18,14 +20,14 @@ use crate::recorder::Tap;
 /// Calls a method for the transport of a flow: inline for loss-free endpoints, which are the fastest, and a function
 /// call for the others.
 macro_rules! by_transport {
-    ($self:ident, $index:expr, $method:ident, $apart:ident($($argument:expr),*)) => {
+    ($self:ident, $index:expr, $method:ident, $apart:ident::<$run:ident>($($argument:expr),*)) => {
         if $self.flows[$index].ends.is_loss_free() {
-            $self.$method::<Ideal>($index, $($argument),*);
+            $self.$method::<$run, Ideal>($index, $($argument),*);
         } else {
             match &$self.flows[$index].ends {
-                Ends::Tcp { .. } => $self.$apart::<Tcp>($index, $($argument),*),
-                Ends::Datagrams { .. } => $self.$apart::<Datagrams>($index, $($argument),*),
-                Ends::Foreign(_) => $self.$apart::<Foreign>($index, $($argument),*),
+                Ends::Tcp { .. } => $self.$apart::<$run, Tcp>($index, $($argument),*),
+                Ends::Datagrams { .. } => $self.$apart::<Full, Datagrams>($index, $($argument),*),
+                Ends::Foreign(_) => $self.$apart::<Full, Foreign>($index, $($argument),*),
                 _ => {}
             }
         }
@@ -50,7 +52,7 @@ impl Simulation {
 
     /// A sender sends what it may, and its event is set.
     pub(super) fn send_now(&mut self, index: usize) {
-        by_transport!(self, index, send, send_apart());
+        by_transport!(self, index, send, send_apart::<Full>());
     }
 
     pub(super) fn stop_flow(&mut self, index: usize) {
@@ -65,56 +67,56 @@ impl Simulation {
 
     /// The event of a sender.
     #[inline]
-    pub(super) fn sender_event(&mut self, index: usize, timer: usize) {
+    pub(super) fn sender_event<C: Capabilities>(&mut self, index: usize, timer: usize) {
         if let Ends::Still(_) = self.flows[index].ends {
             return self.timers.set(timer, Time::NEVER);
         }
-        by_transport!(self, index, expire_sender, expire_sender_apart(timer));
+        by_transport!(self, index, expire_sender, expire_sender_apart::<C>(timer));
     }
 
     /// The event of a receiver.
     #[inline]
-    pub(super) fn receiver_event(&mut self, index: usize, timer: usize) {
+    pub(super) fn receiver_event<C: Capabilities>(&mut self, index: usize, timer: usize) {
         if let Ends::Still(_) = self.flows[index].ends {
             return self.timers.set(timer, Time::NEVER);
         }
-        by_transport!(self, index, expire_receiver, expire_receiver_apart(timer));
+        by_transport!(self, index, expire_receiver, expire_receiver_apart::<C>(timer));
     }
 
     /// A packet reached the receiver of its flow.
     #[inline(always)]
-    pub(super) fn deliver_segment(&mut self, packet: &Packet) {
+    pub(super) fn deliver_segment<C: Capabilities>(&mut self, packet: &Packet) {
         let index = packet.flow.index();
         if packet.has_extras() && self.inspect(packet, Tap::Receiver) {
             return;
         }
         self.arrived += 1;
-        by_transport!(self, index, receive, receive_apart(packet));
+        by_transport!(self, index, receive, receive_apart::<C>(packet));
     }
 
     #[inline(never)]
     pub(super) fn deliver_segment_apart(&mut self, packet: &Packet) {
-        self.deliver_segment(packet);
+        self.deliver_segment::<Full>(packet);
     }
 
     /// A packet reached the sender of its flow.
     #[inline(never)]
-    pub(super) fn deliver_ack(&mut self, packet: &mut Packet) {
+    pub(super) fn deliver_ack<C: Capabilities>(&mut self, packet: &mut Packet) {
         let index = packet.flow.index();
-        by_transport!(self, index, take_ack, take_ack(packet));
+        by_transport!(self, index, take_ack, take_ack::<C>(packet));
     }
 }
 
-/// The loop's work for a transport `T`.
+/// The loop's work for a transport `T` in a run `C`.
 impl Simulation {
     /// A packet reached the sending half. The memory of its options goes back to the receiving half for another one.
     #[inline(always)]
-    fn take_ack<T: Transported>(&mut self, index: usize, packet: &mut Packet) {
+    fn take_ack<C: Capabilities, T: Transported>(&mut self, index: usize, packet: &mut Packet) {
         if packet.has_extras() && self.inspect(packet, Tap::Sender) {
             return;
         }
         self.arrived += 1;
-        self.take_feedback::<T>(index, packet);
+        self.take_feedback::<C, T>(index, packet);
         if let Some(extras) = packet.take_extras() {
             self.flows[index].ends.take_back(extras);
         }
@@ -122,15 +124,16 @@ impl Simulation {
 
     /// The sending half takes a packet, and sends everything that it may then send.
     #[inline(always)]
-    fn take_feedback<T: Transported>(&mut self, index: usize, packet: &Packet) {
+    fn take_feedback<C: Capabilities, T: Transported>(&mut self, index: usize, packet: &Packet) {
         let flow = &mut self.flows[index];
         let Some(half) = T::sender(&mut flow.ends) else { return };
+        let feedback = half.on_packet(packet, self.now);
         let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
-        note.feedback(half, packet, self.now);
-        if self.schedule.is_watching() {
+        note.feedback::<C, _>(half, &feedback, Some(packet), self.now);
+        if C::SINGLE_PACKETS && self.schedule.is_watching() {
             self.watch(index);
         }
-        self.send::<T>(index);
+        self.send::<C, T>(index);
         if T::ARRIVES {
             self.reached_end(index);
         }
@@ -138,12 +141,16 @@ impl Simulation {
 
     /// The receiving half takes a packet, and sends everything that it then owes.
     #[inline(always)]
-    fn receive<T: Transported>(&mut self, index: usize, packet: &Packet) {
+    fn receive<C: Capabilities, T: Transported>(&mut self, index: usize, packet: &Packet) {
         let flow = &mut self.flows[index];
         let Some(half) = T::receiver(&mut flow.ends) else { return };
         let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
         note.arrival(half, packet, self.now);
-        self.acknowledge::<T>(index);
+        if !C::SINGLE_PACKETS && T::REPLIES && flow.acks == Hop::Sender {
+            self.reply::<C, T>(index);
+        } else {
+            self.acknowledge::<C, T>(index);
+        }
         self.schedule_receiver::<T>(index);
         if T::ARRIVES {
             self.reached_end(index);
@@ -151,40 +158,41 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn receive_apart<T: Transported>(&mut self, index: usize, packet: &Packet) {
-        self.receive::<T>(index, packet);
+    fn receive_apart<C: Capabilities, T: Transported>(&mut self, index: usize, packet: &Packet) {
+        self.receive::<C, T>(index, packet);
     }
 
     /// The sending half's event. One that fires too early is only set again.
     #[inline(always)]
-    fn expire_sender<T: Transported>(&mut self, index: usize, timer: usize) {
+    fn expire_sender<C: Capabilities, T: Transported>(&mut self, index: usize, timer: usize) {
         let flow = &mut self.flows[index];
         let Some(half) = T::sender(&mut flow.ends) else { return };
-        if half.next_timer() <= self.now {
+        let next = half.next_timer();
+        let next = if next <= self.now {
             let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
             note.expiry(half, self.now);
-            self.transmit::<T>(index);
-        }
-        let flow = &mut self.flows[index];
-        let next = T::sender(&mut flow.ends).map_or(Time::NEVER, |half| half.next_timer());
-        flow.sender_event = next;
+            self.transmit::<C, T>(index).unwrap_or(Time::NEVER)
+        } else {
+            next
+        };
+        self.flows[index].sender_event = next;
         self.timers.set(timer, next.max(self.now));
     }
 
     #[inline(never)]
-    fn expire_sender_apart<T: Transported>(&mut self, index: usize, timer: usize) {
-        self.expire_sender::<T>(index, timer);
+    fn expire_sender_apart<C: Capabilities, T: Transported>(&mut self, index: usize, timer: usize) {
+        self.expire_sender::<C, T>(index, timer);
     }
 
     /// The receiving half's event. One that fires too early is only set again.
     #[inline(always)]
-    fn expire_receiver<T: Transported>(&mut self, index: usize, timer: usize) {
+    fn expire_receiver<C: Capabilities, T: Transported>(&mut self, index: usize, timer: usize) {
         let flow = &mut self.flows[index];
         let Some(half) = T::receiver(&mut flow.ends) else { return };
         if half.next_timer() <= self.now {
             let delivered = half.on_timer(self.now);
             self.recorder.delivered(flow.series as usize, delivered);
-            self.acknowledge::<T>(index);
+            self.acknowledge::<C, T>(index);
         }
         let flow = &mut self.flows[index];
         let next = T::receiver(&mut flow.ends).map_or(Time::NEVER, |half| half.next_timer());
@@ -193,64 +201,94 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn expire_receiver_apart<T: Transported>(&mut self, index: usize, timer: usize) {
-        self.expire_receiver::<T>(index, timer);
+    fn expire_receiver_apart<C: Capabilities, T: Transported>(&mut self, index: usize, timer: usize) {
+        self.expire_receiver::<C, T>(index, timer);
     }
 
     /// Sends everything that the sending half may send now, and sets its event.
     #[inline(always)]
-    fn send<T: Transported>(&mut self, index: usize) {
-        self.transmit::<T>(index);
+    fn send<C: Capabilities, T: Transported>(&mut self, index: usize) {
+        let Some(next) = self.transmit::<C, T>(index) else { return };
         let flow = &mut self.flows[index];
-        let Some(half) = T::sender(&mut flow.ends) else { return };
-        let next = half.next_timer();
-        if next < flow.sender_event || (next > flow.sender_event && half.withdraws_timer()) {
+        let is_later = next > flow.sender_event;
+        if next < flow.sender_event
+            || (is_later && T::sender(&mut flow.ends).is_some_and(|half| half.withdraws_timer()))
+        {
             flow.sender_event = next;
             self.timers.set(self.sender_timer(index), next.max(self.now));
         }
     }
 
     #[inline(never)]
-    fn send_apart<T: Transported>(&mut self, index: usize) {
-        self.send::<T>(index);
+    fn send_apart<C: Capabilities, T: Transported>(&mut self, index: usize) {
+        self.send::<C, T>(index);
     }
 
-    /// Sends everything that the sending half may send now.
+    /// Sends everything that the sending half may send now. Returns its next timer, if it still exists.
     #[inline(always)]
-    fn transmit<T: Transported>(&mut self, index: usize) {
-        while let flow = &mut self.flows[index]
-            && let Some(half) = T::sender(&mut flow.ends)
-            && half.may_send()
-            && let Some(mut packet) = half.poll(self.now)
-        {
-            let to = flow.data;
-            let again = half.sent_again();
-            if again {
-                self.recorder.retransmitted(self.now, &packet);
+    fn transmit<C: Capabilities, T: Transported>(&mut self, index: usize) -> Option<Time> {
+        loop {
+            let now = self.now;
+            let flow = &mut self.flows[index];
+            let half = T::sender(&mut flow.ends)?;
+            let mut entrance = Entrance {
+                now,
+                links: &mut self.links,
+                events: &mut self.events,
+                recorder: &mut self.recorder,
+                incidents: &mut self.incidents,
+            };
+            // While packets enter a link that takes them, the flow and its half stay at hand.
+            loop {
+                let Some(mut packet) = half.poll(now) else { return Some(half.next_timer()) };
+                let again = half.sent_again();
+                if again {
+                    entrance.recorder.retransmitted(now, &packet);
+                }
+                if C::SINGLE_PACKETS && entrance.recorder.captures() {
+                    entrance.recorder.capture_sent(now, &mut packet, again, half.hidden());
+                }
+                self.sent += 1;
+                if T::ARRIVES {
+                    flow.in_network += 1;
+                }
+                let Hop::Link(link) = flow.data else {
+                    let to = flow.data;
+                    self.depart(packet, to);
+                    break;
+                };
+                entrance.enter::<C>(packet, link as usize);
+                if !entrance.incidents.is_empty() {
+                    self.record_incidents(link as usize);
+                    break;
+                }
             }
-            if self.recorder.captures() {
-                let hidden = half.hidden();
-                self.recorder.capture_sent(self.now, &mut packet, again, hidden);
-            }
+        }
+    }
+
+    /// Sends everything that the receiving half owes now, to a sending half that has it at once.
+    #[inline(always)]
+    fn reply<C: Capabilities, T: Transported>(&mut self, index: usize) {
+        let now = self.now;
+        loop {
+            let flow = &mut self.flows[index];
+            let Some((half, feedback)) = T::reply(&mut flow.ends, now) else { return };
             self.sent += 1;
-            if T::ARRIVES {
-                self.flows[index].in_network += 1;
-            }
-            match to {
-                Hop::Link(link) => self.enter_link(packet, link as usize),
-                to => self.depart(packet, to),
-            }
+            self.arrived += 1;
+            let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
+            note.feedback::<C, _>(half, &feedback, None, now);
+            self.send::<C, T>(index);
         }
     }
 
     /// Sends everything that the receiving half owes now.
     #[inline(always)]
-    fn acknowledge<T: Transported>(&mut self, index: usize) {
+    fn acknowledge<C: Capabilities, T: Transported>(&mut self, index: usize) {
         let to = self.flows[index].acks;
         while let Some(half) = T::receiver(&mut self.flows[index].ends)
             && let Some(mut packet) = half.poll(self.now)
         {
-            if self.recorder.captures() {
+            if C::SINGLE_PACKETS && self.recorder.captures() {
                 self.recorder.capture_reply(self.now, &mut packet);
             }
             self.sent += 1;
@@ -258,7 +296,7 @@ impl Simulation {
                 self.flows[index].in_network += 1;
             }
             match to {
-                Hop::Sender => self.take_ack::<T>(index, &mut packet),
+                Hop::Sender => self.take_ack::<C, T>(index, &mut packet),
                 to => self.depart(packet, to),
             }
         }

@@ -1,6 +1,7 @@
 //! The event loop.
 
 mod arrivals;
+mod capabilities;
 mod changes;
 mod endpoints;
 mod host;
@@ -10,25 +11,27 @@ mod lookahead;
 mod losses;
 mod memory;
 mod observation;
+mod path;
 mod stall;
 
 use windtunnel_qdisc::Incident;
 use windtunnel_units::{Bytes, Time};
-use windtunnel_wire::Packet;
 
-use crate::element::{Passage, PlacedElement};
+use crate::element::PlacedElement;
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, Hop, Onward};
 use crate::line::DelayLine;
-use crate::link::{Change, Link, LinkCx};
+use crate::link::{Change, Link};
 use crate::network::{Network, UnfitFlow};
-use crate::recorder::{Recorder, Tap};
+use crate::recorder::Recorder;
 use crate::result::{RunResult, Stalled};
+use capabilities::{Full, Plain};
 use changes::Schedule;
 use endpoints::reading;
 use layout::Layout;
 use lookahead::Lookahead;
 
+pub(crate) use capabilities::Capabilities;
 pub use memory::{Holder, MemoryExceeded};
 pub use observation::StreamState;
 
@@ -83,6 +86,8 @@ pub struct Simulation {
     recorder: Recorder,
     incidents: Vec<Incident>,
     deliver_drops: bool,
+    /// Nobody looks at single packets: the run is [`Plain`].
+    plain: bool,
     handled: u64,
     sent: u64,
     arrived: u64,
@@ -164,6 +169,7 @@ impl Simulation {
             from_line: layout.lines.onward,
             from_element: layout.from_element,
             from_host: layout.from_host,
+            plain: recorder.is_plain() && !schedule.is_watching(),
             schedule,
             link_lines: layout.link_lines,
             link_changes,
@@ -203,6 +209,10 @@ impl Simulation {
     /// Like [`Simulation::run_until`], but handles at most this many events, so that a caller can stop a run without
     /// waiting for the end of a busy stretch of simulated time. Returns whether `until` was reached.
     pub fn run_slice(&mut self, until: Time, events: u64) -> bool {
+        if self.plain { self.run::<Plain>(until, events) } else { self.run::<Full>(until, events) }
+    }
+
+    fn run<C: Capabilities>(&mut self, until: Time, events: u64) -> bool {
         let until = until.min(self.end);
         if self.stalled.is_some() {
             return true;
@@ -230,9 +240,9 @@ impl Simulation {
                     break;
                 }
             } else if event <= timer {
-                self.network_event(source);
+                self.network_event::<C>(source);
             } else {
-                self.timer_event(owner);
+                self.timer_event::<C>(owner);
                 if self.lookahead.active {
                     self.look_ahead_at_timers(owner);
                 }
@@ -240,6 +250,14 @@ impl Simulation {
         }
         self.now = self.now.max(until.min(self.end));
         true
+    }
+
+    /// The same run with nothing left out: a packet is asked about everything that packets of any run may need, and TCP
+    /// takes each segment the long way. Its results are the same.
+    #[must_use]
+    pub fn the_long_way(mut self) -> Simulation {
+        self.plain = false;
+        self
     }
 
     /// Runs to the end and returns what was measured.
@@ -273,82 +291,12 @@ impl Simulation {
     }
 
     #[inline]
-    fn network_event(&mut self, source: usize) {
-        if source < self.links.len() {
-            self.link_event(source);
-        } else if source < self.first_line {
-            self.queue_timer_event(source - self.links.len());
-        } else if source < self.first_element {
-            self.line_event(source - self.first_line, source);
-        } else {
-            self.element_event(source - self.first_element);
-        }
-    }
-
-    #[inline]
-    fn timer_event(&mut self, owner: usize) {
+    fn timer_event<C: Capabilities>(&mut self, owner: usize) {
         match self.timed[owner] {
-            Timer::Sender(i) => self.sender_event(i as usize, owner),
-            Timer::Receiver(i) => self.receiver_event(i as usize, owner),
+            Timer::Sender(i) => self.sender_event::<C>(i as usize, owner),
+            Timer::Receiver(i) => self.receiver_event::<C>(i as usize, owner),
             Timer::Arrivals(i) => self.arrive(i as usize, owner),
         }
-    }
-
-    fn link_event(&mut self, index: usize) {
-        let mut cx = LinkCx { now: self.now, incidents: &mut self.incidents };
-        let link = &mut self.links[index];
-        let (mut packet, departure, next) = link.complete(&mut cx);
-        self.events.set(index, next);
-        self.schedule_queue_timer(index);
-        self.record_incidents(index);
-        let Some(leaving) = &mut packet else { return };
-        leaving.enqueued_at = self.now;
-        self.recorder.dequeued(self.now, index, leaving, &self.links[index], departure);
-        if self.recorder.captures() {
-            self.recorder.capture(self.now, Tap::QueueOut(index as u32), leaving);
-        }
-        let to = self.from_link[index].of(leaving.flow);
-        if let Some(packet) = packet {
-            match to {
-                Hop::Line(line) => self.enter_line(packet, line as usize),
-                to => self.depart(packet, to),
-            }
-        }
-    }
-
-    fn line_event(&mut self, index: usize, source: usize) {
-        let line = &mut self.lines[index];
-        let packet = line.leave();
-        let Some(arriving) = &packet else { return };
-        let (rank, next) = line.next();
-        self.events.set_ranked(source, rank, next);
-        if self.lookahead.active {
-            self.look_ahead(index);
-        }
-        let to = self.from_line[index].of(arriving.flow);
-        if to == Hop::Receiver {
-            self.deliver_segment(arriving);
-        } else if let Some(packet) = packet {
-            self.forward(packet, to);
-        }
-    }
-
-    #[inline(never)]
-    fn element_event(&mut self, index: usize) {
-        while let Some(packet) = self.elements[index].release(self.now) {
-            let to = self.from_element[index].of(packet.flow);
-            self.forward(packet, to);
-        }
-        self.schedule_element(index);
-    }
-
-    #[inline(never)]
-    fn queue_timer_event(&mut self, index: usize) {
-        let mut cx = LinkCx { now: self.now, incidents: &mut self.incidents };
-        self.links[index].on_timer(&mut cx);
-        self.recorder.queue_changed(self.now, index, &self.links[index]);
-        self.schedule_queue_timer(index);
-        self.record_incidents(index);
     }
 
     #[inline(never)]
@@ -361,111 +309,6 @@ impl Simulation {
         if let Some(why) = self.stall() {
             self.stalled = Some(Stalled { t_s: self.now.as_secs_f64(), why });
             self.end = self.now;
-        }
-    }
-
-    /// Takes a packet to its next hop.
-    #[inline(never)]
-    fn forward(&mut self, mut packet: Packet, to: Hop) {
-        match to {
-            Hop::Receiver => self.deliver_segment_apart(&packet),
-            Hop::Sender => self.deliver_ack(&mut packet),
-            Hop::Link(_) | Hop::Line(_) | Hop::Element(_) => self.depart(packet, to),
-            Hop::LeftHost(host) => self.leave_host(packet, host),
-        }
-    }
-
-    /// Takes a packet to a hop that is not the end of its path, as a rule.
-    #[expect(clippy::inline_always, reason = "a packet is moved through it: 60 instructions per packet")]
-    #[inline(always)]
-    fn depart(&mut self, mut packet: Packet, to: Hop) {
-        match to {
-            Hop::Link(link) => self.enter_link_apart(packet, link as usize),
-            Hop::Line(line) => {
-                packet.enqueued_at = self.now;
-                self.enter_line(packet, line as usize);
-            }
-            Hop::Element(element) => self.enter_element(packet, element as usize),
-            Hop::LeftHost(_) | Hop::Receiver | Hop::Sender => self.forward(packet, to),
-        }
-    }
-
-    /// A packet enters a delay line at the time with which it is stamped.
-    #[expect(clippy::inline_always, reason = "a packet is moved through it")]
-    #[inline(always)]
-    fn enter_line(&mut self, packet: Packet, index: usize) {
-        let line = &mut self.lines[index];
-        if line.enter(packet) {
-            let (rank, next) = line.next();
-            self.events.set_ranked(self.first_line + index, rank, next);
-        }
-    }
-
-    #[inline(never)]
-    fn enter_link_apart(&mut self, packet: Packet, index: usize) {
-        self.enter_link(packet, index);
-    }
-
-    #[expect(clippy::inline_always, reason = "a packet is moved through it")]
-    #[inline(always)]
-    fn enter_link(&mut self, mut packet: Packet, index: usize) {
-        if self.recorder.tells_apart() {
-            self.recorder.enters(self.now, index, &mut packet);
-        }
-        let mut cx = LinkCx { now: self.now, incidents: &mut self.incidents };
-        let link = &mut self.links[index];
-        if let Some(next) = link.arrive(packet, &mut cx) {
-            self.events.set(index, next);
-        }
-        self.recorder.queued(index, link.backlog());
-        if self.recorder.detailed() {
-            self.recorder.queue_changed(self.now, index, &self.links[index]);
-        }
-        self.record_incidents(index);
-    }
-
-    #[inline(never)]
-    fn enter_element(&mut self, packet: Packet, index: usize) {
-        let to = self.from_element[index].of(packet.flow);
-        match self.elements[index].enter(packet, self.now) {
-            Passage::On(packet) => self.forward(packet, to),
-            Passage::Twice(packet, mut copy) => {
-                self.count_copy(&mut copy);
-                self.forward(packet, to);
-                self.forward(copy, to);
-            }
-            Passage::Lost(packet) => self.lose(&packet),
-            Passage::Held => self.schedule_element(index),
-            Passage::Replacing(passed, lost) => {
-                self.lose(&lost);
-                if let Some(packet) = passed {
-                    self.forward(packet, to);
-                }
-                self.schedule_element(index);
-            }
-        }
-    }
-
-    fn schedule_element(&mut self, index: usize) {
-        let source = self.first_element + index;
-        let next = self.elements[index].next_release();
-        let next = if next == Time::NEVER { next } else { next.max(self.now) };
-        if self.events.time_of(source) != next {
-            self.events.set_ranked(source, self.first_element_rank + index as u32, next);
-        }
-    }
-
-    #[inline]
-    fn schedule_queue_timer(&mut self, index: usize) {
-        if let Some(first) = self.first_queue_timer {
-            self.move_queue_timer(index, first + index);
-        }
-    }
-
-    #[inline(never)]
-    fn move_queue_timer(&mut self, index: usize, source: usize) {
-        if let Some(next) = self.links[index].moved_timer() {
-            self.events.set(source, next);
         }
     }
 

@@ -4,11 +4,12 @@
 //! The schemes of `receiver/feedback/` cannot take its place: they latch CE until the sender answers with CWR (RFC 3168),
 //! which a sender of the ideal profile never does because no ACK is lost, or count it (RFC 9768).
 
-use windtunnel_units::{Bytes, Duration, Seq, Time};
+use windtunnel_units::{Duration, Seq, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet, TcpFlags};
 
+use super::Ack;
 use crate::ack_policy::{AckParams, AckPolicy};
-use crate::config::{Endpoint, HEADERS};
+use crate::config::Endpoint;
 use crate::receiver::hiding::Hiding;
 
 /// The congestion mark of a segment, as an ACK echoes it.
@@ -142,9 +143,9 @@ impl Receiver {
         }
     }
 
-    /// The next ACK to send; call until there is none.
+    /// What the next ACK says; call until there is none.
     #[inline]
-    pub fn poll_ack(&mut self, now: Time) -> Option<Packet> {
+    pub fn next_ack(&mut self, now: Time) -> Option<Ack> {
         if self.due_len == 0 {
             return None;
         }
@@ -153,15 +154,21 @@ impl Receiver {
         if self.due_len > 0 {
             self.due[0] = self.due[1];
         }
-        let mut ack = Packet::new(self.flow, HEADERS, Bytes::ZERO);
-        ack.ack = due.ack;
-        ack.ts_val = now;
-        ack.ts_ecr = due.ts;
-        ack.flags = TcpFlags::ACK
-            .with_if(TcpFlags::SYN, due.syn)
-            .with_if(TcpFlags::ECE, due.mark == Mark::Ce)
-            .with_if(TcpFlags::AE, due.mark == Mark::Sce);
-        Some(ack)
+        Some(Ack {
+            ack: due.ack,
+            ts_val: now,
+            ts_ecr: due.ts,
+            flags: TcpFlags::ACK
+                .with_if(TcpFlags::SYN, due.syn)
+                .with_if(TcpFlags::ECE, due.mark == Mark::Ce)
+                .with_if(TcpFlags::AE, due.mark == Mark::Sce),
+        })
+    }
+
+    /// The next ACK to send; call until there is none.
+    #[inline]
+    pub fn poll_ack(&mut self, now: Time) -> Option<Packet> {
+        self.next_ack(now).map(|ack| ack.packet(self.flow))
     }
 
     /// Acknowledges everything that is pending.

@@ -14,6 +14,7 @@ use windtunnel_prefetch::{prefetch, prefetch_first};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
+use super::Ack;
 use super::pacer::{Burst, Departing, Pacer};
 use super::rtt::RttEstimator;
 use super::samples::Samples;
@@ -148,30 +149,37 @@ impl Sender {
             .then(|| if self.state == State::Established { self.next_segment(now) } else { self.syn(now) })
     }
 
-    /// An ACK arrived.
+    /// A packet with an ACK arrived.
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
     pub fn on_ack(&mut self, packet: &Packet, now: Time) -> AckReport {
-        let rtt = now - packet.ts_ecr;
+        self.hear(Ack::of(packet), now)
+    }
+
+    /// An ACK arrived, in a packet or without one.
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
+    pub fn hear(&mut self, ack: Ack, now: Time) -> AckReport {
+        let rtt = now - ack.ts_ecr;
         self.rtt.sample(rtt);
         if self.state == State::SynSent {
-            self.snd_una = packet.ack;
+            self.snd_una = ack.ack;
             self.state = State::Established;
             let path = self.path(now);
             self.cc.on_established(&path);
             self.follow_controller();
             return AckReport { rtt: Some(rtt), ..AckReport::default() };
         }
-        let acked = packet.ack - self.snd_una;
-        self.snd_una = packet.ack;
+        let acked = ack.ack - self.snd_una;
+        self.snd_una = ack.ack;
         self.in_flight -= acked;
         self.delivered += acked;
-        let ece = packet.flags.contains(TcpFlags::ECE);
-        let esce = packet.flags.contains(TcpFlags::AE);
+        let ece = ack.flags.contains(TcpFlags::ECE);
+        let esce = ack.flags.contains(TcpFlags::AE);
         let path = self.path(now);
         let mut sample = self.sample(acked, rtt, ece, esce);
         if self.inquires {
-            self.inquire(packet, &mut sample, &path);
+            self.inquire(ack, &mut sample, &path);
         }
         if ece {
             let event = CongestionEvent {
@@ -359,9 +367,9 @@ impl Sender {
     /// What the controller wants of an ACK in addition to its sample. Marked cold, so that it costs nothing where no
     /// controller asks.
     #[cold]
-    fn inquire(&mut self, packet: &Packet, sample: &mut AckSample, path: &PathView) {
+    fn inquire(&mut self, ack: Ack, sample: &mut AckSample, path: &PathView) {
         if self.needs.one_way {
-            sample.one_way = Some(packet.ts_val.since(packet.ts_ecr));
+            sample.one_way = Some(ack.ts_val.since(ack.ts_ecr));
         }
         self.take_rate_sample(sample, path.now);
         if self.needs.delivery_reports {

@@ -30,8 +30,9 @@ struct Case {
 /// If the relation is violated; the message says how.
 type Relation = (&'static str, fn(&Case) -> bool);
 
-const RELATIONS: [Relation; 12] = [
+const RELATIONS: [Relation; 13] = [
     ("repeated", same::repeated),
+    ("the long way", same::the_long_way),
     ("in slices", same::in_slices),
     ("printed", same::printed),
     ("in a graph", same::in_a_graph),

@@ -21,6 +21,17 @@ pub(super) fn repeated(case: &Case) -> bool {
     true
 }
 
+/// With what the run does not use asked about all the same. Nobody looks at single packets, so that the short way is
+/// taken otherwise.
+pub(super) fn the_long_way(case: &Case) -> bool {
+    let record =
+        RecordParams { state: StateRecording::Off, events: false, packets: false, ..case.scenario.record };
+    let scenario = Scenario { record, ..case.scenario.clone() };
+    let long = Simulation::new(compile(&scenario)).the_long_way();
+    Run::of(&scenario).assert_same(&Run::from(long.finish()), "the long way");
+    true
+}
+
 /// In slices of time and of events, as a caller that shows progress runs it.
 pub(super) fn in_slices(case: &Case) -> bool {
     let mut simulation = Simulation::new(compile(&case.scenario));
