@@ -56,6 +56,13 @@ impl Ends {
         with_halves!(self, halves => halves.sender.start(now), nobody => {});
     }
 
+    /// TCP takes the long way with every segment.
+    pub(crate) fn take_the_long_way(&mut self) {
+        if let Ends::Tcp(halves) = self {
+            halves.sender.take_the_long_way();
+        }
+    }
+
     pub(crate) fn stop(&mut self) {
         with_halves!(self, halves => halves.sender.stop(), nobody => {});
     }

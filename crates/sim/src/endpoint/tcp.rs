@@ -53,6 +53,13 @@ impl TcpEnd {
         }
     }
 
+    /// Every ACK takes the long way.
+    pub(crate) fn take_the_long_way(&mut self) {
+        if let TcpSender::Linux(sender) = &mut self.sender {
+            sender.take_the_long_way();
+        }
+    }
+
     /// Nothing is left to send, and no timer is set: without a packet or a new start nothing will happen.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.sender.is_drained() && !self.closes && SenderHalf::next_timer(self) == Time::NEVER

@@ -47,6 +47,9 @@ impl Simulation {
             return self.timers.set(self.sender_timer(index), next);
         }
         flow.ends.start(self.now);
+        if !self.predicts {
+            flow.ends.take_the_long_way();
+        }
         self.send_now(index);
     }
 

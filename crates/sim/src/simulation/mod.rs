@@ -88,6 +88,8 @@ pub struct Simulation {
     deliver_drops: bool,
     /// Nobody looks at single packets: the run is [`Plain`].
     plain: bool,
+    /// TCP takes a short way with what nearly every segment is.
+    predicts: bool,
     handled: u64,
     sent: u64,
     arrived: u64,
@@ -170,6 +172,7 @@ impl Simulation {
             from_element: layout.from_element,
             from_host: layout.from_host,
             plain: recorder.is_plain() && !schedule.is_watching(),
+            predicts: true,
             schedule,
             link_lines: layout.link_lines,
             link_changes,
@@ -257,6 +260,7 @@ impl Simulation {
     #[must_use]
     pub fn the_long_way(mut self) -> Simulation {
         self.plain = false;
+        self.predicts = false;
         self
     }
 

@@ -204,6 +204,12 @@ impl EcnSender {
         }
     }
 
+    /// An ACK without a flag reports nothing, and says nothing else.
+    #[inline]
+    pub(super) const fn hears_flags_alone(&self) -> bool {
+        matches!(self.scheme, Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_))
+    }
+
     /// Whether an ACK reports CE and SCE.
     #[inline]
     pub(super) fn hear(&mut self, packet: &Packet, progress: Progress) -> (bool, bool) {

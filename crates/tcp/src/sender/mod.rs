@@ -12,6 +12,7 @@ mod close;
 mod detection;
 mod dsack;
 mod ecn;
+mod expected;
 mod feedback;
 mod frto;
 mod handshake;
@@ -57,6 +58,7 @@ use crate::ack_report::AckReport;
 use crate::config::{Endpoint, WindowScale};
 use crate::params::{LossDetection, TcpParams};
 use crate::paws;
+use ack::Ack;
 use ack_request::AckRequests;
 use buffer::SendBuffer;
 use classic::Inflating;
@@ -170,6 +172,8 @@ pub struct Sender {
 
     limits: Limits,
     stats: SenderStats,
+    /// The ACK that nearly every ACK is takes the short way.
+    predicts: bool,
 }
 
 impl Sender {
@@ -184,7 +188,7 @@ impl Sender {
     pub fn new(endpoint: Endpoint, params: &Arc<TcpParams>, cc: Box<dyn CongestionControl>) -> Sender {
         let mss = endpoint.mss();
         let (cwnd, needs) = (cc.cwnd(), cc.needs());
-        Sender {
+        let sender = Sender {
             endpoint,
             mss,
             handshake: Handshake::new(params),
@@ -239,8 +243,10 @@ impl Sender {
             undo: Undo::default(),
             limits: Limits::default(),
             stats: SenderStats::default(),
+            predicts: false,
             params: Arc::clone(params),
-        }
+        };
+        Sender { predicts: sender.predicts(), ..sender }
     }
 
     /// The application adds `bytes` to its stream; [`Bytes::MAX`] is an endless one.
@@ -271,6 +277,16 @@ impl Sender {
     /// A packet arrived from the receiver; call [`Sender::poll_transmit`] afterwards.
     #[inline]
     pub fn on_ack(&mut self, packet: &Packet, now: Time) -> AckReport {
+        if self.expects(packet) {
+            let mut ack = self.take_expected_ack(packet, now);
+            return self.conclude::<true>(&mut ack, packet);
+        }
+        self.on_unexpected(packet, now)
+    }
+
+    /// The long way of an ACK.
+    #[inline(never)]
+    fn on_unexpected(&mut self, packet: &Packet, now: Time) -> AckReport {
         if !self.handshake.established() || packet.flags.contains(TcpFlags::SYN) {
             return self.on_handshake_packet(packet, now);
         }
@@ -284,21 +300,45 @@ impl Sender {
             return AckReport::default();
         }
         let mut ack = self.take_ack(packet, now);
-        if self.needs.delivery_reports {
-            self.report_delivery(&ack, packet);
+        self.conclude::<false>(&mut ack, packet)
+    }
+
+    /// What follows from an ACK that the scoreboard has taken. An `EXPECTED` one changes no state, and the connection has
+    /// nothing that looks at each ACK.
+    #[expect(clippy::inline_always, reason = "compiled for each way of an ACK")]
+    #[inline(always)]
+    fn conclude<const EXPECTED: bool>(&mut self, ack: &mut Ack, packet: &Packet) -> AckReport {
+        let now = ack.now;
+        if EXPECTED {
+            self.undo.settle();
+        } else {
+            if self.needs.delivery_reports {
+                self.report_delivery(ack, packet);
+            }
+            self.process_probe(ack);
+            self.process_state(ack);
         }
-        self.process_probe(&ack);
-        self.process_state(&mut ack);
         let sample = self.rate.finish(now, ack.delivered.bytes, self.rtt.min());
-        self.inform_controller(&ack, &sample);
-        self.update_window(&ack);
-        if self.needs.own_reductions {
-            self.reduce_on_request(&mut ack);
+        self.inform_controller(ack, &sample);
+        self.update_window(ack);
+        if !EXPECTED && self.needs.own_reductions {
+            self.reduce_on_request(ack);
         }
         self.update_pacing();
         if ack.restart_timer {
             self.restart_timer(now);
         }
+        if !EXPECTED {
+            self.conclude_others(packet, now);
+        }
+        let news = (ack.delivered - ack.twice).bytes;
+        self.stats.delivered += news;
+        AckReport { rtt: ack.rtt, ece: ack.ece, esce: ack.esce, newly_delivered: news }
+    }
+
+    /// What few connections have, and few ACKs say.
+    #[inline]
+    fn conclude_others(&mut self, packet: &Packet, now: Time) {
         if let Some(jitter) = &mut self.jitter {
             jitter.on_ack(now);
         }
@@ -314,9 +354,6 @@ impl Sender {
         if packet.ecn == Ecn::Ce {
             self.on_marked_ack();
         }
-        let news = (ack.delivered - ack.twice).bytes;
-        self.stats.delivered += news;
-        AckReport { rtt: ack.rtt, ece: ack.ece, esce: ack.esce, newly_delivered: news }
     }
 
     /// When [`Sender::on_timer`] wants to be called.

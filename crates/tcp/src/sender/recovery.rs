@@ -113,7 +113,7 @@ impl Sender {
 
     /// No segment is SACKed, lost, or sent again and still out.
     #[inline]
-    fn nothing_amiss(&self) -> bool {
+    pub(super) fn nothing_amiss(&self) -> bool {
         self.board.sacked().is_zero() && self.board.lost().is_zero() && self.board.retransmitted().is_zero()
     }
 

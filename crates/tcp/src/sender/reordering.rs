@@ -42,6 +42,12 @@ impl Reordering {
         }
     }
 
+    /// Nothing at or above `una` has been delivered.
+    #[inline]
+    pub(crate) fn is_below(&self, una: Seq) -> bool {
+        self.highest <= una
+    }
+
     /// The original that starts at `seq` was delivered after higher segments, if there were any.
     #[cold]
     pub(crate) fn on_late(&mut self, seq: Seq) {

@@ -23,6 +23,7 @@ mod withheld;
 use std::ops::Range;
 
 pub(crate) use amount::Amount;
+pub(crate) use queue::InTurn;
 use queue::Queue;
 use ranges::Ranges;
 use segment::{EVER_RETRANSMITTED, FIN, LOST, PUSHED, RETRANSMITTED, SACKED};
@@ -60,6 +61,8 @@ pub(crate) struct Scoreboard {
     to_send: Ranges,
     /// Segments that duplicate ACKs counted: the `sacked` of a connection without SACK.
     duplicate_acks: u64,
+    /// All segments that were sent more than once end below.
+    repaired: Seq,
     /// The segments found lost since the last [`Scoreboard::take_losses`], if the log is enabled.
     losses: Option<Vec<SegmentId>>,
 }
@@ -168,6 +171,7 @@ impl Scoreboard {
         segment.flags |= RETRANSMITTED | EVER_RETRANSMITTED;
         segment.sent = now;
         segment.snapshot = snapshot;
+        self.repaired = self.repaired.max(segment.end());
         self.queue.link(id.0);
     }
 
@@ -183,6 +187,7 @@ impl Scoreboard {
         segment.flags |= EVER_RETRANSMITTED;
         segment.sent = now;
         segment.snapshot = snapshot;
+        self.repaired = self.repaired.max(segment.end());
         self.queue.link(id.0);
     }
 
@@ -221,6 +226,20 @@ impl Scoreboard {
             self.redeem_duplicate_acks(&mut acked);
         }
         acked
+    }
+
+    /// The segments above SND.UNA were sent once each, in order. If none is SACKED or lost either, and none withheld, an ACK
+    /// of new data is [`Scoreboard::on_ack_in_turn`].
+    #[inline]
+    pub(crate) fn left_in_turn(&self) -> bool {
+        self.repaired <= self.una
+    }
+
+    /// The cumulative ACK is `una`, above SND.UNA and not above SND.NXT. Returns what it delivers, if that is a segment.
+    #[inline]
+    pub(crate) fn on_ack_in_turn(&mut self, una: Seq) -> Option<InTurn> {
+        self.una = una;
+        self.queue.pop_in_turn(una)
     }
 
     /// Processes SACK blocks, in any order. Visits like [`Scoreboard::on_ack`]; returns the amount newly delivered.

@@ -34,6 +34,12 @@ impl Tlp {
         self.sampled = true;
     }
 
+    /// No probe is outstanding.
+    #[inline]
+    pub(crate) const fn is_idle(&self) -> bool {
+        self.end.is_none()
+    }
+
     /// The outstanding probe has no meaning any more: the loss is being answered.
     pub(crate) fn clear(&mut self) {
         self.end = None;

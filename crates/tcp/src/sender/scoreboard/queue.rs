@@ -7,8 +7,9 @@
 use std::collections::VecDeque;
 
 use windtunnel_prefetch::{prefetch, prefetch_behind};
-use windtunnel_units::{Bytes, Seq};
+use windtunnel_units::{Bytes, Seq, Time};
 
+use super::amount::Amount;
 use super::segment::QueuedSegment;
 
 /// The segments that were sent and are not cumulatively acknowledged.
@@ -23,6 +24,17 @@ pub(super) struct Queue {
     newest: u64,
     /// The last segment that [`Queue::last_sent_while`] passed.
     passed: Option<u64>,
+}
+
+/// Segments that were delivered in turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InTurn {
+    /// When the first of them was sent.
+    pub(crate) first_sent: Time,
+    /// The last of them.
+    pub(crate) last: QueuedSegment,
+    /// All of them.
+    pub(crate) removed: Amount,
 }
 
 impl Queue {
@@ -115,6 +127,28 @@ impl Queue {
         if self.ring.pop_front().is_some() {
             self.base += 1;
         }
+    }
+
+    /// Removes the segments below `una`, where all that were sent are in the network and in the same order in both ways.
+    #[inline]
+    pub(super) fn pop_in_turn(&mut self, una: Seq) -> Option<InTurn> {
+        let first = self.ring.front().filter(|first| first.end() <= una)?;
+        let (first_sent, start, mut count) = (first.sent, first.seq, 1);
+        while self.ring.get(count).is_some_and(|next| next.end() <= una) {
+            count += 1;
+        }
+        let last = self.ring[count - 1];
+        for _ in 0..count {
+            self.ring.pop_front();
+        }
+        self.base += count as u64;
+        self.linked -= count as u64;
+        self.oldest = self.base;
+        if self.passed.is_some_and(|id| id < self.base) {
+            self.passed = None;
+        }
+        let bytes = last.seq + last.payload() - start;
+        Some(InTurn { first_sent, last, removed: Amount { segments: count as u64, bytes } })
     }
 
     /// Puts `id` at the end of the order of transmission.
@@ -230,8 +264,6 @@ impl std::ops::IndexMut<u64> for Queue {
 #[cfg(test)]
 mod tests {
     use windtunnel_cc::rate_sample::Snapshot;
-    use windtunnel_units::Time;
-
     use super::*;
 
     /// The links are the low halves of ids: the order holds across the 2^32nd segment.
