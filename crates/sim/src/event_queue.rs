@@ -165,6 +165,9 @@ impl EventQueue {
     /// Plays the matches of `source`, from its first one on, as far as their winners change.
     #[inline(never)]
     fn play(&mut self, source: usize, mut next: Next) {
+        if source == self.winner.1.source() {
+            return self.replay(source, next);
+        }
         let (mut m, mut slot) = self.slot_of(source);
         loop {
             let winner = if m == 0 { self.winner } else { self.entry(before(m)) };
@@ -172,6 +175,24 @@ impl EventQueue {
                 None => return,
                 Some(changed) => next = changed,
             }
+            if m == 0 {
+                self.winner = next;
+                return;
+            }
+            (m, slot) = before(m);
+        }
+    }
+
+    /// Plays all matches of `source`, which has won each of them: what its event was followed by is the usual change, and
+    /// nothing need be asked before a match is played.
+    #[inline]
+    fn replay(&mut self, source: usize, mut next: Next) {
+        let (mut m, mut slot) = self.slot_of(source);
+        loop {
+            let played = &mut self.matches[m];
+            played.times[slot] = next.0;
+            played.entrants[slot] = next.1;
+            next = played.winner();
             if m == 0 {
                 self.winner = next;
                 return;

@@ -97,9 +97,10 @@ impl Link {
         }
     }
 
-    /// A packet arrives. Returns the time of the transmitter's next event, if it changed.
+    /// A packet arrives, and is taken from its place. Returns the time of the transmitter's next event, if it changed.
     #[inline]
-    pub(crate) fn arrive(&mut self, mut packet: Packet, cx: &mut LinkCx<'_>) -> Option<Time> {
+    pub(crate) fn arrive(&mut self, packet: &mut Option<Packet>, cx: &mut LinkCx<'_>) -> Option<Time> {
+        let mut packet = packet.take()?;
         if self.overhead != Bytes::ZERO {
             packet.frame(self.overhead);
         }
@@ -156,7 +157,7 @@ impl Link {
         }
     }
 
-    /// The same packet, to be looked at.
+    /// The same packet, as it is.
     #[inline]
     pub(crate) fn left(&self) -> Option<&Packet> {
         self.leaving.as_ref()

@@ -50,6 +50,17 @@ fn related_scenarios() {
     assert_eq!(said, relations::names());
 }
 
+/// What takes a short way because it is usual (header prediction; runs without a record of single packets) gives the
+/// same digest and the same summary the long way: 300 scenarios of any kind.
+#[test]
+fn scenarios_both_ways() {
+    for seed in 2001..=2300 {
+        let text = generate(seed);
+        let checked = panic::catch_unwind(|| relations::check_ways(&parse(&text), 5_000));
+        checked.unwrap_or_else(|_| panic!("seed {seed} differs the long way:\n{text}"));
+    }
+}
+
 /// What is recorded changes no run, neither its digest nor its summary: 200 scenarios of any kind, each with every key of
 /// `[record]` switched alone.
 #[test]

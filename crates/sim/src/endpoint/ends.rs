@@ -60,6 +60,7 @@ impl Ends {
     pub(crate) fn take_the_long_way(&mut self) {
         if let Ends::Tcp(halves) = self {
             halves.sender.take_the_long_way();
+            halves.receiver.take_the_long_way();
         }
     }
 

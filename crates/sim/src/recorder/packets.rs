@@ -293,7 +293,7 @@ impl Recorder {
         self.captures.is_some()
     }
 
-    /// Nobody looks at single packets: they are neither captured nor told apart, and no event or change of state is kept
+    /// Single packets do not matter: they are neither captured nor told apart, and no event or change of state is kept
     /// for itself.
     pub(crate) const fn is_plain(&self) -> bool {
         !self.captures() && !self.tells_apart && !self.detailed_dequeues

@@ -1,6 +1,6 @@
 //! What a run uses, decided once when it begins.
 //!
-//! Few runs look at single packets. The loop is compiled for each of the two kinds, from the same source: in a
+//! Few runs record single packets. The loop is compiled for each of the two kinds, from the same source: in a
 //! [`Plain`] run a packet is not asked about what no packet of the run has. [`Full`] asks about everything, so it can
 //! take the place of [`Plain`] in any run; what rarely happens is compiled for it alone
 //! (docs/decisions/0050-capabilities.md).
@@ -12,7 +12,7 @@ pub(crate) trait Capabilities {
     const SINGLE_PACKETS: bool;
 }
 
-/// A run of packets that nobody looks at one by one.
+/// A run in which single packets do not matter.
 #[derive(Debug)]
 pub(crate) struct Plain;
 

@@ -149,12 +149,14 @@ impl Simulation {
         let Some(half) = T::receiver(&mut flow.ends) else { return };
         let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
         note.arrival(half, packet, self.now);
-        if !C::SINGLE_PACKETS && T::REPLIES && flow.acks == Hop::Sender {
-            self.reply::<C, T>(index);
+        let next = if !C::SINGLE_PACKETS && T::REPLIES && flow.acks == Hop::Sender {
+            self.reply::<C, T>(index)
         } else {
-            self.acknowledge::<C, T>(index);
+            self.acknowledge::<C, T>(index)
+        };
+        if let Some(next) = next {
+            self.schedule_receiver::<T>(index, next);
         }
-        self.schedule_receiver::<T>(index);
         if T::ARRIVES {
             self.reached_end(index);
         }
@@ -192,14 +194,15 @@ impl Simulation {
     fn expire_receiver<C: Capabilities, T: Transported>(&mut self, index: usize, timer: usize) {
         let flow = &mut self.flows[index];
         let Some(half) = T::receiver(&mut flow.ends) else { return };
-        if half.next_timer() <= self.now {
+        let next = half.next_timer();
+        let next = if next <= self.now {
             let delivered = half.on_timer(self.now);
             self.recorder.delivered(flow.series as usize, delivered);
-            self.acknowledge::<C, T>(index);
-        }
-        let flow = &mut self.flows[index];
-        let next = T::receiver(&mut flow.ends).map_or(Time::NEVER, |half| half.next_timer());
-        flow.receiver_event = next;
+            self.acknowledge::<C, T>(index).unwrap_or(Time::NEVER)
+        } else {
+            next
+        };
+        self.flows[index].receiver_event = next;
         self.timers.set(timer, next.max(self.now));
     }
 
@@ -243,13 +246,14 @@ impl Simulation {
             };
             // While packets enter a link that takes them, the flow and its half stay at hand.
             loop {
-                let Some(mut packet) = half.poll(now) else { return Some(half.next_timer()) };
+                let mut polled = half.poll(now);
+                let Some(packet) = &mut polled else { return Some(half.next_timer()) };
                 let again = half.sent_again();
                 if again {
-                    entrance.recorder.retransmitted(now, &packet);
+                    entrance.recorder.retransmitted(now, packet);
                 }
                 if C::SINGLE_PACKETS && entrance.recorder.captures() {
-                    entrance.recorder.capture_sent(now, &mut packet, again, half.hidden());
+                    entrance.recorder.capture_sent(now, packet, again, half.hidden());
                 }
                 self.sent += 1;
                 if T::ARRIVES {
@@ -257,10 +261,12 @@ impl Simulation {
                 }
                 let Hop::Link(link) = flow.data else {
                     let to = flow.data;
-                    self.depart(packet, to);
+                    if let Some(packet) = polled {
+                        self.depart(packet, to);
+                    }
                     break;
                 };
-                entrance.enter::<C>(packet, link as usize);
+                entrance.enter::<C>(&mut polled, link as usize);
                 if !entrance.incidents.is_empty() {
                     self.record_incidents(link as usize);
                     break;
@@ -269,13 +275,16 @@ impl Simulation {
         }
     }
 
-    /// Sends everything that the receiving half owes now, to a sending half that has it at once.
+    /// Sends everything that the receiving half owes now, to a sending half that has it at once. Returns the receiving half's
+    /// next timer, if it still exists.
     #[inline(always)]
-    fn reply<C: Capabilities, T: Transported>(&mut self, index: usize) {
+    fn reply<C: Capabilities, T: Transported>(&mut self, index: usize) -> Option<Time> {
         let now = self.now;
         loop {
             let flow = &mut self.flows[index];
-            let Some((half, feedback)) = T::reply(&mut flow.ends, now) else { return };
+            let Some((half, feedback)) = T::reply(&mut flow.ends, now) else {
+                return T::receiver(&mut flow.ends).map(|half| half.next_timer());
+            };
             self.sent += 1;
             self.arrived += 1;
             let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
@@ -284,20 +293,21 @@ impl Simulation {
         }
     }
 
-    /// Sends everything that the receiving half owes now.
+    /// Sends everything that the receiving half owes now. Returns its next timer, if it still exists.
     #[inline(always)]
-    fn acknowledge<C: Capabilities, T: Transported>(&mut self, index: usize) {
-        let to = self.flows[index].acks;
-        while let Some(half) = T::receiver(&mut self.flows[index].ends)
-            && let Some(mut packet) = half.poll(self.now)
-        {
+    fn acknowledge<C: Capabilities, T: Transported>(&mut self, index: usize) -> Option<Time> {
+        loop {
+            let flow = &mut self.flows[index];
+            let half = T::receiver(&mut flow.ends)?;
+            let Some(mut packet) = half.poll(self.now) else { return Some(half.next_timer()) };
+            if T::ARRIVES {
+                flow.in_network += 1;
+            }
+            let to = flow.acks;
             if C::SINGLE_PACKETS && self.recorder.captures() {
                 self.recorder.capture_reply(self.now, &mut packet);
             }
             self.sent += 1;
-            if T::ARRIVES {
-                self.flows[index].in_network += 1;
-            }
             match to {
                 Hop::Sender => self.take_ack::<C, T>(index, &mut packet),
                 to => self.depart(packet, to),
@@ -305,13 +315,14 @@ impl Simulation {
         }
     }
 
-    /// Sets the receiving half's event.
+    /// Sets the receiving half's event, which is due at `next`.
     #[inline(always)]
-    fn schedule_receiver<T: Transported>(&mut self, index: usize) {
+    fn schedule_receiver<T: Transported>(&mut self, index: usize, next: Time) {
         let flow = &mut self.flows[index];
-        let Some(half) = T::receiver(&mut flow.ends) else { return };
-        let next = half.next_timer();
-        if next < flow.receiver_event || (next > flow.receiver_event && half.withdraws_timer()) {
+        let is_later = next > flow.receiver_event;
+        if next < flow.receiver_event
+            || (is_later && T::receiver(&mut flow.ends).is_some_and(|half| half.withdraws_timer()))
+        {
             flow.receiver_event = next;
             self.timers.set(self.receiver_timer(index), next.max(self.now));
         }

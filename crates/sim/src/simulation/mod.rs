@@ -86,7 +86,7 @@ pub struct Simulation {
     recorder: Recorder,
     incidents: Vec<Incident>,
     deliver_drops: bool,
-    /// Nobody looks at single packets: the run is [`Plain`].
+    /// Single packets do not matter: the run is [`Plain`].
     plain: bool,
     /// TCP takes a short way with what nearly every segment is.
     predicts: bool,

@@ -51,18 +51,22 @@ impl Simulation {
     #[inline(never)]
     fn line_event<C: Capabilities>(&mut self, index: usize, source: usize) {
         let line = &mut self.lines[index];
-        let packet = line.leave();
-        let Some(arriving) = &packet else { return };
+        let mut packet = line.leave();
+        let Some(arriving) = &mut packet else { return };
         let (rank, next) = line.next();
         self.events.set_ranked(source, rank, next);
         if self.lookahead.active {
             self.look_ahead(index);
         }
         let to = self.from_line[index].of(arriving.flow);
-        if to == Hop::Receiver {
-            self.deliver_segment::<C>(arriving);
-        } else if let Some(packet) = packet {
-            self.forward(packet, to);
+        match to {
+            Hop::Receiver => self.deliver_segment::<C>(arriving),
+            Hop::Sender => self.deliver_ack::<C>(arriving),
+            to => {
+                if let Some(packet) = packet {
+                    self.forward(packet, to);
+                }
+            }
         }
     }
 
@@ -139,7 +143,7 @@ impl Simulation {
             recorder: &mut self.recorder,
             incidents: &mut self.incidents,
         }
-        .enter::<Full>(packet, index);
+        .enter::<Full>(&mut Some(packet), index);
         self.record_incidents(index);
     }
 
@@ -200,12 +204,16 @@ pub(super) struct Entrance<'a> {
 }
 
 impl Entrance<'_> {
-    /// A packet enters a link. What the queue dropped or marked is left among the incidents.
+    /// A packet enters a link: it is taken from its place, which saves two of three copies. What the queue dropped or
+    /// marked is left among the incidents.
     #[expect(clippy::inline_always, reason = "a packet is moved through it")]
     #[inline(always)]
-    pub(super) fn enter<C: Capabilities>(&mut self, mut packet: Packet, index: usize) {
-        if C::SINGLE_PACKETS && self.recorder.tells_apart() {
-            self.recorder.enters(self.now, index, &mut packet);
+    pub(super) fn enter<C: Capabilities>(&mut self, packet: &mut Option<Packet>, index: usize) {
+        if C::SINGLE_PACKETS
+            && self.recorder.tells_apart()
+            && let Some(packet) = packet
+        {
+            self.recorder.enters(self.now, index, packet);
         }
         let mut cx = LinkCx { now: self.now, incidents: self.incidents };
         let link = &mut self.links[index];

@@ -1,5 +1,5 @@
 //! What an ACK says. It is a packet only where it takes a way: most receivers of the ideal profile have their senders
-//! behind no delay, and 50 of 1850 instructions per packet went into packets that nobody saw.
+//! behind no delay, and hear it at once.
 
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::{FlowId, Packet, TcpFlags};

@@ -216,6 +216,7 @@ impl Buffer {
         self.out_of_order.as_ref().map_or(0, |waiting| waiting.memory)
     }
 
+    #[inline]
     fn free(&self) -> u64 {
         self.size.saturating_sub(self.held_back() + self.unread)
     }
@@ -260,11 +261,15 @@ impl Buffer {
     #[inline]
     fn grow(&mut self, segment: &Segment, memory: u64, sizes: &SegmentSize) -> bool {
         let len = segment.len().get();
-        let most = self.clamp.min(self.ratio.window(self.free()));
         if !self.grows {
             self.threshold = self.threshold.max(self.clamp);
             return false;
         }
+        // Once the window is as large as it can be, no memory need be counted.
+        if self.clamp <= self.threshold {
+            return false;
+        }
+        let most = self.clamp.min(self.ratio.window(self.free()));
         if most <= self.threshold || len < LEAST_SEGMENT {
             return false;
         }

@@ -117,6 +117,12 @@ impl DelayedAck {
         self.asked = if understood { Asked::NotYet } else { Asked::Never };
     }
 
+    /// ACKs leave as Linux sends them.
+    #[inline]
+    pub(super) fn is_linux(&self) -> bool {
+        self.rules.policy == AckPolicy::Linux && !matches!(self.asked, Asked::For(_))
+    }
+
     /// The handshake agreed on requests.
     #[inline]
     pub(super) fn takes_requests(&self) -> bool {
@@ -348,8 +354,15 @@ impl DelayedAck {
 
     /// Linux: at once in quickack mode, once more than one full segment is pending, and on urgent news; else after
     /// the ATO.
-    #[inline]
-    fn linux(&mut self, arrival: Arrival, unacked: Bytes, connection: &Connection<'_>, now: Time) -> Leave {
+    #[expect(clippy::inline_always, reason = "compiled for each way of a segment")]
+    #[inline(always)]
+    pub(super) fn linux(
+        &mut self,
+        arrival: Arrival,
+        unacked: Bytes,
+        connection: &Connection<'_>,
+        now: Time,
+    ) -> Leave {
         self.quickack.on_data(connection.handshake.rto(), connection.window, connection.mss, now);
         self.on_arrival(arrival);
         if unacked > connection.mss || arrival.news.is_urgent() {

@@ -13,6 +13,7 @@ mod buffer;
 mod close;
 mod compression;
 mod delayed_ack;
+mod expected;
 mod feedback;
 mod gro;
 mod handshake;
@@ -70,6 +71,7 @@ struct Due {
 }
 
 /// The receiving end of a connection.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about the connection")]
 #[derive(Debug)]
 pub struct Receiver {
     endpoint: Endpoint,
@@ -104,6 +106,8 @@ pub struct Receiver {
     #[expect(clippy::vec_box, reason = "packets carry boxes: these are kept for the next ones")]
     spare: Vec<Box<Extras>>,
     stats: ReceiverStats,
+    /// The segment that nearly every segment is takes the short way.
+    predicts: bool,
 }
 
 impl Receiver {
@@ -111,7 +115,7 @@ impl Receiver {
     pub fn new(endpoint: Endpoint, params: &TcpParams, ack: AckParams) -> Receiver {
         let largest = params.receive_window;
         let buffer = (!params.has_fixed_window()).then(|| Box::new(Buffer::new(&endpoint, params)));
-        Receiver {
+        let receiver = Receiver {
             endpoint,
             rcv_nxt: Seq::SYN,
             window: Window::new(largest, WindowScale::new(&endpoint, params).shift),
@@ -138,7 +142,9 @@ impl Receiver {
             due: VecDeque::new(),
             spare: Vec::new(),
             stats: ReceiverStats::default(),
-        }
+            predicts: false,
+        };
+        Receiver { predicts: receiver.predicts(), ..receiver }
     }
 
     /// Prefetches the memory that the next segment needs in addition to this.
@@ -170,21 +176,20 @@ impl Receiver {
     /// A packet arrived. Returns what TCP received by it. With GRO that is known only after [`Receiver::on_timer`].
     #[inline]
     pub fn on_segment(&mut self, packet: &Packet, now: Time) -> SegmentReport {
-        if packet.has_extras() && self.delayed_ack.takes_requests() {
-            self.take_ack_request(packet);
-        }
-        if packet.flags.has_any(TcpFlags::SYN | TcpFlags::RST) {
-            self.on_control(packet, now)
-        } else if self.gro.is_some() {
-            self.on_offload(packet, now)
+        if self.expects(packet) {
+            self.receive_expected(packet, now)
         } else {
-            self.receive(&Segment::of(packet), now)
+            self.on_unexpected(packet, now)
         }
     }
 
     /// The next ACK to send; call until there is none.
     #[inline]
     pub fn poll_ack(&mut self, now: Time) -> Option<Packet> {
+        if self.due.is_empty() { None } else { self.next_ack(now) }
+    }
+
+    fn next_ack(&mut self, now: Time) -> Option<Packet> {
         let due = self.due.pop_front()?;
         let syn = due.flags.contains(TcpFlags::SYN);
         let headers = self.headers(due.extras.as_deref().map(Extras::options), syn);

@@ -42,6 +42,18 @@ impl SegmentSize {
         Bytes::new(self.estimate)
     }
 
+    /// A segment of this length is as large as the largest, and that is known.
+    #[inline]
+    pub(super) fn is_usual(&self, len: Bytes) -> bool {
+        len.get() == self.largest && self.estimate == self.largest
+    }
+
+    /// Such a segment arrived.
+    #[inline]
+    pub(super) fn on_usual(&mut self) {
+        self.last_short = 0;
+    }
+
     #[inline]
     pub(super) fn on_segment(&mut self, segment: &Segment) -> Measured {
         let len = if segment.packets > 1 { self.largest } else { segment.len().get() };

@@ -1,9 +1,11 @@
-//! The short way of the ACK that nearly every ACK is (header prediction; Jacobson, "4BSD TCP header prediction", 1990).
+//! The short ways of the ACK that nearly every ACK is, and of the segment that nearly every segment is (header prediction;
+//! Jacobson, "4BSD TCP header prediction", 1990).
 //!
-//! It acknowledges new data, has no flag and no option but the timestamp, and nothing is amiss: no segment is SACKed,
+//! The ACK acknowledges new data, has no flag and no option but the timestamp, and nothing is amiss: no segment is SACKed,
 //! lost, or was sent more than once, and no probe is out. So the segments that it delivers have left in turn, and the
 //! first and the last of them tell all that is to be known. What then follows is [`Sender::conclude`], as for any other
-//! ACK; the long way gives the same results, and takes every ACK of a connection that uses more
+//! ACK. The segment is new, full, and not the last one; cwnd and the receive window have room for it, and nothing else
+//! has a say in when it leaves. The long ways give the same results, and are those of a connection that uses more
 //! (docs/decisions/0050-capabilities.md).
 
 use windtunnel_cc::CaState;
@@ -13,10 +15,40 @@ use windtunnel_wire::{Ecn, Packet, TcpFlags};
 use super::Sender;
 use super::ack::Ack;
 use super::detection::Detector;
+use crate::params::Inflation;
+
+/// What may take a short way on a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Predicted {
+    /// ACKs: nothing looks at each of them.
+    acks: bool,
+    /// Departures: they are neither paced nor delayed by the host, and the controller is not told of them.
+    departures: bool,
+}
+
+impl Predicted {
+    /// Nothing.
+    pub(super) const NONE: Predicted = Predicted { acks: false, departures: false };
+}
 
 impl Sender {
-    /// Whether ACKs of this connection may take the short way: it has nothing that looks at each of them.
-    pub(super) fn predicts(&self) -> bool {
+    /// What may take a short way on this connection.
+    pub(super) fn predicted(&self) -> Predicted {
+        let (acks, departures) = (self.predicts_acks(), self.predicts_departures());
+        Predicted { acks, departures }
+    }
+
+    fn predicts_departures(&self) -> bool {
+        self.params.inflation == Inflation::Outstanding
+            && !self.pacer.on()
+            && !self.tso.is_on()
+            && !self.needs.departures
+            && self.small_queues.is_none()
+            && self.skip.is_none()
+            && self.jitter.is_none()
+    }
+
+    fn predicts_acks(&self) -> bool {
         self.detector == Detector::Rack
             && self.params.sack
             && !self.params.count_acks
@@ -29,15 +61,31 @@ impl Sender {
             && self.jitter.is_none()
     }
 
-    /// All ACKs take the long way from now on.
+    /// Everything takes the long way from now on.
     pub fn take_the_long_way(&mut self) {
-        self.predicts = false;
+        self.predicted = Predicted::NONE;
+    }
+
+    /// The next segment is the one that nearly every segment is.
+    #[inline]
+    pub(super) fn sends_on(&self) -> bool {
+        let end = self.board.nxt() + self.mss;
+        let in_flight = self.board.in_flight().segments;
+        self.predicted.departures
+            && self.state == CaState::Open
+            && self.forced.is_none()
+            && self.unsent > self.mss
+            && end <= self.window_end
+            && (in_flight == 0 || self.mss * (in_flight + 1) <= self.cwnd)
+            && !self.board.is_empty()
+            && self.handshake.established()
+            && !self.push.is_due(end)
     }
 
     /// The packet is the ACK that nearly every ACK is.
     #[inline]
     pub(super) fn expects(&self, packet: &Packet) -> bool {
-        self.predicts
+        self.predicted.acks
             && packet.flags.bits() == TcpFlags::ACK.bits()
             && !packet.has_extras()
             && packet.ack > self.board.una()

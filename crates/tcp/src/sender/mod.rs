@@ -65,6 +65,7 @@ use classic::Inflating;
 use close::Close;
 use detection::Detector;
 use ecn::EcnSender;
+use expected::Predicted;
 use frto::Frto;
 use handshake::Handshake;
 use jitter::Jitter;
@@ -172,8 +173,8 @@ pub struct Sender {
 
     limits: Limits,
     stats: SenderStats,
-    /// The ACK that nearly every ACK is takes the short way.
-    predicts: bool,
+    /// What takes a short way.
+    predicted: Predicted,
 }
 
 impl Sender {
@@ -243,10 +244,10 @@ impl Sender {
             undo: Undo::default(),
             limits: Limits::default(),
             stats: SenderStats::default(),
-            predicts: false,
+            predicted: Predicted::NONE,
             params: Arc::clone(params),
         };
-        Sender { predicts: sender.predicts(), ..sender }
+        Sender { predicted: sender.predicted(), ..sender }
     }
 
     /// The application adds `bytes` to its stream; [`Bytes::MAX`] is an endless one.

@@ -64,14 +64,18 @@ pub(crate) struct Scoreboard {
     /// All segments that were sent more than once end below.
     repaired: Seq,
     /// The segments found lost since the last [`Scoreboard::take_losses`], if the log is enabled.
-    losses: Option<Vec<SegmentId>>,
+    #[expect(
+        clippy::box_collection,
+        reason = "few controllers want it, and each of a million flows has the place"
+    )]
+    losses: Option<Box<Vec<SegmentId>>>,
 }
 
 impl Scoreboard {
     /// The scoreboard of a connection that has sent its SYN, and no data; with `log_losses` it logs every segment
     /// that is found lost, in the order in which they are found.
     pub(crate) fn new(log_losses: bool) -> Scoreboard {
-        let losses = log_losses.then(Vec::new);
+        let losses = log_losses.then(Box::default);
         let (una, nxt, data_end) = (Seq::FIRST_DATA, Seq::FIRST_DATA, Seq::FIRST_DATA);
         Scoreboard { una, nxt, data_end, losses, ..Scoreboard::default() }
     }
@@ -85,13 +89,15 @@ impl Scoreboard {
     /// The segments found lost since the last call. Return the vector by [`Scoreboard::reuse`]: then a loss allocates
     /// nothing.
     pub(crate) fn take_losses(&mut self) -> Vec<SegmentId> {
-        self.losses.as_mut().map(std::mem::take).unwrap_or_default()
+        self.losses.as_deref_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Takes back the vector that [`Scoreboard::take_losses`] gave, for its memory.
     pub(crate) fn reuse(&mut self, mut losses: Vec<SegmentId>) {
         losses.clear();
-        self.losses = Some(losses);
+        if let Some(kept) = &mut self.losses {
+            **kept = losses;
+        }
     }
 
     /// The memory of its segments.

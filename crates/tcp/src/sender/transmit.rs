@@ -42,12 +42,13 @@ enum Next {
 
 impl Sender {
     /// The next packet to send, if one may leave now; call until there is none.
-    #[expect(
-        clippy::inline_always,
-        reason = "asked once more than packets leave: 50 instructions per packet"
-    )]
-    #[inline(always)]
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if self.sends_on() { Some(self.send_segment(self.mss, now)) } else { self.poll_any(now) }
+    }
+
+    /// The long way of the same.
+    fn poll_any(&mut self, now: Time) -> Option<Packet> {
         if !self.handshake.established() {
             return self.poll_syn(now);
         }
@@ -259,6 +260,13 @@ impl Sender {
         if payload == Bytes::ZERO {
             return self.send_lone_fin(now);
         }
+        self.send_segment(payload, now)
+    }
+
+    /// Sends a segment of new data.
+    #[expect(clippy::inline_always, reason = "compiled for each way of a segment, which is written once")]
+    #[inline(always)]
+    fn send_segment(&mut self, payload: Bytes, now: Time) -> Packet {
         let seq = self.board.nxt();
         let first = self.board.is_empty();
         let snapshot = self.rate.on_sent(now, payload, self.board.in_flight().bytes);

@@ -76,6 +76,15 @@ pub(crate) fn check_records(scenario: &Scenario, most_events: u64) {
     same::each_record(&case(scenario, most_events));
 }
 
+/// Checks that the short ways of what is usual give the same run as the long ones.
+///
+/// # Panics
+/// If they do not.
+#[cfg(test)]
+pub(crate) fn check_ways(scenario: &Scenario, most_events: u64) {
+    same::the_long_way(&case(scenario, most_events));
+}
+
 fn case(scenario: &Scenario, most_events: u64) -> Case {
     let mut scenario = scenario.clone();
     scenario.windows.clear();

@@ -21,8 +21,7 @@ pub(super) fn repeated(case: &Case) -> bool {
     true
 }
 
-/// With what the run does not use asked about all the same. Nobody looks at single packets, so that the short way is
-/// taken otherwise.
+/// With everything the long way. Single packets have no record, so that the other run takes the short ways.
 pub(super) fn the_long_way(case: &Case) -> bool {
     let record =
         RecordParams { state: StateRecording::Off, events: false, packets: false, ..case.scenario.record };

@@ -263,8 +263,8 @@ impl std::ops::IndexMut<u64> for Queue {
 
 #[cfg(test)]
 mod tests {
-    use windtunnel_cc::rate_sample::Snapshot;
     use super::*;
+    use windtunnel_cc::rate_sample::Snapshot;
 
     /// The links are the low halves of ids: the order holds across the 2^32nd segment.
     #[test]
