@@ -567,6 +567,7 @@ def run(
     allow_read: Sequence[str | PathLike[str]] = ...,
     memory: int | None = None,
     built: bool = False,
+    parts: tuple[Callable[[list[tuple[str, str]], list[str]], str | PathLike[str]], Mapping[str, str]] | None = None,
 ) -> RunResult:
     """Validate, run, and return the result. The GIL is released, unless the run has controllers of Python.
 
@@ -574,6 +575,12 @@ def run(
     stops and KeyboardInterrupt is raised. ``memory`` is the number of bytes that the run may hold. Raises
     ScenarioError, also where it is expected to need more; MemoryLimitError if it needs more than expected; and what a
     controller of Python raises.
+
+    ``parts``: rows of tables that get many are written while the run goes on, and are not in the result. The function
+    makes the folder for them, and returns it, when it is needed first; it is told the flows (name and controller) and
+    the names of the queues. A part of a table is a Parquet file, which
+    appears complete or not at all: ``TABLE/000000.parquet`` and so on. By a column of indices (``flow``, ``queue``),
+    the mapping says what the column of their names is called. Raises OSError if a part cannot be written.
     """
 
 def estimate(
@@ -609,6 +616,31 @@ def xplot(
 
     A series is ``(colour, symbol, x, y)``: colour is white, green, red, blue, yellow, purple, orange, magenta or
     pink; symbol is ``dot`` or ``x``; the arrays are of one length. Raises ValueError for another colour or symbol.
+    """
+
+def merge_parts(
+    path: str | PathLike[str],
+    parts: Sequence[str | PathLike[str]],
+    run: Sequence[tuple[str, str | int | None]],
+    about: Mapping[str, str] = ...,
+) -> None:
+    """Make one Parquet file of the parts of a table, which are in their order. ``run`` and ``about`` are those of
+    :func:`write_table`. Raises OSError if a file cannot be read or written.
+    """
+
+def write_table(
+    path: str | PathLike[str],
+    columns: Sequence[tuple[str, npt.NDArray[Any]]],
+    run: Sequence[tuple[str, str | int | None]],
+    names: Mapping[str, tuple[str, Sequence[str]]],
+    about: Mapping[str, str] = ...,
+) -> None:
+    """Write a table as Parquet: one-dimensional, contiguous columns of numbers, truth values or ``bytes``; NaN becomes
+    null.
+
+    ``run`` are columns before all others that have the same text or number in each row. ``names`` are, by a column of
+    indices, the name of a column behind it and what the indices stand for. ``about`` is said of the whole file. Raises
+    TypeError for other types of columns, OSError if the file cannot be written.
     """
 
 def write_qlog(

@@ -11,6 +11,7 @@ mod qlog;
 mod registry;
 mod result;
 mod run;
+mod store;
 mod trace;
 mod views;
 mod xplot;
@@ -37,6 +38,8 @@ mod _core {
     use super::result::PyRunResult;
     #[pymodule_export]
     use super::run::run;
+    #[pymodule_export]
+    use super::store::{merge_parts, write_table};
     #[pymodule_export]
     use super::trace::{read_trace, walk_segments};
     #[pymodule_export]

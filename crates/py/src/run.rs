@@ -1,5 +1,6 @@
 //! A run for Python, in slices: between them Python's signals, the memory and the progress are checked.
 
+use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::thread;
@@ -7,12 +8,14 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use windtunnel_scenario::{Estimate, Reading, Scenario};
+use windtunnel_scenario::{Estimate, RESIDENT, Reading, Scenario};
 use windtunnel_sim::{MemoryExceeded, RunResult, Simulation};
+use windtunnel_store::Parts;
 use windtunnel_units::Bytes;
 
+use crate::packets::to_python;
 use crate::result::PyRunResult;
-use crate::{controller, counted, error, parse, places, registry};
+use crate::{controller, counted, error, parse, places, registry, store};
 
 /// Events between two looks at memory and progress: about a hundredth of a second, so that the first second of a run
 /// shows how fast it is, however long it will take.
@@ -36,7 +39,7 @@ const MUCH: Bytes = Bytes::new(64 << 20);
 
 #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Python's function")]
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None, allow_read=Vec::new(), memory=None, built=false))]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None, allow_read=Vec::new(), memory=None, built=false, parts=None))]
 pub(crate) fn run(
     py: Python<'_>,
     text: &str,
@@ -46,6 +49,7 @@ pub(crate) fn run(
     allow_read: Vec<PathBuf>,
     memory: Option<u64>,
     built: bool,
+    parts: Option<(Py<PyAny>, BTreeMap<String, String>)>,
 ) -> PyResult<PyRunResult> {
     let scenario = parse(py, text, file, &overrides, &allow_read, built)?;
     let limit = memory.map_or(Bytes::MAX, Bytes::new);
@@ -56,14 +60,22 @@ pub(crate) fn run(
     scenario.check_memory(limit, text, &reading).map_err(|e| error::to_python(py, &e))?;
     let interrupts = Interrupts::new(py)?;
     controller::take_failure();
-    let mut simulation = py.detach(|| Simulation::new(windtunnel_scenario::compile(&scenario)));
+    let network = py.detach(|| windtunnel_scenario::compile(&scenario));
+    let parts = parts.map(|(make, columns)| store::parts(make, &columns, &network));
+    let failure = parts.as_ref().map(Parts::failure).unwrap_or_default();
+    let mut simulation = py.detach(|| Simulation::new(network));
     simulation.limit_memory(limit);
-    let outcome = advance_to_end(py, &mut simulation, &scenario, progress.as_ref(), &interrupts);
+    if let Some(parts) = parts {
+        simulation.stream_to(Box::new(parts), RESIDENT);
+    }
+    let written = || failure.take().map_or(Ok(()), |error| Err(to_python(error)));
+    let outcome = advance_to_end(py, &mut simulation, &scenario, progress.as_ref(), &interrupts, &written);
     if let Err(stopped) = outcome {
         abandon(simulation);
         return Err(stopped);
     }
     let result = finish(py, simulation, &interrupts)?.map_err(|e| exceeded(&scenario, &e))?;
+    written()?;
     if let Some(error) = controller::take_failure() {
         return Err(error);
     }
@@ -76,6 +88,7 @@ fn advance_to_end(
     scenario: &Scenario,
     progress: Option<&Py<PyAny>>,
     interrupts: &Interrupts,
+    written: &dyn Fn() -> PyResult<()>,
 ) -> PyResult<()> {
     let (slice, foreign) = (slice_of(scenario), !scenario.foreign().is_empty());
     let mut share = 0.0;
@@ -98,6 +111,7 @@ fn advance_to_end(
             return Err(error);
         }
         interrupts.check(py)?;
+        written()?;
         simulation.check_memory().map_err(|e| exceeded(scenario, &e))?;
         // Less than 1 before the end, whatever the division rounds to.
         let past = simulation.now().since_start().ratio(simulation.end().since_start());

@@ -23,7 +23,7 @@ mod schema;
 
 pub use compile::compile;
 pub use error::ScenarioError;
-pub use estimate::{Certainty, Disk, Estimate, Packets, Part, TableRows, readable};
+pub use estimate::{Certainty, Disk, Estimate, Packets, Part, RESIDENT, TableRows, readable};
 pub use listing::{TRAITS, listing};
 pub use model::{
     Active, Claim, Ect, Endpoints, FlowGroup, Hosts, Impairment, Link, Member, Queue, Route, Scenario, Shape,

@@ -40,8 +40,8 @@ pub struct Disk {
 
 impl Disk {
     pub(super) fn of(tables: &[TableRows]) -> Disk {
-        let memory: f64 = tables.iter().map(|table| table.memory().as_f64()).sum();
-        let parquet = tables.iter().map(|table| table.memory().as_f64() * compressed(table.table)).sum();
+        let memory: f64 = tables.iter().map(|table| table.size().as_f64()).sum();
+        let parquet = tables.iter().map(|table| table.size().as_f64() * compressed(table.table)).sum();
         let find = |name| tables.iter().find(|table| table.table == name);
         let packets = find("packets").map_or(0, |table| table.rows);
         let payloads = find("payloads").map_or(Bytes::ZERO, TableRows::memory);

@@ -21,7 +21,7 @@ use windtunnel_sim::{Holder, MemoryExceeded};
 use windtunnel_units::Bytes;
 
 pub use disk::Disk;
-pub use rows::TableRows;
+pub use rows::{RESIDENT, TableRows};
 pub use traffic::Packets;
 
 use crate::model::Scenario;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_qdisc::{QueueDiscipline, QueueInit};
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
-use windtunnel_sim::recorder::sizes;
+use windtunnel_sim::recorder::{GROUP, sizes};
 use windtunnel_sim::{RecordParams, StateRecording};
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -25,6 +25,9 @@ const ROWS_PER_SPAN: f64 = 1.5;
 /// One of this many packets is marked, if the queue marks.
 const PACKETS_PER_MARK: f64 = 4.0;
 
+/// Rows may take so much memory before those of long tables leave it.
+pub const RESIDENT: Bytes = Bytes::new(32 << 20);
+
 /// The rows of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TableRows {
@@ -37,6 +40,9 @@ pub struct TableRows {
     /// The memory of a row.
     #[serde(rename = "row_bytes", serialize_with = "super::plain_bytes")]
     pub row: Bytes,
+    /// How many of them are in memory at one time.
+    #[serde(skip)]
+    held: u64,
     #[serde(skip)]
     key: &'static str,
     #[serde(skip)]
@@ -44,14 +50,28 @@ pub struct TableRows {
 }
 
 impl TableRows {
-    /// The memory of its rows.
+    /// The memory of those of its rows that are there at one time.
     pub fn memory(&self) -> Bytes {
+        Bytes::new(self.row.get().saturating_mul(self.held))
+    }
+
+    /// What all of its rows would take in memory.
+    pub(super) fn size(&self) -> Bytes {
         Bytes::new(self.row.get().saturating_mul(self.rows))
+    }
+
+    /// The same of a table whose rows leave memory when they are many, at the end of one of `ticks` intervals. Room for
+    /// rows doubles, so that there may be twice as much as is used.
+    fn leaving(self, ticks: f64) -> TableRows {
+        let (of_an_interval, resident) =
+            (whole(self.rows as f64 / ticks), RESIDENT.get() / self.row.get().max(1));
+        TableRows { held: self.rows.min(2 * (resident.max(GROUP as u64) + of_an_interval)), ..self }
     }
 
     pub(super) fn part(&self) -> Part {
         let TableRows { table, rows, certainty, key, remedy, .. } = self;
-        let what = format!("{rows} rows of the table `{table}`");
+        let held = if self.held < *rows { format!("{} of ", self.held) } else { String::new() };
+        let what = format!("{held}{rows} rows of the table `{table}`");
         Part { what, memory: self.memory(), certainty: *certainty, key: (*key).to_owned(), remedy }
     }
 }
@@ -61,7 +81,11 @@ pub(super) fn tables(scenario: &Scenario, traffic: &Traffic) -> Vec<TableRows> {
     let count = Count { scenario, traffic, record: &scenario.record };
     let mut tables = count.at_intervals();
     tables.extend(count.state());
-    tables.extend(count.points());
+    let ticks = count.ticks();
+    let mut tables: Vec<TableRows> = tables.into_iter().map(|table| table.leaving(ticks)).collect();
+    // Marks are put in order at the end.
+    let leaves = |table: TableRows| if table.table == "mark_points" { table } else { table.leaving(ticks) };
+    tables.extend(count.points().into_iter().map(leaves));
     tables.push(count.transfers());
     tables.extend(count.events());
     tables.retain(|table| table.rows > 0);
@@ -83,7 +107,7 @@ fn table(
     certainty: Certainty,
     (key, remedy): (&'static str, &'static str),
 ) -> TableRows {
-    TableRows { table, rows: whole(rows), certainty, row, key, remedy }
+    TableRows { table, rows: whole(rows), certainty, row, held: whole(rows), key, remedy }
 }
 
 struct Count<'s> {

@@ -20,12 +20,15 @@ mod names;
 #[path = "../scenario/random.rs"]
 mod random;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use peak_alloc::PeakAlloc;
-use windtunnel_scenario::{Certainty, Estimate, TableRows, compile};
+use windtunnel_scenario::{Certainty, Estimate, RESIDENT, TableRows, compile};
+use windtunnel_sim::recorder::Sink;
+use windtunnel_sim::recorder::columns::Table;
 use windtunnel_sim::{RunResult, Simulation};
 use windtunnel_units::Bytes;
 
@@ -46,6 +49,7 @@ struct Measured {
     name: String,
     estimate: Estimate,
     result: RunResult,
+    left: Left,
     memory: Bytes,
 }
 
@@ -66,9 +70,22 @@ fn measure_file(file: Option<&str>, name: &str, text: &str, settings: &[&str]) -
     }
     let before = ALLOCATIONS.current_usage();
     ALLOCATIONS.reset_peak_usage();
-    let result = Simulation::new(compile(&scenario)).finish();
+    let left = Left::default();
+    let mut simulation = Simulation::new(compile(&scenario));
+    simulation.stream_to(Box::new(left.clone()), RESIDENT);
+    let result = simulation.finish();
     let memory = Bytes::new((ALLOCATIONS.peak_usage() - before) as u64);
-    Some(Measured { name: name.to_owned(), estimate, result, memory })
+    Some(Measured { name: name.to_owned(), estimate, result, left, memory })
+}
+
+/// Counts the rows that leave memory while a run goes on, as they do in files.
+#[derive(Clone, Debug, Default)]
+struct Left(Arc<Mutex<BTreeMap<&'static str, u64>>>);
+
+impl Sink for Left {
+    fn rows(&mut self, table: &Table) {
+        *self.0.lock().expect("one thread").entry(table.name).or_default() += table.columns[0].1.len() as u64;
+    }
 }
 
 impl Measured {
@@ -78,7 +95,10 @@ impl Measured {
     }
 
     fn rows(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.result.tables.iter().map(|table| (table.name, table.columns[0].1.len() as u64))
+        let left = self.left.0.lock().expect("one thread").clone();
+        let stayed = self.result.tables.iter().filter(|table| !table.columns.is_empty());
+        let stayed = stayed.map(|table| (table.name, table.columns[0].1.len() as u64));
+        stayed.chain(left).collect::<Vec<_>>().into_iter()
     }
 
     /// Bounds hold, and those at intervals are exact.

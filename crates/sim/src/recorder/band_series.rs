@@ -9,6 +9,7 @@ use windtunnel_units::{Duration, Time};
 use super::budget::Budget;
 use super::columns::columns;
 use super::flow_series::mbps;
+use super::outlet::Outlet;
 use crate::link::Link;
 use crate::result::{BandSummary, DropSummary};
 
@@ -75,6 +76,10 @@ impl BandRecorder {
             rows.drops.push(part.drops());
         }
         std::mem::swap(at_start, &mut self.at_end);
+    }
+
+    pub(super) fn hand_over(&mut self, outlet: &mut Outlet) {
+        outlet.drain(&mut self.rows);
     }
 
     /// The rows, if any queue has several bands.

@@ -71,6 +71,11 @@ impl Budget {
         granted
     }
 
+    /// What was granted is free again.
+    pub(crate) fn give_back(&self, amount: Bytes) {
+        self.0.held.store(self.held().get().saturating_sub(amount.get()), Ordering::Relaxed);
+    }
+
     /// Whether `items`, which belong to `table`, have room for one more. Ask before it is pushed.
     #[inline]
     pub(crate) fn room_in<T>(&self, items: &mut Vec<T>, table: &'static str) -> bool {

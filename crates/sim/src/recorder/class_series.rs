@@ -10,6 +10,7 @@ use super::budget::Budget;
 use super::columns::columns;
 use super::extent::Extent;
 use super::histogram::TimeHistogram;
+use super::outlet::Outlet;
 use crate::link::Link;
 use crate::result::{BandSummary, ClassSummary, DropSummary};
 
@@ -101,6 +102,10 @@ impl ClassRecorder {
     }
 
     /// The rows, if any queue has classes.
+    pub(super) fn hand_over(&mut self, outlet: &mut Outlet) {
+        outlet.drain(&mut self.rows);
+    }
+
     pub(crate) fn into_rows(self) -> Option<ClassColumns> {
         (!self.rows.time_s.is_empty()).then_some(self.rows)
     }

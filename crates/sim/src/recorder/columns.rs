@@ -53,8 +53,25 @@ pub struct Table {
     pub columns: Vec<(&'static str, Column)>,
 }
 
+/// Rows that are being recorded.
+pub(crate) trait Rows: Sized {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// All of them as a table. None are left here.
+    fn lend(&mut self) -> Table;
+
+    /// The columns of a table that was lent, in their order: their memory is used again.
+    fn take_back(&mut self, columns: &mut dyn Iterator<Item = Column>);
+
+    /// All of them, in the end.
+    fn into_table(mut self) -> Table {
+        self.lend()
+    }
+}
+
 /// Declares a struct of growing columns, which takes its memory from a [`Budget`](super::budget::Budget), and its
-/// conversion into a [`Table`].
+/// conversion into a [`Table`] ([`Rows`]).
 macro_rules! columns {
     ($(#[$meta:meta])* $vis:vis struct $name:ident as $table:literal { $($field:ident: $variant:ident($type:ty)),* $(,)? }) => {
         $(#[$meta])*
@@ -85,11 +102,25 @@ macro_rules! columns {
                 budget.take($table, amount, || true $(&& $field.try_reserve_exact(more).is_ok())*)
             }
 
-            $vis fn into_table(self) -> $crate::recorder::columns::Table {
+        }
+
+        impl $crate::recorder::columns::Rows for $name {
+            fn count(&self) -> usize {
+                [$(self.$field.len()),*][0]
+            }
+
+            fn lend(&mut self) -> $crate::recorder::columns::Table {
                 $crate::recorder::columns::Table {
                     name: $table,
-                    columns: vec![$((stringify!($field), $crate::recorder::columns::Column::$variant(self.$field))),*],
+                    columns: vec![$((stringify!($field), $crate::recorder::columns::Column::$variant(std::mem::take(&mut self.$field)))),*],
                 }
+            }
+
+            fn take_back(&mut self, columns: &mut dyn Iterator<Item = $crate::recorder::columns::Column>) {
+                $(if let Some($crate::recorder::columns::Column::$variant(mut values)) = columns.next() {
+                    values.clear();
+                    self.$field = values;
+                })*
             }
         }
     };

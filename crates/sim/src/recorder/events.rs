@@ -8,7 +8,7 @@ use windtunnel_wire::Packet;
 use super::Recorder;
 use super::arrival_marks::ArrivalMarks;
 use super::budget::Budget;
-use super::columns::{Table, columns};
+use super::columns::{Rows, Table, columns};
 use super::connections::ConnectionColumn;
 use super::flow_series::WindowState;
 use super::loss_cause::LossCause;

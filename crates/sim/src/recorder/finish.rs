@@ -5,7 +5,7 @@ use windtunnel_units::Time;
 use super::Recorder;
 use super::band_series::{self, BandColumns};
 use super::class_series::ClassColumns;
-use super::columns::Table;
+use super::columns::{Rows, Table};
 use super::digest::Digest;
 use super::events::Events;
 use super::flow_series::FlowTotals;
@@ -71,6 +71,9 @@ impl Recorder {
         tables.extend(self.points.into_iter().flat_map(Points::into_tables));
         tables.extend(self.events.into_iter().flat_map(Events::into_tables));
         tables.extend(self.captures.into_iter().flat_map(Captures::into_tables));
+        for table in &mut tables {
+            self.outlet.finish(table);
+        }
         RunResult { summary, tables, secrets: String::new() }
     }
 

@@ -20,6 +20,7 @@ mod flow_sums;
 mod histogram;
 mod loss_cause;
 mod messages;
+mod outlet;
 mod packets;
 mod params;
 mod payloads;
@@ -50,6 +51,7 @@ use connections::{ConnectionColumn, Connections};
 use events::{Dequeues, Events, mark_code};
 use flow_info::FlowInfo;
 use flow_series::{FlowColumns, FlowRecorder, FlowTotals};
+use outlet::Outlet;
 use packets::Captures;
 use points::{MarkKind, Points};
 use queue_series::{QueueColumns, QueueRecorder, QueueTotals};
@@ -60,6 +62,7 @@ use transfers::Transfers;
 
 pub(crate) use flow_series::WindowState;
 pub(crate) use loss_cause::LossCause;
+pub use outlet::{GROUP, Sink};
 pub(crate) use packets::Tap;
 pub use params::RecordParams;
 pub use state::StateRecording;
@@ -109,6 +112,8 @@ pub(crate) struct Recorder {
     tells_apart: bool,
     /// What all rows may occupy.
     budget: Budget,
+    /// Where rows go that are too many.
+    outlet: Outlet,
     /// Segments that have ended.
     segments: Vec<SpanTotals>,
     segment_start: Time,
@@ -170,6 +175,7 @@ impl Recorder {
             bands: BandRecorder::new(n_queues, &budget),
             classes,
             transfers: Transfers::new(network, &budget),
+            outlet: Outlet::new(&budget),
             budget,
             segments: Vec::new(),
             segment_start: Time::ZERO,
@@ -441,12 +447,32 @@ impl Recorder {
                 self.classes.end_interval(now, i);
             }
             self.record_state(now, links, flows);
+            self.hand_over();
             self.interval_start = now;
         }
         if self.edges.len() > 1 {
             self.end_segment(now, links);
         }
         self.next_tick = self.tick_after(now);
+    }
+
+    /// Gives `sink` the rows of tables that get many, once all rows take `enough` memory.
+    pub(crate) fn stream_to(&mut self, sink: Box<dyn Sink>, enough: Bytes) {
+        self.outlet.open(sink, enough);
+    }
+
+    /// Hands over rows, if they are many.
+    fn hand_over(&mut self) {
+        let outlet = &mut self.outlet;
+        tcp_series::hand_over(&mut self.flow_rows, &mut self.tcp_rows, outlet);
+        outlet.drain(&mut self.queue_rows);
+        self.bands.hand_over(outlet);
+        self.classes.hand_over(outlet);
+        self.cc.hand_over(outlet);
+        self.aqm.hand_over(outlet);
+        if let Some(points) = &mut self.points {
+            points.hand_over(outlet);
+        }
     }
 
     /// Ends the segment if an edge of a window is due. The last segment is left to the end of the record, when the flows are

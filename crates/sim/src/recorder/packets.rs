@@ -11,7 +11,7 @@ use windtunnel_wire::{AckRate, EcnCounts, Packet, SackBlock};
 
 use super::Recorder;
 use super::budget::Budget;
-use super::columns::{Table, columns};
+use super::columns::{Rows, Table, columns};
 use super::connections::ConnectionColumn;
 use super::loss_cause::LossCause;
 use super::payloads::Payloads;

@@ -9,7 +9,7 @@ use windtunnel_units::Bytes;
 use windtunnel_wire::Packet;
 
 use super::budget::Budget;
-use super::columns::{Table, columns};
+use super::columns::{Rows, Table, columns};
 
 const TABLE: &str = "payloads";
 

@@ -11,9 +11,10 @@ use windtunnel_qdisc::Signal;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::budget::Budget;
-use super::columns::{Table, columns};
+use super::columns::{Rows, Table, columns};
 use super::flow_series::mbps;
-use super::thinned::{InBytes, InMillis, Span, Thinned, cwnd_table, sojourn_table};
+use super::outlet::Outlet;
+use super::thinned::{CWND, InBytes, InMillis, SOJOURN, Span, Thinned};
 
 columns! {
     pub(crate) struct ThroughputPoints as "throughput_points" { time_s: F64(f64), flow: I32(i32), mbps: F64(f64) }
@@ -230,12 +231,19 @@ impl Points {
         }
     }
 
+    /// Hands over rows that grow in number with the flows. Marks are put in order at the end.
+    pub(super) fn hand_over(&mut self, outlet: &mut Outlet) {
+        outlet.drain(&mut self.throughput);
+        self.cwnd.hand_over(CWND, outlet);
+        self.sojourn.hand_over(SOJOURN, outlet);
+    }
+
     pub(crate) fn into_tables(mut self) -> [Table; 4] {
         self.end_spans();
         [
             self.throughput.into_table(),
-            cwnd_table(self.cwnd),
-            sojourn_table(self.sojourn),
+            self.cwnd.into_table(CWND),
+            self.sojourn.into_table(SOJOURN),
             self.marks.by_time().into_table(),
         ]
     }

@@ -9,6 +9,7 @@ use windtunnel_units::Time;
 
 use super::budget::Budget;
 use super::columns::Table;
+use super::outlet::Outlet;
 use super::state::{Probe, StateRows};
 
 /// The rows of all queues.
@@ -53,6 +54,11 @@ impl QueueStates {
         if let Some(subject) = self.banded[index] {
             push(&mut self.disciplines, now, subject, all, &|out| queue.probe(out));
         }
+    }
+
+    pub(super) fn hand_over(&mut self, outlet: &mut Outlet) {
+        self.rows.hand_over(outlet);
+        self.disciplines.hand_over(outlet);
     }
 
     /// The tables; none if no queue has state.

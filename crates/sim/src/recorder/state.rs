@@ -5,14 +5,16 @@
 //! that what one row writes lies close together and nothing is transposed at the end. The table has a column for each name
 //! that any algorithm of the run has; a number that an algorithm does not have, or does not have at the moment, is NaN.
 
+use std::collections::BTreeMap;
 use std::iter;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_units::Time;
+use windtunnel_units::{Bytes, Time};
 
 use super::budget::Budget;
 use super::columns::{Column, Table};
+use super::outlet::Outlet;
 use super::sizes::state_row;
 
 /// When the state of controllers and queues is recorded.
@@ -74,7 +76,13 @@ pub(crate) struct StateRows {
     rows: Vec<u32>,
     /// The numbers: [`BLOCK`] rows each, column after column. Columns at the end of a block that are missing are NaN.
     blocks: Vec<Vec<f64>>,
+    /// Rows are compared with those before.
+    compares: bool,
+    /// The numbers of the latest row of a subject, if that row has been handed over.
+    kept: BTreeMap<usize, Box<[f64]>>,
     budget: Budget,
+    /// What the budget has granted for the blocks.
+    granted: Bytes,
 }
 
 impl StateRows {
@@ -89,7 +97,10 @@ impl StateRows {
             times: Vec::new(),
             rows: Vec::new(),
             blocks: Vec::new(),
+            compares: false,
+            kept: BTreeMap::new(),
             budget: budget.clone(),
+            granted: Bytes::ZERO,
         }
     }
 
@@ -152,7 +163,8 @@ impl StateRows {
         let mut cells = Vec::new();
         let (table, size) = (self.table, self.names.len() * BLOCK);
         let (times, rows) = (&mut self.times, &mut self.rows);
-        let granted = self.budget.take(table, state_row(self.names.len()) * BLOCK as u64, || {
+        let amount = state_row(self.names.len()) * BLOCK as u64;
+        let granted = self.budget.take(table, amount, || {
             cells.try_reserve_exact(size).is_ok()
                 && times.try_reserve(BLOCK).is_ok()
                 && rows.try_reserve(BLOCK).is_ok()
@@ -160,32 +172,74 @@ impl StateRows {
         if granted {
             cells.resize(size, f64::NAN);
             self.blocks.push(cells);
+            self.granted += amount;
         }
         granted
     }
 
     /// Adds a row of `subject` unless it would repeat the one before.
     pub(crate) fn push_changed(&mut self, now: Time, subject: usize, probe: &dyn Fn(Probe<'_>)) {
+        self.compares = true;
         let (before, rows) = (self.subjects[subject].latest, self.rows.len());
         self.push(now, subject, probe);
-        let Some(before) = before.filter(|_| self.rows.len() > rows) else { return };
+        if self.rows.len() == rows {
+            return;
+        }
         let row = rows;
         let Subject { layout, latest, .. } = &mut self.subjects[subject];
         let offsets = &self.layouts[*layout as usize].offsets;
+        let cell = |row: usize, offset: &usize| self.blocks[row / BLOCK][row % BLOCK + offset];
         // Bit by bit: NaN equals NaN here.
-        let cell = |row: usize, offset: &usize| self.blocks[row / BLOCK][row % BLOCK + offset].to_bits();
-        if offsets.iter().all(|offset| cell(row, offset) == cell(before, offset)) {
+        let same = |(offset, number): (&usize, f64)| cell(row, offset).to_bits() == number.to_bits();
+        let repeats = match (before, self.kept.get(&subject)) {
+            (Some(before), _) => offsets.iter().map(|offset| (offset, cell(before, offset))).all(same),
+            (None, Some(kept)) => offsets.iter().zip(kept.iter().copied()).all(same),
+            (None, None) => false,
+        };
+        if repeats {
             for offset in offsets {
                 self.blocks[row / BLOCK][row % BLOCK + offset] = f64::NAN;
             }
-            *latest = Some(before);
+            *latest = before;
             self.times.pop();
             self.rows.pop();
         }
     }
 
+    /// Hands over the rows, if they are many.
+    pub(super) fn hand_over(&mut self, outlet: &mut Outlet) {
+        if !outlet.takes(self.rows.len()) {
+            return;
+        }
+        if let Some(table) = self.table() {
+            outlet.give(&table);
+        }
+        self.forget_rows();
+        self.budget.give_back(self.granted);
+        self.granted = Bytes::ZERO;
+        self.times.clear();
+        self.rows.clear();
+        self.blocks.clear();
+    }
+
+    /// No subject has a latest row any more; its numbers are kept where the next one may be compared with it.
+    fn forget_rows(&mut self) {
+        for (index, subject) in self.subjects.iter_mut().enumerate() {
+            let Some(row) = subject.latest.take().filter(|_| self.compares) else { continue };
+            let offsets = &self.layouts[subject.layout as usize].offsets;
+            let cell = |offset: &usize| self.blocks[row / BLOCK][row % BLOCK + offset];
+            self.kept.insert(index, offsets.iter().map(cell).collect());
+        }
+    }
+
     /// The table; none if no subject has state.
-    pub(crate) fn into_table(self) -> Option<Table> {
+    pub(crate) fn into_table(mut self) -> Option<Table> {
+        let table = self.table()?;
+        self.blocks.clear();
+        Some(table)
+    }
+
+    fn table(&mut self) -> Option<Table> {
         if self.names.is_empty() {
             return None;
         }
@@ -207,14 +261,17 @@ impl StateRows {
         let numbers = self.names.iter().enumerate().map(|(column, name)| (*name, number(column)));
         let keys = self.keys.iter().enumerate().map(|(index, name)| (*name, key(index)));
         let columns = keys.chain(numbers).collect::<Vec<_>>();
-        let times = ("time_s", Column::F64(self.times));
+        let times = ("time_s", Column::F64(std::mem::take(&mut self.times)));
         Some(Table { name: self.table, columns: iter::once(times).chain(columns).collect() })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use super::*;
+    use crate::recorder::outlet::{GROUP, Sink};
 
     const fn at(ms: u64) -> Time {
         Time::from_nanos(ms * 1_000_000)
@@ -311,6 +368,46 @@ mod tests {
             let got: Vec<u64> = numbers(&table, name).into_iter().map(|value| bits(Some(value))).collect();
             assert_eq!(got, wanted, "{name}");
         }
+    }
+
+    /// Keeps the rows that leave.
+    #[derive(Clone, Debug, Default)]
+    struct Kept(Arc<Mutex<Vec<Table>>>);
+
+    impl Sink for Kept {
+        fn rows(&mut self, table: &Table) {
+            self.0.lock().expect("one thread").push(table.clone());
+        }
+    }
+
+    /// A row that repeats the one before is left out after that has left memory, too; and what is granted for rows that have
+    /// left is free again.
+    #[test]
+    fn rows_leave() {
+        let (budget, kept) = (Budget::default(), Kept::default());
+        let mut outlet = Outlet::new(&budget);
+        outlet.open(Box::new(kept.clone()), Bytes::ZERO);
+        let tables: Vec<Table> = [true, false]
+            .map(|leave| {
+                let mut rows = StateRows::new("aqm", &["queue", "band"], &budget);
+                rows.add(&[0, 0], &|out| out("p", 0.0));
+                rows.add(&[0, 1], &|out| out("p", 0.0));
+                for t in 0..2 * GROUP {
+                    // One changes with each row, the other only once in a thousand.
+                    rows.push_changed(at(t as u64), 0, &|out| out("p", t as f64));
+                    rows.push_changed(at(t as u64), 1, &|out| out("p", (t / 1000) as f64));
+                    if leave {
+                        rows.hand_over(&mut outlet);
+                    }
+                }
+                rows.into_table().expect("p")
+            })
+            .into();
+        let parts = std::mem::take(&mut *kept.0.lock().expect("one thread"));
+        assert!(parts.len() > 1);
+        let all: Vec<f64> = parts.iter().chain([&tables[0]]).flat_map(|part| numbers(part, "p")).collect();
+        assert_eq!(all, numbers(&tables[1], "p"));
+        assert_eq!(all.len(), 2 * GROUP + (2 * GROUP).div_ceil(1000));
     }
 
     #[test]

@@ -6,8 +6,9 @@
 use windtunnel_tcp::TcpInfo;
 use windtunnel_units::{Bytes, Duration, Rate};
 
-use super::columns::{Column, Table, columns};
+use super::columns::{Column, Rows, Table, columns};
 use super::flow_series::FlowColumns;
+use super::outlet::Outlet;
 
 columns! {
     /// Further columns of the flows' rows; NaN where a value does not exist.
@@ -54,10 +55,25 @@ impl TcpColumns {
 }
 
 /// The rows of all flows. In a run with only loss-free endpoints nothing was pushed into `tcp`.
-pub(super) fn flow_table(flows: FlowColumns, tcp: TcpColumns) -> Table {
-    let mut table = flows.into_table();
+pub(super) fn flow_table(mut flows: FlowColumns, mut tcp: TcpColumns) -> Table {
+    table(&mut flows, &mut tcp)
+}
+
+/// Hands over the rows of all flows, if they are many.
+pub(super) fn hand_over(flows: &mut FlowColumns, tcp: &mut TcpColumns, outlet: &mut Outlet) {
+    if outlet.takes(flows.count()) {
+        let table = table(flows, tcp);
+        outlet.give(&table);
+        let mut columns = table.columns.into_iter().map(|(_, column)| column);
+        flows.take_back(&mut columns);
+        tcp.take_back(&mut columns);
+    }
+}
+
+fn table(flows: &mut FlowColumns, tcp: &mut TcpColumns) -> Table {
+    let mut table = flows.lend();
     let rows = table.columns[0].1.len();
-    let mut more = tcp.into_table().columns;
+    let mut more = tcp.lend().columns;
     for (_, column) in &mut more {
         if let Column::F64(values) = column {
             values.resize(rows, f64::NAN);

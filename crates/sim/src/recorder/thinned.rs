@@ -11,7 +11,8 @@ use std::marker::PhantomData;
 use windtunnel_units::{Duration, Time};
 
 use super::budget::Budget;
-use super::columns::{Table, columns};
+use super::columns::{Rows, Table, columns};
+use super::outlet::Outlet;
 
 columns! {
     /// The columns of both kinds of tables; the third and the fourth have names of their own in each.
@@ -24,10 +25,13 @@ columns! {
     }
 }
 
-/// The tables' names and those of their columns. `extreme`: the row is there because its value is the least or the greatest
+/// A table's name and those of its columns.
+pub(super) type Names = (&'static str, [&'static str; 5]);
+
+/// The tables. `extreme`: the row is there because its value is the least or the greatest
 /// of a span, not the first.
-const CWND: (&str, [&str; 5]) = ("cwnd_points", ["time_s", "flow", "bytes", "limited", "extreme"]);
-const SOJOURN: (&str, [&str; 5]) = ("sojourn_points", ["time_s", "queue", "ms", "empty", "extreme"]);
+pub(super) const CWND: Names = ("cwnd_points", ["time_s", "flow", "bytes", "limited", "extreme"]);
+pub(super) const SOJOURN: Names = ("sojourn_points", ["time_s", "queue", "ms", "empty", "extreme"]);
 
 /// A row of a thinned series: a value, in nanoseconds or bytes, at a time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -193,21 +197,25 @@ impl<U: Unit> Thinned<U> {
         self.staged.clear();
     }
 
-    fn into_table(mut self, (name, columns): (&'static str, [&'static str; 5])) -> Table {
+    /// Hands over the rows, if they are many.
+    pub(super) fn hand_over(&mut self, names: Names, outlet: &mut Outlet) {
+        if outlet.takes(self.rows.count() + self.staged.len()) {
+            let table = self.table(names);
+            outlet.give(&table);
+            self.rows.take_back(&mut table.columns.into_iter().map(|(_, column)| column));
+        }
+    }
+
+    /// The rows, once the spans have ended.
+    pub(super) fn into_table(mut self, names: Names) -> Table {
+        self.table(names)
+    }
+
+    fn table(&mut self, (name, columns): Names) -> Table {
         self.flush();
-        let values = self.rows.into_table().columns.into_iter().map(|(_, values)| values);
+        let values = self.rows.lend().columns.into_iter().map(|(_, values)| values);
         Table { name, columns: columns.into_iter().zip(values).collect() }
     }
-}
-
-/// The windows of all flows, once their spans have ended.
-pub(super) fn cwnd_table(cwnd: Thinned<InBytes>) -> Table {
-    cwnd.into_table(CWND)
-}
-
-/// The sojourn times of all queues, once their spans have ended.
-pub(super) fn sojourn_table(sojourn: Thinned<InMillis>) -> Table {
-    sojourn.into_table(SOJOURN)
 }
 
 #[cfg(test)]

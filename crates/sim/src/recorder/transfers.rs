@@ -17,7 +17,7 @@
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::budget::Budget;
-use super::columns::{Table, columns};
+use super::columns::{Rows, Table, columns};
 use crate::application::{ApplicationConfig, Protocol};
 use crate::network::{FlowSpec, Network, PathHop};
 use crate::result::{Percentiles, SizeClassSummary};

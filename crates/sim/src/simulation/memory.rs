@@ -13,6 +13,7 @@ use super::Simulation;
 use crate::element::PlacedElement;
 use crate::line::DelayLine;
 use crate::link::Link;
+use crate::recorder::Sink;
 
 /// A run that would hold more memory than it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,11 @@ impl Simulation {
     /// events, and ends with [`Simulation::finish_within`].
     pub fn limit_memory(&mut self, limit: Bytes) {
         self.recorder.budget().set_limit(limit);
+    }
+
+    /// Gives `sink` the rows of tables that get many, instead of keeping them until the end, once all rows take `enough`.
+    pub fn stream_to(&mut self, sink: Box<dyn Sink>, enough: Bytes) {
+        self.recorder.stream_to(sink, enough);
     }
 
     /// What the run holds: its rows, with the room for further ones, packets, and what senders keep about them.

@@ -12,6 +12,7 @@ mod foreign;
 mod late;
 mod media;
 mod memory;
+mod outlet;
 mod paths;
 mod recording;
 mod state;

@@ -1,0 +1,77 @@
+//! Rows that leave memory while a run goes on: what a long or a large run records may be more than memory holds.
+//!
+//! Once all rows together take enough memory, each table that has many at the end of a recording interval hands over all
+//! of them, and their memory is used again. So whole intervals leave together, and it depends on the run alone which rows do. The tables with a row for
+//! each interval leave in this way, and the points that grow with the number of flows. Others stay until the end: rows
+//! that are changed later (packets, whose loss is noted where they were last seen), that are put in order (marks), or
+//! from which exact percentiles are computed (transfers).
+
+use std::fmt::Debug;
+
+use windtunnel_units::Bytes;
+
+use super::budget::Budget;
+use super::columns::{Rows, Table};
+
+/// Takes over rows, some of a table at a time and in their order.
+pub trait Sink: Debug + Send {
+    /// These rows of a table follow those before. A later part may have more columns, behind the others: a value that
+    /// rows before do not have is missing there.
+    fn rows(&mut self, table: &Table);
+}
+
+/// A table leaves memory once it has this many rows, a few megabytes of the widest one, and all take enough.
+pub const GROUP: usize = 1 << 15;
+
+/// Where rows go: to the sink, if there is one.
+#[derive(Debug)]
+pub(super) struct Outlet {
+    sink: Option<Box<dyn Sink>>,
+    /// What all rows take; so much of it is enough.
+    budget: Budget,
+    enough: Bytes,
+    /// The tables of which some rows have left.
+    left: Vec<&'static str>,
+}
+
+impl Outlet {
+    /// Of a run whose rows share this budget.
+    pub(super) fn new(budget: &Budget) -> Outlet {
+        Outlet { sink: None, budget: budget.clone(), enough: Bytes::MAX, left: Vec::new() }
+    }
+
+    pub(super) fn open(&mut self, sink: Box<dyn Sink>, enough: Bytes) {
+        (self.sink, self.enough) = (Some(sink), enough);
+    }
+
+    /// Whether so many rows of a table are to leave.
+    pub(super) fn takes(&self, rows: usize) -> bool {
+        rows >= GROUP && self.budget.held() >= self.enough
+    }
+
+    pub(super) fn give(&mut self, table: &Table) {
+        if let Some(sink) = &mut self.sink {
+            sink.rows(table);
+            if !self.left.contains(&table.name) {
+                self.left.push(table.name);
+            }
+        }
+    }
+
+    /// Takes the rows of a table if they are many.
+    pub(super) fn drain(&mut self, rows: &mut impl Rows) {
+        if self.takes(rows.count()) {
+            let table = rows.lend();
+            self.give(&table);
+            rows.take_back(&mut table.columns.into_iter().map(|(_, column)| column));
+        }
+    }
+
+    /// Takes the last rows of a table, if others have left. It then has no columns any more.
+    pub(super) fn finish(&mut self, table: &mut Table) {
+        if self.left.contains(&table.name) {
+            self.give(table);
+            table.columns.clear();
+        }
+    }
+}

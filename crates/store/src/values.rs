@@ -1,0 +1,60 @@
+//! A column of a table as a writer takes it.
+
+use std::ops::Range;
+
+/// The values of a column.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a> {
+    /// Floating-point numbers; NaN, which stands for a missing value, becomes null.
+    F64(&'a [f64]),
+    /// Counts and nanoseconds.
+    U64(&'a [u64]),
+    /// Accumulators.
+    I64(&'a [i64]),
+    /// Indices.
+    U32(&'a [u32]),
+    /// Indices, where -1 means "all".
+    I32(&'a [i32]),
+    /// Small codes.
+    U8(&'a [u8]),
+    /// Truth values.
+    Bool(&'a [bool]),
+    /// Bytes.
+    Binary(&'a [&'a [u8]]),
+}
+
+impl<'a> Values<'a> {
+    /// The number of rows.
+    pub const fn len(&self) -> usize {
+        match self {
+            Values::F64(v) => v.len(),
+            Values::U64(v) => v.len(),
+            Values::I64(v) => v.len(),
+            Values::U32(v) => v.len(),
+            Values::I32(v) => v.len(),
+            Values::U8(v) => v.len(),
+            Values::Bool(v) => v.len(),
+            Values::Binary(v) => v.len(),
+        }
+    }
+
+    /// True if there are no rows.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Some of the rows.
+    #[must_use]
+    pub fn rows(&self, rows: Range<usize>) -> Values<'a> {
+        match self {
+            Values::F64(v) => Values::F64(&v[rows]),
+            Values::U64(v) => Values::U64(&v[rows]),
+            Values::I64(v) => Values::I64(&v[rows]),
+            Values::U32(v) => Values::U32(&v[rows]),
+            Values::I32(v) => Values::I32(&v[rows]),
+            Values::U8(v) => Values::U8(&v[rows]),
+            Values::Bool(v) => Values::Bool(&v[rows]),
+            Values::Binary(v) => Values::Binary(&v[rows]),
+        }
+    }
+}
