@@ -12,6 +12,7 @@ from conftest import Cli, environment, refused
 
 from windtunnel import Scenario, _core
 from windtunnel.bench import LARGE, WORKS, against, growth, instructions, training
+from windtunnel.errors import RunFailedError
 
 needs_valgrind = pytest.mark.skipif(not instructions.available(), reason="counting instructions needs valgrind")
 
@@ -207,3 +208,23 @@ def test_what_surrounds_the_runs_of_a_campaign(monkeypatch: pytest.MonkeyPatch) 
         bench_tables.show("campaign", [measured], console)
     text = console.export_text()
     assert "threads" in text and f"{measured.writing_ms:.3f}" in text
+
+
+def test_what_commands_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command takes the time of its process, compared with its goal; one that fails is told."""
+    from rich.console import Console
+
+    from windtunnel.bench import commands
+    from windtunnel.cli import bench_tables
+
+    worked = "sum(range(3_000_000))"
+    monkeypatch.setattr(commands, "COMMANDS", (("idle", ("-c", "pass"), 60.0), ("busy", ("-c", worked), 0.0)))
+    idle, busy = commands.command_times(1)
+    assert idle.met and not busy.met
+    assert 0 < idle.cpu_seconds < busy.cpu_seconds and idle.peak_mib > 1
+    with Console(width=80, record=True, file=io.StringIO()) as console:
+        bench_tables.show("commands", [idle, busy], console)
+    assert "NO" in console.export_text()
+    monkeypatch.setattr(commands, "COMMANDS", (("broken", ("-c", "raise SystemExit(3)"), None),))
+    with pytest.raises(RunFailedError, match="ended with 3"):
+        list(commands.command_times(1))

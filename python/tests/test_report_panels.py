@@ -25,8 +25,8 @@ ASSETS = Path(__file__).parents[1] / "windtunnel" / "report" / "assets"
 
 def test_tables_of_what_flows_did(lossy: RunResult) -> None:
     """Recovery for TCP, times for transfers, delays for datagrams; rare columns only where something happened."""
-    (whole,) = _sections(lossy.summary)
-    tables = {table.columns[0].head: table for table in whole["tables"]}
+    ((_, whole),) = _sections(lossy.summary)
+    tables = {table.columns[0].head: table for table in whole}
     names = {head: [row[0].text for row in table.rows] for head, table in tables.items()}
     assert names == {
         "Flow": ["cubic", "file", "web", "ping"],

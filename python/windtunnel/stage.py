@@ -15,7 +15,6 @@ import json
 import os
 import platform
 import re
-import secrets
 import shutil
 import sys
 from collections.abc import Iterator
@@ -95,7 +94,7 @@ def _locked(target: Path) -> tuple[Stage, int]:
     """A new stage, and the descriptor that holds its lock."""
     name = os.fsdecode(os.fsencode(target.name)[:_NAME_BYTES])
     while True:
-        stage = Stage(target, target.with_name(f".{name}.{secrets.token_hex(6)}.partial"))
+        stage = Stage(target, target.with_name(f".{name}.{os.urandom(6).hex()}.partial"))
         lock = os.open(stage.lock, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         try:
             # If the file system has no locks, no other process can take this one, so the stage is safe. A process

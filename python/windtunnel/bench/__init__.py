@@ -5,8 +5,8 @@ many ACKs per second it handles; the time includes the run's other work. CPU sec
 peak memory is that of the whole process, including the interpreter.
 
 ``works.py`` lists the works, ``measure.py`` runs them, ``instructions.py`` counts what a packet costs, ``growth.py``
-measures how that grows with the flows, ``against.py`` compares with another simulator, and ``campaign.py`` measures
-what surrounds the runs of a campaign. What they gave is in ``docs/speed.md``.
+measures how that grows with the flows, ``against.py`` compares with another simulator, ``campaign.py`` measures
+what surrounds the runs of a campaign, and ``commands.py`` what surrounds a run. What they gave is in ``docs/speed.md``.
 """
 
 from __future__ import annotations

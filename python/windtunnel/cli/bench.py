@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from windtunnel.bench import Work
 
 #: Runs of each work; where times are compared, the median of several in turn.
-_REPEAT, _ROUNDS_OF_GROWTH, _ROUNDS_AGAINST = 1, 3, 8
+_REPEAT, _ROUNDS_OF_GROWTH, _ROUNDS_AGAINST, _ROUNDS_OF_COMMANDS = 1, 3, 8, 5
 
 
 @click.command
@@ -37,12 +37,17 @@ _REPEAT, _ROUNDS_OF_GROWTH, _ROUNDS_AGAINST = 1, 3, 8
     type=click.IntRange(min=50),
     help="Measure what surrounds the runs of a campaign, with this number of runs, instead of the works.",
 )
+@click.option(
+    "--commands", is_flag=True, help="Measure what a command takes beyond its simulation, instead of the works."
+)
 @click.option("--json", is_flag=True, help="Print JSON.")
 @click.option(
     "--repeat",
     type=click.IntRange(min=1),
     help="Runs of each work; the fastest one counts, with --growth and --against the median.",
-    show_default=f"{_REPEAT}; --growth {_ROUNDS_OF_GROWTH}, --against {_ROUNDS_AGAINST}",
+    show_default=(
+        f"{_REPEAT}; --growth {_ROUNDS_OF_GROWTH}, --against {_ROUNDS_AGAINST}, --commands {_ROUNDS_OF_COMMANDS}"
+    ),
 )
 @click.option(
     "--instructions/--no-instructions",
@@ -63,6 +68,7 @@ def bench(
     growth: bool,
     against: str | None,
     campaign: int | None,
+    commands: bool,
     json: bool,
     repeat: int | None,
     instructions: bool,
@@ -72,7 +78,7 @@ def bench(
     """Run the benchmark: fixed works, each in a process of its own."""
     from windtunnel.memory import limit
 
-    _check(only, large, growth, against, campaign, instructions, cache)
+    _check(only, large, growth, against, campaign, commands, instructions, cache)
     most = limit(memory)
     if growth:
         from windtunnel.bench.growth import ENDPOINTS, FLOWS, steps
@@ -88,6 +94,10 @@ def bench(
         from windtunnel.bench.campaign import coordination, places
 
         _print("campaign", coordination(campaign), len(places()), json)
+    elif commands:
+        from windtunnel.bench.commands import COMMANDS, command_times
+
+        _print("commands", command_times(repeat or _ROUNDS_OF_COMMANDS), len(COMMANDS), json)
     else:
         from windtunnel.bench import measure
 
@@ -102,6 +112,7 @@ def _check(
     growth: bool,
     against: str | None,
     campaign: int | None,
+    commands: bool,
     instructions: bool,
     cache: bool,
 ) -> None:
@@ -111,6 +122,7 @@ def _check(
         "--growth": growth,
         "--against": against is not None,
         "--campaign": campaign is not None,
+        "--commands": commands,
         "--only": bool(only) and not large,
     }
     together = [name for name, value in chosen.items() if value]

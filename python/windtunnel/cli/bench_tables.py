@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from windtunnel.bench import Measurement
     from windtunnel.bench.against import ContestResult
     from windtunnel.bench.campaign import Coordination
+    from windtunnel.bench.commands import CommandTime
     from windtunnel.bench.growth import Step
     from windtunnel.bench.instructions import Cost
 
 
 def show(kind: str, results: Sequence[Any], console: Console) -> None:
-    """Print the table of ``works``, ``growth``, ``against`` or ``campaign``."""
+    """Print the table of ``works``, ``growth``, ``against``, ``campaign`` or ``commands``."""
     tables: dict[str, Callable[[Sequence[Any], Console], None]] = {
         "works": _works,
         "growth": _growth,
         "against": _against,
         "campaign": _campaign,
+        "commands": _commands,
     }
     tables[kind](results, console)
 
@@ -127,6 +129,14 @@ def _campaign(places: Sequence[Coordination], console: Console) -> None:
     console.print(
         "CPU milliseconds for a run: conducting and writing in this process, working in a worker", style="dim"
     )
+
+
+def _commands(commands: Sequence[CommandTime], console: Console) -> None:
+    table = _table(["command"], ["CPU s", "at most", "MiB", "met"])
+    for c in commands:
+        most = _number(c.required_cpu_seconds, 2)
+        table.add_row(c.command, f"{c.cpu_seconds:.3f}", most, f"{c.peak_mib:.0f}", "yes" if c.met else "NO")
+    console.print(table)
 
 
 def _table(names: Sequence[str], numbers: Sequence[str]) -> Table:

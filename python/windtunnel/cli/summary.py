@@ -7,8 +7,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from windtunnel.claims.decide import decided_run
-from windtunnel.cli.claims import show
+from windtunnel.cli.claims import decided, show
 from windtunnel.cli.notes import show_notes
 from windtunnel.panels.run import Run
 from windtunnel.report.grouped import places_of_groups, together
@@ -30,8 +29,7 @@ def show_summary(result: RunResult, folder: Path | None, console: Console) -> No
         console.print(f"{window['name']}: {span}", style="bold", soft_wrap=True)
         _show(window, run, console)
     show_notes(result.notes, console)
-    if result.claims:
-        show(decided_run(result))
+    show(decided(result))
     if stalled := result.stalled:
         console.print(f"stalled at {setting(stalled['t_s'])} s: {stalled['why']}", style="bold", soft_wrap=True)
     meta = result.meta

@@ -13,7 +13,8 @@ from markupsafe import Markup
 from windtunnel.evaluate.judge import STATES, State, read
 from windtunnel.evaluate.picture import margins
 from windtunnel.experiment.verdict import Kind
-from windtunnel.report.page import render, write_page
+from windtunnel.report.page import write_page
+from windtunnel.report.templates import render
 from windtunnel.report.text import number
 from windtunnel.report.thumbnail import thumbnail
 
@@ -36,6 +37,7 @@ def write_pack_page(path: Path, evidence: Evidence, figures: Mapping[str, Mappin
     pack = evidence.pack
     counts = Counter(result.verdict for result in evidence.results)
     html = render(
+        "suite",
         "pack.html.j2",
         {
             "title": f"{evidence.subject.name}: {pack.title}",

@@ -1,6 +1,7 @@
 """Figures as files."""
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -8,7 +9,6 @@ from matplotlib.figure import Figure
 
 from windtunnel.errors import RunFailedError
 from windtunnel.figures.legible import boxes_for_missing_glyphs
-from windtunnel.figures.rfc_svg import write_rfc_svg
 from windtunnel.figures.style import RC
 
 
@@ -22,12 +22,22 @@ def write_figure(figure: Figure, path: Path, extension: str | None = None) -> No
     try:
         with mpl.rc_context(RC), boxes_for_missing_glyphs():
             if extension == "rfc-svg":
+                # What it escapes text with loads a client for HTTP.
+                from windtunnel.figures.rfc_svg import write_rfc_svg
+
                 write_rfc_svg(figure, path)
                 return
             figure.savefig(path, format=extension, metadata=metadata)
     except (RuntimeError, SystemError) as error:
         # Where memory ends, FreeType and NumPy raise these instead of MemoryError.
         raise RunFailedError(f"the figure cannot be drawn, perhaps for lack of memory: {error}") from error
+
+
+def write_figures(figure: Figure, paths: Sequence[Path]) -> None:
+    """Write a figure in several formats, with one layout: to find it takes as long as to draw."""
+    for path in paths:
+        write_figure(figure, path)
+        figure.set_layout_engine("none")
 
 
 def png(figure: Figure, dpi: int) -> bytes:

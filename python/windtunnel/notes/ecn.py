@@ -164,4 +164,4 @@ def _marks_made(subject: Subject, kind: int) -> dict[int, int]:
     if not len(flows):
         return {}
     sums = np.bincount(flows, np.asarray(table["count"])[mine])
-    return {int(flow): int(sums[flow]) for flow in np.unique(flows)}
+    return {int(flow): int(sums[flow]) for flow in np.flatnonzero(np.bincount(flows))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from windtunnel.distinct import distinct
 from windtunnel.panels import rtt, sojourn, throughput
 from windtunnel.panels.looks import TOTAL, queue_look
 from windtunnel.panels.means import USUAL_S, average
@@ -38,7 +39,7 @@ def curve(values: Array, weights: Array | None = None) -> tuple[Array, Array]:
     counts = np.ones(len(x)) if weights is None else weights[finite][order]
     share = 100 * np.cumsum(counts) / max(float(counts.sum()), 1e-300)
     if len(x) > _STEPS:
-        keep = np.unique(np.round(np.linspace(0, len(x) - 1, _STEPS)).astype(np.int64))
+        keep = distinct(np.round(np.linspace(0, len(x) - 1, _STEPS)).astype(np.int64))
         x, share = x[keep], share[keep]
     # It rises from 0 at the least value.
     return np.concatenate([x[:1], x]), np.concatenate([[0.0], share])
@@ -94,5 +95,5 @@ def _completion(run: Run) -> Choice | None:
     if not table:
         return None
     flow, time = np.asarray(table["flow"], dtype=np.int64), np.asarray(table["time_ms"], dtype=np.float64)
-    samples = [Samples(int(one), time[flow == one], time[flow == one]) for one in np.unique(flow)]
+    samples = [Samples(int(one), time[flow == one], time[flow == one]) for one in distinct(flow)]
     return Choice("completion time", "%", _of_groups(run, samples), x=Abscissa("Completion time", "ms", time=False))

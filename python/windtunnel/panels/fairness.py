@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from windtunnel.distinct import distinct
 from windtunnel.kinds import has_trait
 from windtunnel.metrics import jain_index
 from windtunnel.panels.looks import TOTAL, flow_look
@@ -74,7 +75,7 @@ def _jain(rates: Array) -> Array:
     active = np.isfinite(rates)
     out = np.full(len(rates), np.nan)
     counts = active.sum(axis=1)
-    for count in np.unique(counts):
+    for count in distinct(counts):
         mine = np.flatnonzero(counts == count)
         if count >= 2:
             out[mine] = jain_index(rates[mine][active[mine]].reshape(len(mine), count))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windtunnel.distinct import distinct
 from windtunnel.panels.model import Array
 
 #: With more flows than this, equals are one group: a legend of them says the same many times.
@@ -89,7 +90,7 @@ def median_and_band(values: Array) -> tuple[Array, Array, Array]:
     # Sorted, NaN is at the end: rows with equally many values are done at once.
     ordered = np.sort(values, axis=1)
     counts = np.count_nonzero(~np.isnan(values), axis=1)
-    for count in np.unique(counts[np.isfinite(values).any(axis=1)]):
+    for count in distinct(counts[np.isfinite(values).any(axis=1)]):
         rows = counts == count
         out[:, rows] = np.percentile(ordered[rows, :count], (50.0, *BAND), axis=1)
     return out[0], out[1], out[2]
@@ -101,5 +102,5 @@ def named(group: Group, values: Array) -> list[int]:
     ``values`` are one number for each member.
     """
     order = np.argsort(np.where(np.isfinite(values), values, -np.inf), kind="stable")
-    ranks = np.unique(np.round(np.linspace(0, len(order) - 1, NAMED)).astype(np.int64))
+    ranks = distinct(np.round(np.linspace(0, len(order) - 1, NAMED)).astype(np.int64))
     return sorted(group.members[i] for i in order[ranks])

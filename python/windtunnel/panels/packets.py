@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from windtunnel.distinct import distinct
 from windtunnel.panels.groups import NAMED
 from windtunnel.panels.model import Choice, Look, Panel, Series
 from windtunnel.panels.run import Run
@@ -33,7 +34,7 @@ def delays(run: Run) -> list[Samples]:
     arrived, index = arrived[matched], index[matched]
     delay = (times[arrived] - started[index]) / 1e6
     flow = np.asarray(table["flow"], dtype=np.int64)[arrived]
-    return [Samples(int(one), times[arrived][flow == one] / 1e9, delay[flow == one]) for one in np.unique(flow)]
+    return [Samples(int(one), times[arrived][flow == one] / 1e9, delay[flow == one]) for one in distinct(flow)]
 
 
 def one_way_delay(run: Run) -> Panel | None:
@@ -55,7 +56,7 @@ def sequence(run: Run) -> Panel | None:
     if not table:
         return None
     at_sender = (np.asarray(table["tap"]) == _SENDER) & (np.asarray(table["proto"]) == _TCP)
-    flows = np.unique(np.asarray(table["flow"])[at_sender & (np.asarray(table["payload"]) > 0)])[:NAMED]
+    flows = distinct(np.asarray(table["flow"])[at_sender & (np.asarray(table["payload"]) > 0)])[:NAMED]
     choices = tuple(choice for flow in flows if (choice := _choice(run, table, at_sender, int(flow))) is not None)
     if not choices:
         return None

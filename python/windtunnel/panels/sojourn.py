@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from windtunnel.distinct import distinct
 from windtunnel.panels.gaps import longest_step
 from windtunnel.panels.looks import queue_look
 from windtunnel.panels.model import Flag, Panel, Series
@@ -43,7 +44,7 @@ def of_classes(run: Run) -> dict[int, list[tuple[str, Samples]]]:
         return {}
     queue = np.asarray(table["queue"], dtype=np.int64)
     by_queue = {}
-    for index in np.unique(queue):
+    for index in distinct(queue):
         mine = split(
             table, "class", "sojourn_mean_ms", low="sojourn_min_ms", high="sojourn_max_ms", keep=queue == index
         )

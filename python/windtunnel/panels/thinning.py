@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from windtunnel.distinct import distinct
 from windtunnel.panels.means import thin_means
 from windtunnel.panels.model import Array, Choice, Index, Kind, Panel, Series, Ticks
 
@@ -138,7 +139,7 @@ def thin_line(x: Array, y: Array, limit: int) -> Index:
             np.flatnonzero(nan & ~np.roll(nan, 1)),
         ]
     )
-    return np.unique(keep).astype(np.int64)
+    return distinct(keep).astype(np.int64)
 
 
 def cell_means(t: Array, y: Array, cells: int) -> tuple[Array, Array, Array, Array]:
@@ -198,7 +199,7 @@ def thin_cloud(
     order = np.lexsort([y, column])
     ends = np.flatnonzero(np.diff(column[order], prepend=-1))
     extremes = np.concatenate([order[ends], order[np.append(ends[1:], n) - 1]])
-    return np.unique(np.concatenate([first, extremes])).astype(np.int64)
+    return distinct(np.concatenate([first, extremes])).astype(np.int64)
 
 
 def _bins(values: Array, count: int, extent: tuple[float, float] | None = None) -> Index:

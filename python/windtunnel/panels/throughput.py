@@ -6,6 +6,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from windtunnel.distinct import distinct
 from windtunnel.panels.gaps import since_start, start_of
 from windtunnel.panels.means import AVERAGES, usual_average
 from windtunnel.panels.model import Array, Index, Panel
@@ -48,7 +49,7 @@ def panel(run: Run) -> Panel:
         return _of_groups(run)
     flows = of_flows(run)
     unit, factor = suited(RATES, greatest(s.y for s in flows))
-    spacing = max((float(np.median(np.diff(s.t))) for s in flows if len(s.t) > 2), default=0.0)
+    spacing = max((_median(np.diff(s.t)) for s in flows if len(s.t) > 2), default=0.0)
     return Panel(
         "throughput",
         TITLE,
@@ -86,6 +87,12 @@ def _alive(run: Run, s: Samples) -> Samples:
     return Samples(s.index, *since_start(s.t, s.y, start_of(run.record(s.index))))
 
 
+def _median(values: Array) -> float:
+    """The median. ``np.median`` takes ten times as long for a few hundred, and loads masked arrays."""
+    ordered = np.sort(values)
+    return float((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)
+
+
 class _Ends:
     """What arrived after the last points of flows, which may have fallen silent."""
 
@@ -98,9 +105,7 @@ class _Ends:
         """The samples, with a last one for what arrived after them."""
         if not self._run.intervals or len(s.t) < 1:
             return s
-        steps = np.sort(np.diff(s.t, prepend=0.0))
-        # The median: np.median takes ten times as long for a few hundred.
-        usual = (steps[(len(steps) - 1) // 2] + steps[len(steps) // 2]) / 2
+        usual = _median(np.diff(s.t, prepend=0.0))
         if self._end - s.t[-1] <= _SILENT * usual:
             return s
         time, rate = self._intervals(s.index)
@@ -134,7 +139,7 @@ class _Ends:
 
 def _sum(series: list[Samples]) -> Samples:
     """The sum of interval series that share their times."""
-    t = np.unique(np.concatenate([s.t for s in series]))
+    t = distinct(np.concatenate([s.t for s in series]))
     total = np.zeros(len(t))
     for s in series:
         total[np.searchsorted(t, s.t)] += np.nan_to_num(s.y)

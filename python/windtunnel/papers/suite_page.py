@@ -14,7 +14,8 @@ from markupsafe import Markup
 from windtunnel.experiment.verdict import OF_SUITES, Kind
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite_rows import ShownRow, shown
-from windtunnel.report.page import render, write_page
+from windtunnel.report.page import write_page
+from windtunnel.report.templates import render
 from windtunnel.report.thumbnail import thumbnail
 
 # Numbers of a statement that the table of statements shows; the others are in its section.
@@ -125,6 +126,7 @@ def write_suite_page(
         sections.append(_section(further, by_id))
     pictures = {section.id: section for section in sections if section.thumbnail is not None}
     html = render(
+        "suite",
         "suite.html.j2",
         {
             "title": title,

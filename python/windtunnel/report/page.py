@@ -1,18 +1,31 @@
-"""What both kinds of page share: templates, the built assets, and the safe embedding of text in a page."""
+"""What all pages share: the frame around a page's body, the built assets, and the safe embedding of text in a page."""
 
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from windtunnel.report.text import averaging, number, signed, with_code
-
 _HERE = Path(__file__).parent
+
+_FRAME = Markup("""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body data-page="{kind}">
+{body}
+<script>{script}</script>
+</body>
+</html>
+""")
 
 
 def script_json(value: Any) -> Markup:
@@ -21,8 +34,8 @@ def script_json(value: Any) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
-def render(template: str, values: Mapping[str, Any]) -> str:
-    """A page from a template, with the style sheet, the script, and a policy that permits nothing else."""
+def framed(kind: str, title: str, body: Markup) -> str:
+    """A page: a body with the style sheet, the script, and a policy that permits nothing else."""
     script = (_HERE / "assets" / "report.js").read_text(encoding="utf-8")
     style = (_HERE / "assets" / "report.css").read_text(encoding="utf-8")
     # The policy names the script by its hash as it will be between the tags.
@@ -31,16 +44,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    environment = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": number, "signed": signed, "averaging": averaging, "with_code": with_code}
-    page = environment.get_template(template)
-    return page.render(values, policy=policy, script=Markup(script), style=Markup(style))
+    return _FRAME.format(kind=kind, title=title, body=body, policy=policy, script=Markup(script), style=Markup(style))
 
 
 def write_page(path: Path, html: str) -> None:

@@ -10,10 +10,11 @@ from windtunnel.panels import Panel, Run, panels_of, thin
 from windtunnel.panels.looks import flow_look
 from windtunnel.panels.tables import Tables
 from windtunnel.provenance import short
+from windtunnel.report import run_body
 from windtunnel.report.columns import Columns
-from windtunnel.report.page import render, script_json, write_page
+from windtunnel.report.page import framed, script_json, write_page
 from windtunnel.report.panels import encoded
-from windtunnel.report.summary import summary_tables
+from windtunnel.report.summary import SummaryTable, summary_tables
 from windtunnel.report.text import number, setting, without_seed
 
 # Points in a panel, over all that it can show. A point takes 8 to 11 bytes, and a third more in base64: a page stays
@@ -73,28 +74,25 @@ def write_report(
         "switches": _switches(run),
         "panels": panels,
     }
-    html = render(
-        "run.html.j2",
-        {
-            "title": title or meta.get("title") or path.stem,
-            "facts": _facts(summary, meta) if facts is None else facts,
-            "stalled": _stalled(summary),
-            "panels": panels,
-            "end": run.duration_s,
-            "findings": findings,
-            "notes": notes,
-            "explained": getattr(result, "notes", ()),
-            "claims": getattr(result, "claims", ()),
-            "sections": _sections({**summary, "fairness": getattr(result, "fairness", ())}, run),
-            "members": script_json(_members(summary)) if run.grouped and len(run.flows) <= _MOST_MEMBERS else None,
-            "count": len(run.flows),
-            "scenario": meta.get("scenario_toml") or "",
-            "footer": _footer(summary, meta),
-            "meta_json": script_json(page),
-            "data": Markup(columns.base64()),
-        },
-    )
-    write_page(path, html)
+    title = title or meta.get("title") or path.stem
+    parts = [
+        run_body.head(
+            title, _facts(summary, meta) if facts is None else facts, _stalled(summary), run.duration_s, panels
+        ),
+        run_body.notes(getattr(result, "notes", ())),
+        run_body.claims(getattr(result, "claims", ())),
+        run_body.findings(findings, notes),
+        run_body.summary(_sections({**summary, "fairness": getattr(result, "fairness", ())}, run)),
+        run_body.tail(
+            script_json(_members(summary)) if run.grouped and len(run.flows) <= _MOST_MEMBERS else None,
+            len(run.flows),
+            meta.get("scenario_toml") or "",
+            _footer(summary, meta),
+            script_json(page),
+            Markup(columns.base64()),
+        ),
+    ]
+    write_page(path, framed("run", title, Markup("").join(parts)))
 
 
 def _thinned(panel: Panel) -> Panel:
@@ -140,13 +138,13 @@ def _facts(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
     return facts
 
 
-def _sections(summary: Mapping[str, Any], run: Run | None = None) -> list[dict[str, Any]]:
+def _sections(summary: Mapping[str, Any], run: Run | None = None) -> list[tuple[str, list[SummaryTable]]]:
     """The tables of the whole run, then of each measurement window; of groups, where ``run`` has any."""
     parts = [("Whole run", summary)]
     for window in summary.get("windows", []):
         span = f"{setting(window.get('from_s'))} s to {setting(window.get('to_s'))} s"
         parts.append((f"Window {window.get('name', '')}: {span}", window))
-    return [{"title": title, "tables": summary_tables(part, run)} for title, part in parts]
+    return [(title, summary_tables(part, run)) for title, part in parts]
 
 
 def _members(summary: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -18,9 +18,10 @@ from windtunnel.campaign.page.grid import AxisValues, Grid, Places
 from windtunnel.campaign.page.runs import FOLDER, Address
 from windtunnel.experiment.verdict import word_of
 from windtunnel.report.columns import Columns
-from windtunnel.report.page import render, script_json
+from windtunnel.report.page import script_json
 from windtunnel.report.page import write_page as write_html
 from windtunnel.report.panels import encoded
+from windtunnel.report.templates import render
 from windtunnel.report.text import grouped, setting
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def page_of(
         **run_pages,
     }
     return render(
+        "sweep",
         "sweep.html.j2",
         {
             **said,
