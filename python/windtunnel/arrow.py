@@ -41,6 +41,11 @@ def _bytes(values: npt.NDArray[np.object_]) -> pa.Array:
     return pa.Array.from_buffers(pa.large_binary(), len(values), buffers)
 
 
+def is_binary(kind: pa.DataType) -> bool:
+    """Whether values of this type are bytes."""
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
 def texts(values: Sequence[str]) -> pa.Array:
     """Texts."""
     encoded = [text.encode() for text in values]
@@ -50,7 +55,7 @@ def texts(values: Sequence[str]) -> pa.Array:
 
 def column(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     """Numbers, truth values or bytes as a column of a table, with NaN for null; no bytes for a null among them."""
-    if pa.types.is_large_binary(array.type):
+    if is_binary(array.type):
         objects = np.empty(len(array), dtype=np.object_)
         objects[:] = [value or b"" for value in array.to_pylist()]
         return objects

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from windtunnel.errors import InputError, reason
-from windtunnel.keyed import KEYS, NAMES
-from windtunnel.table import Table
+from windtunnel.table import KEYS, NAMES, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +40,9 @@ _DOCUMENT_MORE = {
     **dict.fromkeys(("impairments", "notes", "fairness", "claims", "changes"), LIST),
 }
 _META = {"duration_s": NUMBER, "seed": WHOLE, "digest": TEXT, "packets": WHOLE, "events": WHOLE}
+# What is known of a run before its end.
+_INCOMPLETE_META = {"duration_s": NUMBER, "seed": WHOLE}
+_INCOMPLETE_FLOW = {"name": TEXT, "cc": TEXT}
 _META_MORE = {"title": TEXT, "version": TEXT, "scenario": OBJECT, "foreign": LIST, "unseeded": LIST, "secrets": TEXT}
 _FLOW = {"name": TEXT, "cc": TEXT, "goodput_mbps": NUMBER}
 _FLOW_MORE = {"application": TEXT, "first_packet_s": NUMBER, "last_packet_s": NUMBER, "datagrams": OBJECT}
@@ -59,7 +61,7 @@ _SCENARIO_MORE = {"mtu": TEXT, "tcp": OBJECT, "flow": LIST}
 _SCENARIO_FLOW_MORE = {"count": WHOLE, "tcp": OBJECT, "ack": OBJECT}
 
 #: Tables that every run has, and the columns on which readers rely, by table. In files they also have columns that name
-#: the run, flows and queues (``keyed.py``).
+#: the run, flows and queues (``table.py``).
 TABLES = ("flows", "queues")
 COLUMNS: Mapping[str, Sequence[str]] = {
     "flows": (
@@ -116,24 +118,45 @@ def read_summary(file: Path) -> dict[str, Any]:
     return summary
 
 
-def read_table(file: Path) -> Table:
-    """A table. Raises InputError."""
+def read_table(*files: Path, name: str | None = None) -> Table:
+    """A table, whose rows are in these files; it is called as the first one if it has no ``name``. A number that came
+    later than the first rows is missing there. Raises InputError.
+    """
     from windtunnel import arrow
 
-    parquet, names = _open_table(file)
-    with _readable(file):
-        table = parquet.read(columns=names)
-    return Table({name: arrow.column(table[name]) for name in table.column_names})
+    tables = []
+    for file in files:
+        parquet, names = _open_table(file, name)
+        with _readable(file):
+            tables.append(parquet.read(columns=names))
+    if len(tables) == 1:
+        (table,) = tables
+    else:
+        import pyarrow as pa
+
+        table = pa.concat_tables(tables, promote_options="default").select(tables[-1].column_names)
+    return Table({column: arrow.column(table[column]) for column in table.column_names})
 
 
-def read_parts(file: Path, columns: Collection[str], rows: int) -> Iterator[Table]:
-    """Those of ``columns`` that a table has, in parts of at most ``rows`` rows; there is always a first part.
+def rows_of(files: Sequence[Path]) -> int:
+    """How many rows the files have together. Raises InputError."""
+    return sum(_open_table(file, None)[0].metadata.num_rows for file in files)
+
+
+def columns_of(file: Path, name: str) -> list[str]:
+    """The columns that a file has of the table ``name``. Raises InputError."""
+    return _open_table(file, name)[1]
+
+
+def read_parts(file: Path, columns: Collection[str], rows: int, *, name: str | None = None) -> Iterator[Table]:
+    """Those of ``columns`` that a table has, in parts of at most ``rows`` rows; there is always a first part. It is
+    called as the file if it has no ``name``.
 
     Raises InputError.
     """
     from windtunnel import arrow
 
-    parquet, names = _open_table(file)
+    parquet, names = _open_table(file, name)
     names = [name for name in names if name in columns]
     batches = parquet.iter_batches(rows, columns=names, use_threads=False)
     there = parquet.metadata.num_rows > 0
@@ -167,10 +190,12 @@ def read_arrow(file: Path, columns: Mapping[str, pa.DataType | None]) -> pa.Tabl
     return table
 
 
-def _open_table(file: Path) -> tuple[ParquetFile, list[str]]:
-    """A table's file and its columns of numbers or bytes. Raises InputError."""
+def _open_table(file: Path, table: str | None) -> tuple[ParquetFile, list[str]]:
+    """The file of a table, or of a part of it, and its columns of numbers or bytes. Raises InputError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    from windtunnel import arrow
 
     _check_file(file)
     with _readable(file):
@@ -182,12 +207,12 @@ def _open_table(file: Path) -> tuple[ParquetFile, list[str]]:
     names = [column.name for column in columns]
     for column in columns:
         kind = column.type
-        if (file.stem, column.name) in _BYTES:
-            if not pa.types.is_large_binary(kind):
+        if (table or file.stem, column.name) in _BYTES:
+            if not arrow.is_binary(kind):
                 raise InputError(f"{file}: column `{column.name}` holds {kind}, not bytes")
         elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
             raise InputError(f"{file}: column `{column.name}` holds {kind}, not numbers")
-    if missing := [name for name in COLUMNS.get(file.stem, ()) if name not in names]:
+    if missing := [name for name in COLUMNS.get(table or file.stem, ()) if name not in names]:
         raise InputError(f"{file}: column {', '.join(f'`{name}`' for name in missing)} is missing")
     if len(set(names)) < len(names):
         raise InputError(f"{file}: two columns have the same name")
@@ -243,11 +268,12 @@ class _Checker:
     def document(self, document: Mapping[str, Any]) -> None:
         self.keys("", document, _DOCUMENT, _DOCUMENT_MORE)
         meta = document["meta"]
-        self.keys("meta", meta, _META, _META_MORE)
+        incomplete = bool(document.get("incomplete"))
+        self.keys("meta", meta, _INCOMPLETE_META if incomplete else _META, _META_MORE)
         if not 0 < meta["duration_s"] < 2**64 / 1e9:
             raise self.wrong("meta.duration_s", "is no time of a run")
         for name, needed, more in (
-            ("flows", _FLOW, _FLOW_MORE),
+            ("flows", _INCOMPLETE_FLOW if incomplete else _FLOW, _FLOW_MORE),
             ("queues", _QUEUE, _QUEUE_MORE),
             ("windows", {}, {}),
             ("impairments", {}, {}),

@@ -15,6 +15,9 @@
 | ``report.html`` | the interactive report |
 | ``qlog/*.sqlog`` | the sender's log of each TCP flow, where it was asked for |
 | ``figure.png``, ``figure.svg`` | the four-panel figure, where it was asked for |
+
+A run that did not reach its end leaves ``NAME.incomplete`` instead (:mod:`windtunnel.incomplete`): ``summary.json``
+with ``"incomplete": true``, ``scenario.toml``, and a folder of parts for each table that had many rows.
 """
 
 from __future__ import annotations
@@ -27,8 +30,11 @@ from typing import Any
 from windtunnel.atomic import check_free, staged
 from windtunnel.errors import InputError, reason
 from windtunnel.input_file import document_of
+from windtunnel.keyed import write_table
+from windtunnel.parts import tables_in
 from windtunnel.result import RunResult
-from windtunnel.stored import StoredTables
+from windtunnel.stored import Files, StoredTables
+from windtunnel.table import Table
 
 _SUBFOLDERS = {"_points": "points", "_events": "events"}
 FIGURE_FORMATS = ("png", "svg")
@@ -63,7 +69,9 @@ def save(
     with staged(path, force=force, ours=is_result) as stage:
         (stage / "scenario.toml").write_text(result.meta["scenario_toml"], encoding="utf-8")
         for name in result.tables:
-            _write_table(result, name, stage / _table_file(name), path.name)
+            file = stage / _table_file(name)
+            file.parent.mkdir(exist_ok=True)
+            write_table(result, name, file, path.name)
         if figures:
             _write_figures(result, stage)
         if qlog is not None:
@@ -87,8 +95,10 @@ def load(path: str | Path, *, lazily: Collection[str] = ()) -> RunResult:
     _check_folder(path)
     document = read_summary(path / _SUMMARY)
     meta = {**document["meta"], "scenario_toml": read_text(path / "scenario.toml")}
+    if document.get("incomplete"):
+        return _incomplete(path, document, meta)
     files = sorted(f for pattern in ("*.parquet", "*/*.parquet") for f in path.glob(pattern))
-    later = {file.stem: file for file in files if file.stem in lazily}
+    later = {file.stem: (file,) for file in files if file.stem in lazily}
     read = {file.stem: read_table(file) for file in files if file.stem not in later}
     check_tables(path, read, document)
     summary = {key: meta[key] for key in ("duration_s", "seed", "digest", "packets", "events")}
@@ -102,6 +112,20 @@ def load(path: str | Path, *, lazily: Collection[str] = ()) -> RunResult:
     summary["fairness"] = document.get("fairness") or []
     summary["claims"] = document.get("claims") or []
     return RunResult(summary, StoredTables({**read, **later}) if later else read, meta)
+
+
+def _incomplete(path: Path, document: Mapping[str, Any], meta: dict[str, Any]) -> RunResult:
+    """What a run recorded that did not reach its end."""
+    from windtunnel.contract import TABLES
+
+    summary = {
+        "duration_s": meta["duration_s"], "seed": meta["seed"], "digest": "", "packets": 0, "events": 0,
+        "stalled": None, "flows": document["flows"], "queues": document["queues"],
+        **{part: [] for part in ("windows", "impairments", "changes", "notes", "fairness", "claims")},
+    }  # fmt: skip
+    title = f"{meta.get('title') or path.stem} (incomplete)"
+    tables: dict[str, Table | Files] = {**{name: Table() for name in TABLES}, **tables_in(path)}
+    return RunResult(summary, StoredTables(tables), {**meta, "title": title, "incomplete": True, "digest": ""})
 
 
 def _check_folder(path: Path) -> None:
@@ -131,20 +155,12 @@ def load_libraries(*, figures: bool) -> None:
     OpenBLAS does not return from its first use if it gets no memory.
     """
     import numpy as np
-    import pyarrow.parquet  # noqa: F401
 
     import windtunnel.report
 
     np.linalg.inv(np.eye(2))
     if figures:
         import windtunnel.figures  # noqa: F401
-
-
-def _write_table(result: RunResult, name: str, file: Path, scenario: str) -> None:
-    from windtunnel.keyed import keyed_table, write_table
-
-    file.parent.mkdir(exist_ok=True)
-    write_table(keyed_table(result, name, scenario), file)
 
 
 def _write_logs(result: RunResult, folder: Path, options: Mapping[str, Any]) -> None:
@@ -157,8 +173,6 @@ def _write_logs(result: RunResult, folder: Path, options: Mapping[str, Any]) -> 
 
 
 def _write_figures(result: RunResult, stage: Path) -> None:
-    from windtunnel.figures import four_panel, write_figure
+    from windtunnel.figures import four_panel, write_figures
 
-    figure = four_panel(result)
-    for extension in FIGURE_FORMATS:
-        write_figure(figure, stage / f"figure.{extension}")
+    write_figures(four_panel(result), [stage / f"figure.{extension}" for extension in FIGURE_FORMATS])

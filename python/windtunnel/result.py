@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from windtunnel import _core
-from windtunnel.stored import StoredTables
+from windtunnel.stored import StoredTables, coarse
 from windtunnel.table import Table
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class RunResult:
             return []
         from windtunnel.notes import notes_after
 
-        return [note.document() for note in notes_after(self.meta["scenario"], self.summary, self.tables)]
+        return [note.document() for note in notes_after(self.meta["scenario"], self.summary, coarse(self.tables))]
 
     @cached_property
     def fairness(self) -> list[dict[str, Any]]:

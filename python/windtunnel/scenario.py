@@ -18,10 +18,12 @@ from windtunnel import _core
 from windtunnel.active_runs import counted
 from windtunnel.errors import InputError
 from windtunnel.memory import limit as memory_limit
+from windtunnel.parts import Place, Temporary, tables_of
 from windtunnel.provenance import build, host, plugins
 from windtunnel.result import RunResult
 from windtunnel.scenario_file import STDIN, read_text
 from windtunnel.scenario_types import Bottleneck, Claim, Flow, Link, Node, Record, Reverse, Tcp, Window
+from windtunnel.table import NAMES
 
 #: Called with the share of simulated time that is done; a run stops when it returns False.
 Progress: TypeAlias = Callable[[float], bool]
@@ -180,9 +182,16 @@ class Scenario:
         )
         return estimate
 
-    def run(self, progress: Progress | None = None, *, memory: SupportsIndex | str | None = None) -> RunResult:
+    def run(
+        self,
+        progress: Progress | None = None,
+        *,
+        memory: SupportsIndex | str | None = None,
+        parts: Place | None = None,
+    ) -> RunResult:
         """Simulate. ``memory`` is what the run may take: bytes, or a size such as ``"8 GB"``; by default half of what
-        is available.
+        is available. ``parts`` is where rows go that are too many for memory (:mod:`windtunnel.parts`); by default a
+        temporary folder.
 
         Raises ScenarioError, also where more memory is expected to be needed; MemoryLimitError if a run needs more than
         expected; KeyboardInterrupt if ``progress`` returned False; and what a controller written in Python raises.
@@ -194,8 +203,12 @@ class Scenario:
         limit = memory_limit(memory)
         # Of this thread: other threads may be running other scenarios.
         before = time.thread_time()
+        parts = parts or Temporary()
         with counted():
-            raw = _core.run(self._text, self._file, self._overrides, progress, self._allow_read, limit, self._built)
+            raw = _core.run(
+                self._text, self._file, self._overrides, progress, self._allow_read, limit, self._built,
+                (parts.make, NAMES),
+            )  # fmt: skip
         cpu_seconds = time.thread_time() - before
         summary, resolved = json.loads(raw.summary), json.loads(raw.resolved)
         meta = {
@@ -216,7 +229,7 @@ class Scenario:
             "packets_per_second": summary["packets"] / cpu_seconds if cpu_seconds > 0 else None,
             "host": host(),
         }
-        return RunResult(summary, raw.tables, meta)
+        return RunResult(summary, tables_of(raw.tables, parts), meta)
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same: the same keys with the same values, however they are written.

@@ -1,34 +1,42 @@
-"""Tables of a result folder that stay in their files until they are asked for.
+"""Tables of a result that stay in their files until they are asked for.
 
-A table with a row for each packet may be larger than the memory. A function that needs its rows only once, one
-after the other, takes them in parts.
+A table with a row for each packet may be larger than the memory, and so may one with a row for each flow in each
+interval of a long run. A function that needs its rows only once, one after the other, takes them in parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from windtunnel.table import Table
 
 #: Rows of a part: enough that the work for a part as such does not matter.
 PART = 1 << 15
 
+#: The files of a table: its rows one after the other.
+Files: TypeAlias = tuple[Path, ...]
+
 
 class StoredTables(Mapping[str, Table]):
-    """Tables by name. One that is still in its file is read when it is asked for, which raises InputError if the
-    file is damaged.
+    """Tables by name. One that is still in its files is read when it is asked for, which raises InputError if a file is
+    damaged. ``owner`` keeps the files while they may be read: they are the parts of a run of this process.
     """
 
-    def __init__(self, tables: Mapping[str, Table | Path]) -> None:
-        self._tables = dict(tables)
+    def __init__(self, tables: Mapping[str, Table | Files], owner: object = None) -> None:
+        self._files = {name: table for name, table in tables.items() if isinstance(table, tuple)}
+        self._tables = {name: None if isinstance(table, tuple) else table for name, table in tables.items()}
+        self._owner = owner
 
     def __getitem__(self, name: str) -> Table:
         table = self._tables[name]
-        if isinstance(table, Path):
+        if table is None:
             from windtunnel.contract import read_table
 
-            table = self._tables[name] = read_table(table)
+            table = self._tables[name] = read_table(*self._files[name], name=name)
         return table
 
     def __contains__(self, name: object) -> bool:
@@ -40,14 +48,29 @@ class StoredTables(Mapping[str, Table]):
     def __len__(self) -> int:
         return len(self._tables)
 
+    def files(self, name: str) -> Files:
+        """The files of a table; none if it never was in any."""
+        return self._files.get(name, ())
+
+    def left(self, name: str) -> Files:
+        """The parts of a table that left memory while its run went on; none of another one."""
+        return self.files(name) if self._owner is not None else ()
+
     def parts(self, name: str, columns: Collection[str]) -> Iterator[Table]:
         """See :func:`parts`."""
         table = self._tables[name]
-        if not isinstance(table, Path):
+        if table is not None:
             return _slices(table, columns)
         from windtunnel.contract import read_parts
 
-        return read_parts(table, columns, PART)
+        return chain.from_iterable(read_parts(file, columns, PART, name=name) for file in self._files[name])
+
+    @cached_property
+    def coarse(self) -> Mapping[str, Table]:
+        """See :func:`coarse`."""
+        from windtunnel.coarse import coarse_table
+
+        return {name: coarse_table(self, name) if len(self.files(name)) > 1 else self[name] for name in self._tables}
 
 
 def parts(tables: Mapping[str, Table], name: str, columns: Collection[str]) -> Iterator[Table]:
@@ -56,6 +79,18 @@ def parts(tables: Mapping[str, Table], name: str, columns: Collection[str]) -> I
     There is always a first part. No more than a part of a stored table is in memory.
     """
     return tables.parts(name, columns) if isinstance(tables, StoredTables) else _slices(tables[name], columns)
+
+
+def parts_of(tables: Mapping[str, Table], name: str) -> Files:
+    """The parts of a table that left memory while its run went on; none of another one."""
+    return tables.left(name) if isinstance(tables, StoredTables) else ()
+
+
+def coarse(tables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The tables for a picture. One that left memory while the run went on has longer intervals, with the same sums,
+    means and extremes; all others are as they are.
+    """
+    return tables.coarse if isinstance(tables, StoredTables) else tables
 
 
 def _slices(table: Table, columns: Collection[str]) -> Iterator[Table]:

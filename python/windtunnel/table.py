@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 _MISSING = "to_{0} needs {0}, which is not installed: pip install {0}"
 
 
+#: Columns that a table has in files beyond its own: those of the run, before all others.
+KEYS = ("scenario", "seed", "digest")
+#: And those of names, each behind the column of numbers that it names.
+NAMES = {"flow": "flow_name", "queue": "queue_name"}
+
+
 class Table(dict[str, "Column"]):
     """The columns of a table by name; names end in the unit. A value that is missing is NaN.
 

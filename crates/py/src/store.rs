@@ -14,7 +14,7 @@ use windtunnel_store::{Keys, Parts, Same, TableFile, Values, merge, to_io};
 use crate::packets::to_python;
 
 /// Writes a table as Parquet. `run` are columns that are the same in every row, before all others; `names` are, by
-/// column of indices, the name of the column that names them and its names; `about` is said of the whole file.
+/// column of indices, the name of the column that names them and its names; `about` is what the file says about itself.
 #[pyfunction]
 #[pyo3(signature = (path, columns, run, names, about=BTreeMap::new()))]
 pub(crate) fn write_table(

@@ -202,7 +202,7 @@ fn write(to: &mut SerializedColumnWriter<'_>, column: &Column<'_>) -> Result<()>
     }
 }
 
-/// Writes a column of values, some of which may be null.
+/// Writes a column of values; None is null.
 fn put<T: DataType>(
     to: &mut SerializedColumnWriter<'_>,
     values: impl Iterator<Item = Option<T::T>>,

@@ -43,7 +43,7 @@ impl Keys {
 pub(crate) enum Column<'a> {
     /// One of the table's own.
     Own(Values<'a>),
-    /// The same in so many rows.
+    /// The same in this number of rows.
     Same(&'a Same, usize),
     /// The names of indices; null for an index without a name.
     Names(Values<'a>, &'a [String]),

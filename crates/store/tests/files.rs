@@ -12,13 +12,13 @@ use windtunnel_sim::recorder::{GROUP, Sink};
 use windtunnel_store::{Keys, Parts, Same, TableFile, Values, merge};
 
 /// A file in a folder of its own, which goes with it.
-struct Place(PathBuf);
+struct Folder(PathBuf);
 
-impl Place {
-    fn new(name: &str) -> Place {
+impl Folder {
+    fn new(name: &str) -> Folder {
         let folder = std::env::temp_dir().join(format!("windtunnel-store-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
-        Place(folder)
+        Folder(folder)
     }
 
     fn file(&self) -> PathBuf {
@@ -26,7 +26,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Folder {
     fn drop(&mut self) {
         fs::remove_dir_all(&self.0).expect("removed");
     }
@@ -62,10 +62,10 @@ fn rows(path: &Path) -> Vec<Vec<(String, Field)>> {
 /// not among the names.
 #[test]
 fn every_kind() {
-    let place = Place::new("kinds");
+    let own = Folder::new("kinds");
     let bytes: [&[u8]; 3] = [b"", b"x", b"\0\xff"];
     write(
-        &place.file(),
+        &own.file(),
         &[
             ("time_s", Values::F64(&[0.5, f64::NAN, -0.0])),
             ("flow", Values::I32(&[1, -1, 2])),
@@ -77,7 +77,7 @@ fn every_kind() {
             ("content", Values::Binary(&bytes)),
         ],
     );
-    let rows = rows(&place.file());
+    let rows = rows(&own.file());
     let names: Vec<&str> = rows[0].iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
         names,
@@ -126,28 +126,28 @@ fn every_kind() {
 /// Rows are in groups of a bounded size, in their order, and the same rows are the same bytes.
 #[test]
 fn groups() {
-    let place = Place::new("groups");
+    let own = Folder::new("groups");
     let numbers: Vec<u64> = (0..2 * GROUP as u64 + 5).collect();
     let columns = [("n", Values::U64(&numbers))];
-    write(&place.file(), &columns);
-    let first = fs::read(place.file()).expect("read");
+    write(&own.file(), &columns);
+    let first = fs::read(own.file()).expect("read");
     let reader =
-        SerializedFileReader::new(fs::File::open(place.file()).expect("opened")).expect("a Parquet file");
+        SerializedFileReader::new(fs::File::open(own.file()).expect("opened")).expect("a Parquet file");
     let sizes = reader.metadata().row_groups().iter().map(|group| group.num_rows() as usize);
     assert_eq!(sizes.collect::<Vec<_>>(), [GROUP, GROUP, 5]);
-    let read: Vec<Field> = rows(&place.file()).into_iter().map(|row| row[3].1.clone()).collect();
+    let read: Vec<Field> = rows(&own.file()).into_iter().map(|row| row[3].1.clone()).collect();
     assert_eq!(read, numbers.iter().map(|n| Field::ULong(*n)).collect::<Vec<_>>());
-    write(&place.file(), &columns);
-    assert_eq!(fs::read(place.file()).expect("read"), first);
+    write(&own.file(), &columns);
+    assert_eq!(fs::read(own.file()).expect("read"), first);
 }
 
 /// A table without rows has its columns.
 #[test]
 fn no_rows() {
-    let place = Place::new("empty");
-    write(&place.file(), &[("n", Values::F64(&[]))]);
+    let own = Folder::new("empty");
+    write(&own.file(), &[("n", Values::F64(&[]))]);
     let reader =
-        SerializedFileReader::new(fs::File::open(place.file()).expect("opened")).expect("a Parquet file");
+        SerializedFileReader::new(fs::File::open(own.file()).expect("opened")).expect("a Parquet file");
     assert_eq!(reader.metadata().num_row_groups(), 0);
     assert_eq!(reader.metadata().file_metadata().schema().get_fields().len(), 4);
 }
@@ -164,8 +164,8 @@ fn no_place() {
 /// missing there. What cannot be written is said once, and nothing is written after it.
 #[test]
 fn parts() {
-    let place = Place::new("parts");
-    let folder = place.0.clone();
+    let own = Folder::new("parts");
+    let folder = own.0.clone();
     let names = vec![("flow".to_owned(), "flow_name".to_owned(), vec!["a".to_owned()])];
     let mut parts = Parts::new(move || Ok(folder.clone()), names);
     let flow = |values: Vec<u32>| ("flow", Column::U32(values));
@@ -174,15 +174,13 @@ fn parts() {
     parts.rows(&table(vec![flow(vec![0, 1])]));
     parts.rows(&table(vec![flow(vec![0]), p(vec![0.5])]));
     assert!(parts.failure().take().is_none());
-    let files = ["000000.parquet", "000001.parquet"].map(|name| place.0.join("aqm").join(name));
+    let files = ["000000.parquet", "000001.parquet"].map(|name| own.0.join("aqm").join(name));
     assert_eq!(rows(&files[0]).len(), 2);
     let run = vec![("digest".to_owned(), Same::Text("d".to_owned()))];
-    merge(&files, &place.file(), run, &BTreeMap::new()).expect("merged");
+    merge(&files, &own.file(), run, &BTreeMap::new()).expect("merged");
     let text = |text: &str| Field::Str(text.to_owned());
-    let values: Vec<Vec<Field>> = rows(&place.file())
-        .into_iter()
-        .map(|row| row.into_iter().map(|(_, value)| value).collect())
-        .collect();
+    let values: Vec<Vec<Field>> =
+        rows(&own.file()).into_iter().map(|row| row.into_iter().map(|(_, value)| value).collect()).collect();
     assert_eq!(
         values,
         [
@@ -192,7 +190,7 @@ fn parts() {
         ]
     );
     // Another run must not write into the folder of this one.
-    let folder = place.0.clone();
+    let folder = own.0.clone();
     let mut again = Parts::new(move || Ok(folder.clone()), Vec::new());
     again.rows(&table(vec![flow(vec![0])]));
     again.rows(&table(vec![flow(vec![0])]));

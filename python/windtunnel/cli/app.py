@@ -92,4 +92,6 @@ _LIBRARIES = {
     "MPLBACKEND": "agg",
     # Nothing here uses linear algebra; the threads prepared for it cost tens of megabytes each.
     "OPENBLAS_NUM_THREADS": "1",
+    # Tables that are read part by part take memory that is free at once, not what another allocator keeps.
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
 }

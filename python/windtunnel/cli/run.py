@@ -12,15 +12,17 @@ import click
 
 import windtunnel
 from windtunnel._core import ControllerError, ScenarioError
-from windtunnel.cli.claims import check_junit, claim_options, report
+from windtunnel.cli.claims import check_junit, claim_options, decided, report
 from windtunnel.cli.notes import show_notes_before
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.qlog import qlog_options, tell_left_out
 from windtunnel.cli.reading import allow_read_option, files_argument, set_option
 from windtunnel.cli.streams import message, say, write_json
-from windtunnel.errors import InputError, RunFailedError, StoppedError, failed_in_words
+from windtunnel.errors import InputError, RunFailedError, StoppedError, failed_in_words, reason
 from windtunnel.estimate import is_large, lines
+from windtunnel.incomplete import Incomplete
 from windtunnel.memory import limit
+from windtunnel.parts import Place, Temporary
 from windtunnel.printable import printable
 from windtunnel.result import RunResult
 from windtunnel.scenario import Progress, Scenario
@@ -71,7 +73,6 @@ def run(
     plugin: tuple[Path, ...],
 ) -> None:
     """Simulate scenarios; write summary, tables and report of each."""
-    from windtunnel.claims.decide import decided_run
     from windtunnel.folder import check_writable, load_libraries, save
 
     load_plugins(plugin)
@@ -102,12 +103,12 @@ def run(
     for number, job in enumerate(jobs):
         with _told_what_is_written([str(job.folder) for job in jobs[:number] if job.folder]):
             with _progress(job.title) as progress:
-                result = _simulate(job.scenario, job.file, progress, memory)
+                result = _simulate(job, progress, memory, parts := _parts(job))
             if job.folder is not None:
                 save(result, job.folder, force=force, figures=figures, qlog=logs)
             if logs is not None:
                 tell_left_out(result)
-        claims.append((name_of(job.file), decided_run(result)))
+        claims.append((name_of(job.file), decided(result)))
         if json:
             write_json(result.to_json())
         else:
@@ -117,6 +118,7 @@ def run(
             if number > 0:
                 say("")
             show_summary(result, job.folder, output())
+        parts.remove()
     if not report(claims, junit, undecided):
         ctx.exit(1)
 
@@ -195,11 +197,33 @@ def _progress(title: str) -> AbstractContextManager[Progress | None]:
     return progress_bar(title, messages())
 
 
-def _simulate(scenario: Scenario, file: Path, progress: Progress | None, memory: str | None) -> RunResult:
+def _parts(job: Job) -> Place:
+    """Where rows go that are too many for memory: next to the result, so that what ends the run leaves them there."""
+    if job.folder is None:
+        return Temporary()
+    return Incomplete(job.folder, job.scenario)
+
+
+@contextmanager
+def _told_what_is_recorded(parts: Place) -> Iterator[None]:
+    """Say where the rows are that had left memory, if the run does not reach its end."""
     try:
-        return scenario.run(progress, memory=memory)
+        yield
+    except BaseException:
+        if isinstance(parts, Incomplete) and parts.folder is not None:
+            message(f"what was recorded until then is in {parts.folder}")
+        raise
+
+
+def _simulate(job: Job, progress: Progress | None, memory: str | None, parts: Place) -> RunResult:
+    file = job.file
+    try:
+        with _told_what_is_recorded(parts):
+            return job.scenario.run(progress, memory=memory, parts=parts)
     except (ScenarioError, InputError, MemoryError, KeyboardInterrupt, SystemExit):
         raise
+    except OSError as error:
+        raise InputError(f"{parts.folder or file}: cannot be written: {reason(error)}") from None
     except BaseException as error:
         # The core's panics are not Exceptions, but for a user they are failed runs like any other.
         raised = error.__cause__ if isinstance(error, ControllerError) and error.__cause__ else error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from windtunnel.keyed import write_table
 from windtunnel.result import RunResult
 
 if TYPE_CHECKING:
@@ -39,9 +40,6 @@ def _without_bytes(table: pa.Table) -> pa.Table:
 
 def write_parquet(result: RunResult, folder: Path) -> None:
     """Write every table of ``result`` to ``folder/<table>.parquet``."""
-    from windtunnel.keyed import keyed_table, write_table
-
     about = {f"windtunnel.{key}": str(result.meta.get(key) or "") for key in ("title", "digest", "version")}
     for name in result.tables:
-        table = keyed_table(result, name).replace_schema_metadata(about)
-        write_table(table, folder / f"{name}.parquet")
+        write_table(result, name, folder / f"{name}.parquet", about=about)

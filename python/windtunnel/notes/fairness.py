@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from windtunnel.notes.subject import Flow, Subject
+from windtunnel.stored import coarse
 
 if TYPE_CHECKING:
     from windtunnel.result import RunResult
@@ -45,7 +46,7 @@ def fairness_of(result: RunResult, span: tuple[float, float] = _WHOLE) -> list[d
     shared it). With a ``span`` of the run, in seconds, all of these are about that part alone. A queue that was shared
     for less than five means of it is left out.
     """
-    subject = Subject(result.meta["scenario"], result.summary, result.tables)
+    subject = Subject(result.meta["scenario"], result.summary, coarse(result.tables))
     rows = []
     for queue in subject.data_queues:
         fairness = shared_fairness(subject, [flow for flow in queue.flows if flow.is_greedy], span)

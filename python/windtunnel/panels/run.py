@@ -14,6 +14,7 @@ from windtunnel.panels.groups import FEW, Group, groups_of
 from windtunnel.panels.looks import flow_look
 from windtunnel.panels.model import Array, Look, Panel
 from windtunnel.panels.tables import Table, Tables, last_time, rows
+from windtunnel.stored import coarse
 
 
 class Result(Protocol):
@@ -34,7 +35,7 @@ class Run:
     """A result, with what several panels ask of it."""
 
     def __init__(self, result: Result) -> None:
-        self.tables = result.tables
+        self.tables = coarse(result.tables)
         self.summary = result.summary
         self._scenario: Mapping[str, Any] = (getattr(result, "meta", None) or {}).get("scenario") or {}
         self.records: list[Mapping[str, Any]] = list(result.summary.get("flows", ()))

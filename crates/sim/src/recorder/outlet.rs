@@ -30,7 +30,7 @@ pub(super) struct Outlet {
     /// What all rows take; so much of it is enough.
     budget: Budget,
     enough: Bytes,
-    /// The tables of which some rows have left.
+    /// The tables that have lost rows in this way.
     left: Vec<&'static str>,
 }
 
@@ -44,7 +44,7 @@ impl Outlet {
         (self.sink, self.enough) = (Some(sink), enough);
     }
 
-    /// Whether so many rows of a table are to leave.
+    /// Whether the rows of a table with this many are to leave.
     pub(super) fn takes(&self, rows: usize) -> bool {
         rows >= GROUP && self.budget.held() >= self.enough
     }
