@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from windtunnel.stored import StoredTables
 
 #: About how many rows a table keeps: more than a picture shows, and tens of megabytes of the widest table.
-ROWS = 1 << 16
+ROWS = 3 << 14
 
 #: Columns that say whose a row is.
 _KEYS = ("flow", "queue", "band", "class")
