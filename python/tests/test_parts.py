@@ -134,7 +134,7 @@ def test_a_run_that_is_ended(tmp_path: Path, end: signal.Signals) -> None:
     kept = tmp_path / "out.incomplete"
     deadline = time.monotonic() + 120
     while not len(list(kept.glob("flows/*.parquet"))) > 1:
-        assert time.monotonic() < deadline and process.poll() is None
+        assert time.monotonic() < deadline and process.poll() is None, process.communicate(timeout=9)
         time.sleep(0.1)
     process.send_signal(end)
     _, said = process.communicate()

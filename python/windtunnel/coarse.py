@@ -22,7 +22,7 @@ ROWS = 3 << 14
 
 #: Columns that say whose a row is.
 _KEYS = ("flow", "queue", "band", "class")
-#: The value of a table of points, of which extremes are kept as rows; of others, rows become their mean.
+#: The value of a table of points, whose extremes are kept as rows; rows of others become their mean.
 _POINTS = {"cwnd_points": "bytes", "sojourn_points": "ms", "throughput_points": None}
 #: Points of a subject are no fewer than this, however many subjects there are.
 _LEAST = 100

@@ -26,9 +26,9 @@ class Incomplete:
     run with this place replaces it.
     """
 
-    def __init__(self, place: Path, scenario: Scenario) -> None:
-        place = place if place.name else place.resolve()
-        self.path = place.with_name(f"{place.name}.incomplete")
+    def __init__(self, result: Path, scenario: Scenario) -> None:
+        result = result if result.name else result.resolve()
+        self.path = result.with_name(f"{result.name}.incomplete")
         self.folder: Path | None = None
         self._scenario = scenario
 

@@ -56,14 +56,14 @@ class Temporary:
         return self.folder
 
 
-def tables_of(tables: Mapping[str, Mapping[str, Column]], place: Place) -> Tables:
+def tables_of(tables: Mapping[str, Mapping[str, Column]], owner: Place) -> Tables:
     """The tables of a run: those that are in memory, and those whose rows have left it."""
-    if place.folder is None:
+    if owner.folder is None:
         return {name: Table(columns) for name, columns in tables.items()}
-    left = tables_in(place.folder)
+    left = tables_in(owner.folder)
     held = {name: Table(columns) for name, columns in tables.items() if name not in left}
     order = sorted({*tables, *left}, key=[*tables, *sorted(left)].index)
-    return StoredTables({name: left.get(name) or held[name] for name in order}, owner=place)
+    return StoredTables({name: left.get(name) or held[name] for name in order}, owner=owner)
 
 
 def tables_in(folder: Path) -> dict[str, Files]:
