@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -20,6 +21,7 @@ from headless import drive
 from windtunnel import InputError, Scenario, _core
 from windtunnel.evaluate.document import finding
 from windtunnel.evaluate.fill import cells, scenario
+from windtunnel.evaluate.grid import Cell, grids
 from windtunnel.evaluate.judge import decide, decide_absolute, overall
 from windtunnel.evaluate.pack import NAMES, Expect, read
 from windtunnel.evaluate.picture import margins
@@ -157,6 +159,137 @@ def test_seeds_move_starts() -> None:
     assert starts[1, "cubic"] == starts[1, "bbr3"] != starts[2, "cubic"]
     for start in starts[1, "cubic"]:
         assert 0 <= float(start.removesuffix(" us")) < 40e3  # the path has 40 ms
+
+
+def test_what_a_pack_gives_to_its_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Axes, numbers and limits of the head are those of each trial, unless it has its own; numbers are computed in each
+    cell, whichever stands first; a cell outside of the limits is left out.
+    """
+    from windtunnel.evaluate import pack as module
+
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "pack.toml").write_text(HEAD)
+    (tmp_path / "tiny" / "clauses.toml").write_text(CLAUSE)
+    monkeypatch.setattr(module, "_FOLDER", tmp_path)
+    monkeypatch.setattr(module, "NAMES", ("tiny",))
+    pack = read.__wrapped__("tiny")
+    (clause,) = pack.clauses
+    one, other = clause.trials
+    found = {cell.name: cell.values for cell in cells(one, {}, quick=False)}
+    assert list(found) == [
+        "rate=fast, rtt=10 ms",
+        "rate=fast, rtt=40 ms",
+        "rate=slow, rtt=40 ms",
+    ]  # 1 Mbit/s: 0.8 packets
+    assert (
+        found["rate=fast, rtt=40 ms"] | {"rate": "fast", "packets": 33.333333, "long": 1, "seeds": 2}
+        == found["rate=fast, rtt=40 ms"]
+    )
+    assert [cell.name for cell in cells(one, {}, quick=True)] == ["rate=fast, rtt=40 ms"]
+    assert [cell.name for cell in cells(other, {}, quick=False)] == ["rate=slow, rtt=10 ms"]
+    seeds = [pack.seeds_of(clause, one, quick=False, values=values) for values in found.values()]
+    assert seeds == [2, 2, 3]
+    made = scenario(one, next(cells(one, {}, quick=True)), "", 1, {"cc": "reno"})
+    assert made["duration"] == "1 s" and made["window"] == [{"name": "measured", "from": "0.25 s", "to": "1 s"}]
+    row = Row(
+        "1/x [..]", "1", "", "", "", Measured(None, None, 0), {}, None, "", "agrees", None, "", {}, trial="one",
+        labels={"rate": "fast", "rtt": "40 ms"},
+    )  # fmt: skip
+    worse = replace(row, id="1/y [..]", verdict="differs", labels={"rate": "slow", "rtt": "10 ms"})
+    (grid,) = grids([worse, row, replace(worse, id="1/z [..]", verdict="undecided")], pack)
+    assert (grid.axes, grid.columns) == (("rate", "rtt"), ("fast", "slow"))
+    met, not_met = Cell("agrees", ()), Cell("differs", ("y",))
+    assert grid.rows == (("10 ms", (None, not_met)), ("40 ms", (met, None)))
+
+
+HEAD = """
+title = "Tiny"
+document = "RFC 0"
+subject = "cc"
+seeds = 5
+quantile_seeds = 10
+quick_seeds = 3
+about = ""
+cannot = ""
+[baselines]
+[axes]
+rate = [{ name = "fast", mbps = 10 }, { name = "slow", mbps = 1 }]
+rtt = [{ name = "10 ms", s = 0.01 }, { name = "40 ms", s = 0.04 }]
+[quick]
+rtt = ["40 ms"]
+[numbers]
+seeds = "min(3, 2.5 / log2(mbps))"
+packets = "mbps * s / 0.012"
+[where]
+packets = { above = 3 }
+"""
+
+CLAUSE = """
+[[clause]]
+id = "1"
+title = "One"
+level = "example"
+requirement = "..."
+cannot = "..."
+[[clause.trial]]
+id = "one"
+window = ["begin", "long"]
+[clause.trial.quick]
+rate = ["fast"]
+[clause.trial.numbers]
+begin = "long / 4"
+long = "ceil(25 * min(s, 0.04) - 0.1)"
+seeds = "min(3, max(2, 5 - mbps))"
+[clause.trial.metrics]
+[clause.trial.scenario]
+duration = "$long s"
+[[clause.trial.scenario.flow]]
+cc = "$cc"
+[[clause.trial]]
+id = "other"
+[clause.trial.axes]
+rtt = ["10 ms"]
+[clause.trial.where]
+packets = { below = 3 }
+[clause.trial.metrics]
+[clause.trial.scenario]
+duration = "1 s"
+flow = [{ cc = "$cc" }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('rtt = ["10 ms"]', 'rtt = ["20 ms"]', "trial other: axes.rtt: '20 ms' is not known; there are 10 ms, 40 ms"),
+        (
+            'rate = ["fast"]',
+            'rate = ["fats"]',
+            "trial one: quick.rate: 'fats' is not known; there are fast, slow; did you",
+        ),
+        ('begin = "long / 4"', 'begin = "lnog / 4"', "trial one: numbers.begin: 'lnog' is not known"),
+        ("ceil(25 * ", "ceil(begin + ", "trial one: numbers: need each other: "),
+        ("packets = { below", "packet = { below", "trial other: where.packet is not known"),
+        ("{ below = 3 }", "{ under = 3 }", "trial other: where.packets.under is not known; there are above, below"),
+        ('["begin", "long"]', '["start", "long"]', "trial one: window: 'start' is not known"),
+    ],
+)
+def test_mistakes_about_axes_and_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, words: str
+) -> None:
+    """A name that does not exist is one message, which names the file, the clause, the trial and the key."""
+    from windtunnel.evaluate import pack as module
+
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "pack.toml").write_text(HEAD)
+    file = tmp_path / "tiny" / "clauses.toml"
+    assert old in CLAUSE
+    file.write_text(CLAUSE.replace(old, new))
+    monkeypatch.setattr(module, "_FOLDER", tmp_path)
+    monkeypatch.setattr(module, "NAMES", ("tiny",))
+    with pytest.raises(InputError) as error:
+        read.__wrapped__("tiny")
+    assert str(error.value).startswith(f"{file}: clause 1: {words}") and "\n" not in str(error.value)
 
 
 def test_changes_at_equal_intervals() -> None:

@@ -9,6 +9,7 @@
 | ``execute.py`` | runs by the engine of campaigns, whose expressions are the metrics |
 | ``judge.py`` | whether a check is met |
 | ``results.py`` | a row for each check and cell, a verdict for each clause |
+| ``grid.py`` | a clause's verdicts in a grid of two axes |
 | ``picture.py`` | the picture of a clause |
 | ``figures.py`` | figures of a clause, as files |
 | ``state_machine.py`` | the figure of a clause that reads a controller's state |

@@ -44,18 +44,33 @@ class Combination:
 
 
 def cells(trial: Trial, variables: Mapping[str, Any], *, quick: bool) -> Iterator[Combination]:
-    """Every combination of the axes. A value that is a table has a ``name``, and sets several placeholders."""
+    """Every combination of the axes that counts. A value that is a table has a ``name``, and sets several placeholders;
+    the trial's numbers are placeholders, too.
+    """
     axes = {**trial.axes, **(trial.quick if quick else {})}
     for chosen in itertools.product(*axes.values()):
         values, labels = dict(variables), []
         for axis, value in zip(axes, chosen, strict=True):
             if isinstance(value, Mapping):
-                values |= {key: v for key, v in value.items() if key != "name"}
+                values |= {axis: value["name"]} | {key: v for key, v in value.items() if key != "name"}
                 labels.append((axis, str(value["name"])))
             else:
                 values[axis] = value
                 labels.append((axis, str(value)))
-        yield Combination(tuple(labels), values)
+        for name, text in trial.numbers.items():
+            values[name] = _number(text, values)
+        between = ((name, *expect.limits) for name, expect in trial.where.items())
+        if all(low <= values[name] <= high for name, low, high in between):
+            yield Combination(tuple(labels), values)
+
+
+def _number(text: str, values: Mapping[str, Any]) -> float:
+    """What an expression is in a cell, as scenarios write it: whole where it is, and with at most six places."""
+    from windtunnel.experiment.measures import Expression
+
+    numbers = {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
+    number = round(Expression.of_names(text).of_numbers(numbers), 6)
+    return int(number) if number.is_integer() else number
 
 
 def scenario(trial: Trial, cell: Combination, title: str, seed: int, subject: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,8 +85,8 @@ def scenario(trial: Trial, cell: Combination, title: str, seed: int, subject: Ma
     data = {"title": title, "seed": seed, **data}
     data["record"] = {**_RECORD, **data.get("record", {})}
     if trial.window:
-        start, end = trial.window
-        data["window"] = [{"name": "measured", "from": f"{start:g} s", "to": f"{end:g} s"}, *data.get("window", ())]
+        start, end = (float(cell.values[edge] if isinstance(edge, str) else edge) for edge in trial.window)
+        data["window"] = [{"name": "measured", "from": f"{start:.9g} s", "to": f"{end:.9g} s"}, *data.get("window", ())]
     for link in (data.get("bottleneck"), *data.get("link", ())):
         if link is not None and isinstance(link.get("changes"), Mapping):
             link["changes"] = list(_changes(link["changes"]))

@@ -75,7 +75,7 @@ def decide_absolute(expect: Expect | None, values: Sequence[float], scale: Scale
 def _absolute(expect: Expect, values: Sequence[float], scale: Scale) -> Judgement | None:
     if not expect.is_absolute:
         return None
-    low, high = _limits(expect)
+    low, high = expect.limits
     verdict = _of_each(expect, values) if expect.each else judge(Limits(low, high), values, scale)
     where = "in each run " if expect.each else ""
     if expect.above is not None and expect.below is not None:
@@ -87,12 +87,8 @@ def _absolute(expect: Expect, values: Sequence[float], scale: Scale) -> Judgemen
 
 def broken(expect: Expect, values: Sequence[float]) -> int:
     """How many runs break a rule that holds always."""
-    low, high = _limits(expect)
+    low, high = expect.limits
     return sum(value < low or value > high for value in values) if expect.each else 0
-
-
-def _limits(expect: Expect) -> tuple[float, float]:
-    return (-math.inf if expect.above is None else expect.above, math.inf if expect.below is None else expect.below)
 
 
 def _of_each(expect: Expect, values: Sequence[float]) -> Verdict:

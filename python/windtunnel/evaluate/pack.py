@@ -2,17 +2,20 @@
 
 A pack is data. ``packs/NAME/pack.toml`` names its document and the baselines to compare with; every other file
 there holds one clause, or a group of clauses. A scenario is plain data in its file. In it, ``$name`` is replaced:
-``$cc`` or ``$queue`` by what is under test or by a baseline, other names by values of the axes.
+``$cc`` or ``$queue`` by what is under test or by a baseline, other names by values of the axes, and by numbers that are
+computed from these. Axes, numbers and the cells that count can be those of the whole pack; a trial has them then, too.
 """
 
 from __future__ import annotations
 
 import difflib
+import math
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +32,11 @@ State = Literal["bbr"]
 MOMENT = "at_s"
 
 _FOLDER = Path(__file__).parent / "packs"
+
+_NO_VALUES: Mapping[str, Any] = {}
+
+#: What the head of a pack gives to all of its trials.
+_SHARED = ("axes", "quick", "numbers", "where")
 
 #: The packs in the order of the help.
 NAMES = ("rfc9743", "rfc7928", "tcpeval", "l4s-aqm", "bufferbloat", "ccwg-bbr")
@@ -51,6 +59,11 @@ class Expect:
     plus: float = 0.0
     of: tuple[str, ...] = ()
     each: bool = False
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The numbers between which a value is."""
+        return (-math.inf if self.above is None else self.above, math.inf if self.below is None else self.below)
 
     @property
     def is_absolute(self) -> bool:
@@ -85,7 +98,8 @@ class Criterion:
 class Trial:
     """A scenario, the axes along which it varies, and the numbers that are taken from each run.
 
-    ``window`` are the seconds within which numbers are taken, unless their expression says otherwise.
+    ``window`` are the seconds within which values are taken, unless their expression says otherwise; or the names of
+    numbers that are these seconds.
     """
 
     id: str
@@ -94,11 +108,15 @@ class Trial:
     metrics: Mapping[str, str]
     kinds: Mapping[str, scales.Kind]
     """What metrics are (``experiment/scales.py``) whose expression does not say it."""
-    window: tuple[float, float] | None
+    window: tuple[float | str, float | str] | None
     quick: Mapping[str, Sequence[Any]]
     seeds: int | None
     baselines: Mapping[str, Any]
     """Baselines that are written differently in this scenario: in a graph no limit is in BDP."""
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    """Numbers of a cell, as expressions over the numbers of its axes and over those before them."""
+    where: Mapping[str, Expect] = field(default_factory=dict)
+    """Between which limits numbers are in the cells that count; others are left out, and the clause says why."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +166,8 @@ class Pack:
     """What the document calls that which clauses are numbered by."""
     state: State | None = None
     """Whose state the clauses read; their trials then have a metric ``at_s``, the moment that decides."""
+    axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """Those that all trials have."""
 
     def seeds_in_words(self, *, quick: bool) -> str:
         """How many seeds there are, for pages."""
@@ -155,9 +175,10 @@ class Pack:
             return f"up to {self.quick_seeds} seeds"
         return f"{self.seeds} seeds, {self.quantile_seeds} where a percentile is judged"
 
-    def seeds_of(self, clause: Clause, trial: Trial, *, quick: bool) -> int:
-        """How many runs each arm of a trial has in a cell."""
-        seeds = self.quantile_seeds if clause.judges_quantile(trial) else trial.seeds or self.seeds
+    def seeds_of(self, clause: Clause, trial: Trial, *, quick: bool, values: Mapping[str, Any] = _NO_VALUES) -> int:
+        """How many runs each arm of a trial has in a cell with these ``values``, the number ``seeds`` among them."""
+        own = int(values.get("seeds", 0)) or trial.seeds or self.seeds
+        seeds = self.quantile_seeds if clause.judges_quantile(trial) else own
         return min(seeds, self.quick_seeds) if quick else seeds
 
     def chosen(self, only: Sequence[str]) -> list[Clause]:
@@ -190,7 +211,8 @@ def read(name: str) -> Pack:
     folder = _FOLDER / name
     head = tomllib.loads((folder / "pack.toml").read_text(encoding="utf-8"))
     files = sorted(file for file in folder.glob("*.toml") if file.name != "pack.toml")
-    clauses = [clause for file in files for clause in _clauses(file)]
+    shared = {key: head.get(key, {}) for key in _SHARED}
+    clauses = [clause for file in files for clause in _clauses(file, shared)]
     return Pack(
         name=name,
         title=head["title"],
@@ -206,18 +228,21 @@ def read(name: str) -> Pack:
         variables=head.get("variables", {}),
         part=head.get("part", "section"),
         state=head.get("state"),
+        axes=shared["axes"],
     )
 
 
-def _clauses(file: Path) -> Iterator[Clause]:
-    """The clauses of a file. Raises InputError, which names it, for a mistake in it."""
+def _clauses(file: Path, shared: Mapping[str, Mapping[str, Any]]) -> Iterator[Clause]:
+    """The clauses of a file, whose trials have what is ``shared``. Raises InputError, which names it, for a mistake in
+    it.
+    """
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{file}: is no TOML: {error}") from None
     for index, table in enumerate(data.get("clause", ())):
         try:
-            clause = replace(_clause(table), file=str(file))
+            clause = replace(_clause(table, shared), file=str(file))
             _check_clause(clause)
             yield clause
         except KeyError as error:
@@ -235,18 +260,25 @@ def _check_clause(clause: Clause) -> None:
             _check_name(f"trial {trial.id}: kinds.{name}: {kind!r}", kind, scales.KINDS)
         for axis in trial.quick:
             _check_name(f"trial {trial.id}: quick.{axis}", axis, trial.axes)
+        known = [*_numbers_of(trial.axes), *trial.numbers]
+        for name in trial.where:
+            _check_name(f"trial {trial.id}: where.{name}", name, known)
+        for edge in trial.window or ():
+            if isinstance(edge, str):
+                _check_name(f"trial {trial.id}: window: {edge!r}", edge, known)
     for check in clause.checks:
         _check_name(f"check {check.id}: trial: {check.trial!r}", check.trial, trials)
         trial = trials[check.trial]
         _check_name(f"check {check.id}: value: {check.value!r}", check.value, trial.metrics)
         for axis, labels in check.at.items():
             _check_name(f"check {check.id}: at.{axis}", axis, trial.axes)
-            allowed = [_label(value) for values in (trial.axes, trial.quick) for value in values.get(axis, ())]
+            allowed = [label_of(value) for values in (trial.axes, trial.quick) for value in values.get(axis, ())]
             for label in labels:
                 _check_name(f"check {check.id}: at.{axis}: {label!r}", str(label), allowed)
 
 
-def _label(value: Any) -> str:
+def label_of(value: Any) -> str:
+    """How pages call a value of an axis."""
     return str(value["name"] if isinstance(value, Mapping) else value)
 
 
@@ -255,8 +287,8 @@ def _check_name(what: str, name: str, allowed: Collection[str]) -> None:
         raise ValueError(f"{what} is not known; there are {', '.join(allowed) or 'none'}{did_you_mean(name, allowed)}")
 
 
-def _clause(data: Mapping[str, Any]) -> Clause:
-    trials = tuple(_trial(t) for t in data.get("trial", ()))
+def _clause(data: Mapping[str, Any], shared: Mapping[str, Mapping[str, Any]]) -> Clause:
+    trials = tuple(_trial(t, shared) for t in data.get("trial", ()))
     return Clause(
         id=data["id"],
         title=data["title"],
@@ -270,19 +302,59 @@ def _clause(data: Mapping[str, Any]) -> Clause:
     )
 
 
-def _trial(data: Mapping[str, Any]) -> Trial:
+def _trial(data: Mapping[str, Any], shared: Mapping[str, Mapping[str, Any]]) -> Trial:
     window = data.get("window")
+    own = {key: {**shared[key], **data.get(key, {})} for key in _SHARED}
+    there = {**data.get("axes", {}), **shared["axes"]}
+    axes, quick = ({axis: _values(f"trial {data['id']}: {key}.{axis}", values, there.get(axis, ()))
+                    for axis, values in own[key].items()} for key in ("axes", "quick"))  # fmt: skip
     return Trial(
         id=data["id"],
         scenario=data["scenario"],
-        axes=data.get("axes", {}),
+        axes=axes,
         metrics=data["metrics"],
         kinds=data.get("kinds", {}),
-        window=(float(window[0]), float(window[1])) if window else None,
-        quick=data.get("quick", {}),
+        window=(window[0], window[1]) if window else None,
+        quick=quick,
         seeds=data.get("seeds"),
         baselines=data.get("baselines", {}),
+        numbers=_ordered(f"trial {data['id']}: numbers", own["numbers"], _numbers_of(axes)),
+        where={name: _limits(f"trial {data['id']}: where.{name}", each) for name, each in own["where"].items()},
     )
+
+
+def _values(what: str, values: Sequence[Any], there: Sequence[Any]) -> list[Any]:
+    """The values of an axis, of which those ``there`` with a name can be given by it. Raises ValueError for a name that
+    none of them has.
+    """
+    named = {label_of(value): value for value in there if isinstance(value, Mapping)}
+    for value in values if named else ():
+        if not isinstance(value, Mapping):
+            _check_name(f"{what}: {value!r}", str(value), named)
+    return [value if isinstance(value, Mapping) else named.get(label_of(value), value) for value in values]
+
+
+def _numbers_of(axes: Mapping[str, Sequence[Any]]) -> list[str]:
+    """The names of the numbers that cells have by their axes."""
+    tables = [value for values in axes.values() for value in values if isinstance(value, Mapping)]
+    of_tables = [name for table in tables for name, value in table.items() if isinstance(value, int | float)]
+    plain = [axis for axis, values in axes.items() if any(isinstance(value, int | float) for value in values)]
+    return list(dict.fromkeys([*plain, *of_tables]))
+
+
+def _ordered(what: str, numbers: Mapping[str, str], given: Collection[str]) -> dict[str, str]:
+    """The numbers in an order in which each needs only those ``given`` and those before it. Raises ValueError."""
+    from windtunnel.experiment.measures import Expression
+
+    needs = {name: Expression.of_names(text).names for name, text in numbers.items()}
+    for name, needed in needs.items():
+        for other in sorted(needed):
+            _check_name(f"{what}.{name}: {other!r}", other, [*given, *numbers])
+    try:
+        order = list(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        raise ValueError(f"{what}: need each other: {', '.join(error.args[1])}") from None
+    return {name: numbers[name] for name in order if name in numbers}
 
 
 def _check(data: Mapping[str, Any], trials: Sequence[Trial]) -> Criterion:
@@ -302,8 +374,12 @@ def _check(data: Mapping[str, Any], trials: Sequence[Trial]) -> Criterion:
 
 def _absolute(data: Mapping[str, Any]) -> Expect:
     """``{ below = 130, source = "..." }``: a number, and who gives it."""
+    return _limits("absolute", data, "source")
+
+
+def _limits(what: str, data: Mapping[str, Any], *others: str) -> Expect:
     for key in data:
-        _check_name(f"absolute.{key}", key, ("above", "below", "source"))
+        _check_name(f"{what}.{key}", key, ("above", "below", *others))
     return Expect(above=data.get("above"), below=data.get("below"))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from windtunnel.evaluate.grid import Cell, grids
 from windtunnel.evaluate.judge import STATES, State, read
 from windtunnel.evaluate.picture import margins
 from windtunnel.experiment.verdict import Kind
@@ -98,9 +99,26 @@ def _clause(result: ClauseResult, pack: Pack) -> dict[str, Any]:
         "absolute_kind": _kind(result.absolute),
         "exceeds": absolute_reason(result),
         "picture": Markup(margins(result.rows)),
+        "grids": list(_grids(result, pack)),
         "rows": [_row(row, list(pack.baselines)) for row in result.rows],
         "open": len(result.rows) <= _OPEN_ROWS,
     }
+
+
+def _grids(result: ClauseResult, pack: Pack) -> Iterator[dict[str, Any]]:
+    found = grids(result.rows, pack)
+    for grid in found:
+        parts = [grid.trial if len({each.trial for each in found}) > 1 else "", grid.further]
+        yield {
+            "title": ", ".join(filter(None, parts)),
+            "corner": " \\ ".join(reversed(grid.axes)),
+            "columns": grid.columns,
+            "rows": [(name, [None if cell is None else _cell(cell) for cell in cells]) for name, cells in grid.rows],
+        }
+
+
+def _cell(cell: Cell) -> dict[str, str]:
+    return {"kind": _kind(cell.verdict), "verdict": read(cell.verdict).text, "checks": ", ".join(cell.checks)}
 
 
 def _row(row: Row, baselines: list[str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from windtunnel.evaluate.execute import RunValues
 from windtunnel.evaluate.judge import Judgement, State, broken, decide, decide_absolute, overall, read
@@ -54,6 +54,14 @@ class Row:
     """Next to the comparison with baselines: a limit that holds whatever these do."""
     source: str = ""
     """Who gives that limit."""
+    trial: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The values of the axes, which ``cell`` has in words."""
+
+    @property
+    def check(self) -> str:
+        """The check's name within its clause."""
+        return self.id.partition(" [")[0].partition("/")[2]
 
     @property
     def word(self) -> str:
@@ -143,6 +151,8 @@ def _row(
         files={arm: runs[0][0].file for arm, runs in arms.items()},
         absolute=None if errors else decide_absolute(check.absolute, own, scale),
         source=check.source,
+        trial=check.trial,
+        labels=dict(arms[SUBJECT][0][0].cell.labels),
     )
 
 
@@ -168,7 +178,7 @@ def _excluded(clause: Clause, check: Criterion, cell: str, excluded: Excluded) -
     return Row(
         id=_id(clause, check, cell), clause=clause.id, text=check.text, cell=cell, unit=check.unit, subject=nothing,
         baselines={}, limit=None, limit_text="", verdict=excluded.state, margin=None, note=excluded.reason,
-        files={},
+        files={}, trial=check.trial, labels=dict(excluded.labels),
     )  # fmt: skip
 
 

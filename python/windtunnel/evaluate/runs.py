@@ -49,6 +49,7 @@ class Excluded:
 
     state: State
     reason: str
+    labels: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -94,14 +95,14 @@ def plan(pack: Pack, clauses: Sequence[Clause], examined: Subject, *, quick: boo
             for cell in cells(trial, pack.variables, quick=quick):
                 reason = _refused(pack, clause, trial, cell, examined)
                 if reason is not None:
-                    excluded[clause.id, trial.id, cell.name] = Excluded("n/a", reason)
+                    excluded[clause.id, trial.id, cell.name] = Excluded("n/a", reason, cell.labels)
                     continue
                 if untold is not None:
                     reason = f"{examined.name} tells no `{untold}`, for which the scenario waits"
-                    excluded[clause.id, trial.id, cell.name] = Excluded("unseen", reason)
+                    excluded[clause.id, trial.id, cell.name] = Excluded("unseen", reason, cell.labels)
                     continue
                 measured = metrics(trial, cell)
-                seeds = pack.seeds_of(clause, trial, quick=quick)
+                seeds = pack.seeds_of(clause, trial, quick=quick, values=cell.values)
                 for arm, value in arms.items():
                     for seed in range(1, seeds + 1):
                         title = _title(pack, clause, cell, arm, examined)

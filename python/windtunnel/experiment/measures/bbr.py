@@ -275,17 +275,16 @@ def more_capacity(m: Machine) -> Numbers | None:
 
 
 def less_capacity(m: Machine) -> Numbers | None:
-    """Case 16: the rounds until the short-term bound falls, and the bandwidth ten seconds after the change."""
+    """Case 16: the rounds from a change until the short-term bound falls, and the bandwidth at the end of the run."""
     rows = np.flatnonzero(m["time_s"] >= m.from_s)
-    late = m.first(m["time_s"] >= m.from_s + 10)
-    if not len(rows) or late is None:
+    if not len(rows):
         return None
     start, short = int(rows[0]), None
     if m.tells("bw_short_bit_per_s"):
         short = m.first(m["bw_short_bit_per_s"] < _FULL * m["bw_bit_per_s"][start], start)
 
     return m.at(
-        len(m["time_s"]) - 1 if short is None else short, max_bw=m["max_bw_bit_per_s"][late] / m.rate,
+        len(m["time_s"]) - 1 if short is None else short, max_bw=m["max_bw_bit_per_s"][-1] / m.rate,
         rounds=lambda: m.rounds(start, short) if m.require("bw_short_bit_per_s") else math.nan,
     )  # fmt: skip
 

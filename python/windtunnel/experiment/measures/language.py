@@ -7,7 +7,7 @@ Python's own parser reads the text, and everything in it that is not listed here
 | ``sum, min, max, mean, median, std, count`` | of the numbers of all flows or queues, a column, or several arguments |
 | ``p50`` ... ``p99.9`` | quantiles in percent |
 | ``jain`` | Jain's fairness index |
-| ``ratio(a, b)``, ``abs(a)`` | of numbers |
+| ``ratio(a, b)``, ``abs(a)``, ``log2(a)``, ``ceil(a)`` | of numbers |
 | ``share(a, b, ...)`` | a / (a + b + ...) |
 | ``baseline(a)`` | the same of what is compared with (``windtunnel compare``) |
 """
@@ -56,7 +56,13 @@ _OF_MANY: dict[str, Callable[[Array], float]] = {
     "count": lambda x: float(len(x)),
     "jain": lambda x: float(jain_index(x)) if len(x) else math.nan,
 }
-_OF_NUMBERS = {"ratio": 2, "abs": 1, "baseline": 1}
+#: Functions of one number; what has no value has none here.
+_OF_ONE: dict[str, Callable[[float], float]] = {
+    "abs": abs,
+    "log2": lambda x: math.log2(x) if x > 0 else math.nan,
+    "ceil": lambda x: float(math.ceil(x)) if math.isfinite(x) else x,
+}
+_OF_NUMBERS = {"ratio": 2, **dict.fromkeys(_OF_ONE, 1), "baseline": 1}
 _QUANTILE = re.compile(r"p(\d+(?:_\d+)?)")
 #: Of these the summary has the value itself, counted over every packet.
 _COUNTED = {"min": "min", "mean": "mean", "max": "max", "median": "p50"}
@@ -381,8 +387,8 @@ def _apply(name: str, values: Sequence[Value]) -> float:
         parts = [_number(value, "share()") for value in values]
         whole = sum(parts[1:], parts[0])
         return parts[0] / whole if whole else math.nan
-    if name == "abs":
-        return abs(_number(values[0], "abs()"))
+    if name in _OF_ONE:
+        return _OF_ONE[name](_number(values[0], f"{name}()"))
     if match := _QUANTILE.fullmatch(name):
         percent = float(match[1].replace("_", "."))
         name = f"p{percent:g}"
