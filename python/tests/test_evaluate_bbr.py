@@ -4,7 +4,9 @@ not. What is wrong is another controller, another scenario, or a row that no run
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from windtunnel.evaluate import examine
 from windtunnel.evaluate.fill import cells, metrics, scenario
 from windtunnel.evaluate.judge import decide
 from windtunnel.evaluate.pack import MOMENT, Clause, Trial, read
+from windtunnel.evaluate.page import write_pack_page
 from windtunnel.evaluate.subject import placeholders
 from windtunnel.experiment.measures import Expression, MetricError, NotToldError
 from windtunnel.experiment.measures.bbr_state import COLUMNS, PROBE_RTT, STARTUP
@@ -25,6 +28,7 @@ from windtunnel.scenario import Scenario
 
 PACK = read("ccwg-bbr")
 CLAUSES = {clause.id: clause for clause in PACK.clauses}
+LINUX_AS_TYPED = "{ kind = 'bbr3', variant = 'linux' }"
 LINUX, DRAFT_06 = ({"kind": "bbr3", "variant": variant} for variant in ("linux", "draft-06"))
 
 #: What today's bbr3 does not meet on the quick paths: docs/evaluate.md says why.
@@ -353,9 +357,19 @@ def test_values_come_from_the_runs_tables() -> None:
     assert {row.baselines["linux"].mean for row in result.rows if row.id.startswith("3/gain")} == {0.34375}
 
 
+def test_the_page_has_a_grid(tmp_path: Path) -> None:
+    """A column for each rate and a row for each round trip, with what decides where a case is not met."""
+    evidence = examine("ccwg-bbr", LINUX_AS_TYPED, only=["3"], quick=True, jobs=1)
+    write_pack_page(tmp_path / "report.html", evidence, {})
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    grid = page.partition('<table class="pack-grid">')[2].partition("</table>")[0]
+    words = [word for word in re.sub("<[^>]+>", "\n", grid).splitlines() if word]
+    assert words == ["rtt \\ rate", "10 Mbit/s", "40 ms", "not met", "gain"]
+
+
 def test_a_row_says_how_many_runs_break_its_rule() -> None:
     """The mean of several runs may be within the limits that one of them breaks."""
-    evidence = examine("ccwg-bbr", "{ kind = 'bbr3', variant = 'linux' }", only=["3"], quick=True, jobs=1)
+    evidence = examine("ccwg-bbr", LINUX_AS_TYPED, only=["3"], quick=True, jobs=1)
     notes = {row.id.partition(" ")[0]: row.note for row in evidence.results[0].rows}
     assert notes["3/gain"].startswith("3 of 3 runs break it; the draft's constant")
     assert "break it" not in notes["3/rounds"]
