@@ -85,6 +85,8 @@ def test_what_a_run_does_not_have_is_nan(run: RunResult) -> None:
     assert np.isnan(value("flows.a.transfers.completed", run))
     assert np.isnan(value("1 / 0", run))
     assert np.isnan(value("ratio(flows.a.goodput, 0)", run))
+    assert np.isnan(value("log2(0)", run)) and np.isnan(value("ceil(ratio(1, 0))", run))
+    assert (value("log2(1 / 8)", run), value("ceil(2.1)", run), value("ceil(-2.1)", run)) == (-3.0, 3.0, -2.0)
 
 
 @pytest.mark.parametrize(

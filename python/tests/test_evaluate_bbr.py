@@ -235,7 +235,7 @@ def test_the_drafts_grid() -> None:
         for clause in PACK.clauses
     }
     tiny = of_case.pop("14")
-    others = {place: values for places in of_case.values() for place, values in places.items()}
+    others = {path: values for paths in of_case.values() for path, values in paths.items()}
     assert len(tiny) == 8 and len(others) == 22 and not tiny.keys() & others.keys()
     for values in (*tiny.values(), *others.values()):
         # A packet of 1500 bytes has 0.012 Mbit.

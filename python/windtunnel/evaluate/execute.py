@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from windtunnel._core import ScenarioError
 from windtunnel.campaign.sweep import default_backend
 from windtunnel.engine import cache
 from windtunnel.engine.work import Backend
@@ -51,13 +53,35 @@ def run_all(
     for run in runs:
         metrics.setdefault(run.text, {}).update({text: Expression.parse(text) for text in run.metrics.values()})
     store = cache.shared() if use_cache else None
+    records: dict[str, Record] = {}
     try:
-        records = _records(metrics, default_backend(workers), store, done)
+        for texts, at_once in _by_memory(list(metrics), workers or os.cpu_count() or 1):
+            records |= _records({text: metrics[text] for text in texts}, default_backend(at_once), store, done)
     finally:
         if store is not None:
             with suppress(OSError):  # a cache that cannot be written costs only time
                 store.close()
     return [_measured(records[run.text], run) for run in runs]
+
+
+def _by_memory(texts: Sequence[str], workers: int) -> Iterator[tuple[list[str], int]]:
+    """The scenarios, and how many run at once: fewer where all workers would need more memory than there is."""
+    total = limit(None)
+    if total is None:
+        yield list(texts), workers
+        return
+    large = {text: size for text in texts if (size := _memory(text)) * workers > total}
+    yield [text for text in texts if text not in large], workers
+    if large:
+        yield list(large), max(1, total // max(large.values()))
+
+
+def _memory(text: str) -> int:
+    """The bytes that a run is expected to hold; 0 where the core refuses it, which its outcome says."""
+    try:
+        return int(Scenario.from_toml(text).estimate()["memory_bytes"])
+    except ScenarioError:
+        return 0
 
 
 def _records(

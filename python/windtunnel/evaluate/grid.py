@@ -46,20 +46,20 @@ def grids(rows: Sequence[Row], pack: Pack) -> list[Grid]:
     if len(pack.axes) != 2:
         return []
     across, down = pack.axes
-    found = []
-    place = partial(_place, shared=pack.axes)
-    for (trial, further), group in groupby(sorted(rows, key=place), place):
+    made = []
+    key = partial(_group, shared=pack.axes)
+    for (trial, further), group in groupby(sorted(rows, key=key), key):
         cells: dict[tuple[str, str], list[Row]] = {}
         for row in group:
             cells.setdefault((row.labels[across], row.labels[down]), []).append(row)
-        columns, lines = (
+        columns, names = (
             tuple(each for value in pack.axes[axis] if (each := label_of(value)) in {cell[i] for cell in cells})
             for i, axis in enumerate(pack.axes)
         )
-        made = ((y, tuple(Cell.of(cells[x, y]) if (x, y) in cells else None for x in columns)) for y in lines)
-        found.append(Grid(trial, further, (across, down), columns, tuple(made)))
-    return found
+        lines = ((y, tuple(Cell.of(cells[x, y]) if (x, y) in cells else None for x in columns)) for y in names)
+        made.append(Grid(trial, further, (across, down), columns, tuple(lines)))
+    return made
 
 
-def _place(row: Row, shared: Collection[str]) -> tuple[str, str]:
+def _group(row: Row, shared: Collection[str]) -> tuple[str, str]:
     return row.trial, ", ".join(f"{axis}={value}" for axis, value in row.labels.items() if axis not in shared)

@@ -260,12 +260,12 @@ def _check_clause(clause: Clause) -> None:
             _check_name(f"trial {trial.id}: kinds.{name}: {kind!r}", kind, scales.KINDS)
         for axis in trial.quick:
             _check_name(f"trial {trial.id}: quick.{axis}", axis, trial.axes)
-        known = [*_numbers_of(trial.axes), *trial.numbers]
+        numbers = [*_numbers_of(trial.axes), *trial.numbers]
         for name in trial.where:
-            _check_name(f"trial {trial.id}: where.{name}", name, known)
+            _check_name(f"trial {trial.id}: where.{name}", name, numbers)
         for edge in trial.window or ():
             if isinstance(edge, str):
-                _check_name(f"trial {trial.id}: window: {edge!r}", edge, known)
+                _check_name(f"trial {trial.id}: window: {edge!r}", edge, numbers)
     for check in clause.checks:
         _check_name(f"check {check.id}: trial: {check.trial!r}", check.trial, trials)
         trial = trials[check.trial]
@@ -305,8 +305,8 @@ def _clause(data: Mapping[str, Any], shared: Mapping[str, Mapping[str, Any]]) ->
 def _trial(data: Mapping[str, Any], shared: Mapping[str, Mapping[str, Any]]) -> Trial:
     window = data.get("window")
     own = {key: {**shared[key], **data.get(key, {})} for key in _SHARED}
-    there = {**data.get("axes", {}), **shared["axes"]}
-    axes, quick = ({axis: _values(f"trial {data['id']}: {key}.{axis}", values, there.get(axis, ()))
+    named = {**data.get("axes", {}), **shared["axes"]}
+    axes, quick = ({axis: _values(f"trial {data['id']}: {key}.{axis}", values, named.get(axis, ()))
                     for axis, values in own[key].items()} for key in ("axes", "quick"))  # fmt: skip
     return Trial(
         id=data["id"],
@@ -323,11 +323,9 @@ def _trial(data: Mapping[str, Any], shared: Mapping[str, Mapping[str, Any]]) -> 
     )
 
 
-def _values(what: str, values: Sequence[Any], there: Sequence[Any]) -> list[Any]:
-    """The values of an axis, of which those ``there`` with a name can be given by it. Raises ValueError for a name that
-    none of them has.
-    """
-    named = {label_of(value): value for value in there if isinstance(value, Mapping)}
+def _values(what: str, values: Sequence[Any], shared: Sequence[Any]) -> list[Any]:
+    """The values of an axis; the ``shared`` ones can be given by their names. Raises ValueError for another name."""
+    named = {label_of(value): value for value in shared if isinstance(value, Mapping)}
     for value in values if named else ():
         if not isinstance(value, Mapping):
             _check_name(f"{what}: {value!r}", str(value), named)
@@ -342,14 +340,14 @@ def _numbers_of(axes: Mapping[str, Sequence[Any]]) -> list[str]:
     return list(dict.fromkeys([*plain, *of_tables]))
 
 
-def _ordered(what: str, numbers: Mapping[str, str], given: Collection[str]) -> dict[str, str]:
-    """The numbers in an order in which each needs only those ``given`` and those before it. Raises ValueError."""
+def _ordered(what: str, numbers: Mapping[str, str], of_axes: Collection[str]) -> dict[str, str]:
+    """The numbers in an order in which each needs only those ``of_axes`` and those before it. Raises ValueError."""
     from windtunnel.experiment.measures import Expression
 
     needs = {name: Expression.of_names(text).names for name, text in numbers.items()}
     for name, needed in needs.items():
         for other in sorted(needed):
-            _check_name(f"{what}.{name}: {other!r}", other, [*given, *numbers])
+            _check_name(f"{what}.{name}: {other!r}", other, [*of_axes, *numbers])
     try:
         order = list(TopologicalSorter(needs).static_order())
     except CycleError as error:

@@ -106,9 +106,9 @@ def _clause(result: ClauseResult, pack: Pack) -> dict[str, Any]:
 
 
 def _grids(result: ClauseResult, pack: Pack) -> Iterator[dict[str, Any]]:
-    found = grids(result.rows, pack)
-    for grid in found:
-        parts = [grid.trial if len({each.trial for each in found}) > 1 else "", grid.further]
+    made = grids(result.rows, pack)
+    for grid in made:
+        parts = [grid.trial if len({each.trial for each in made}) > 1 else "", grid.further]
         yield {
             "title": ", ".join(filter(None, parts)),
             "corner": " \\ ".join(reversed(grid.axes)),
