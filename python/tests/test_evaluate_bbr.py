@@ -245,18 +245,15 @@ def test_the_drafts_grid() -> None:
 
 
 def test_expensive_cells_have_fewer_seeds() -> None:
-    """Three, one from 450,000 packets on, and at least two where a mean is judged."""
-    alone, police = CLAUSES["1"], CLAUSES["17"]
+    """Three, and one from 450,000 packets on."""
+    alone = CLAUSES["1"]
     seeds = {
-        (clause.id, cell.values["rate"], cell.values["rtt"]): PACK.seeds_of(
-            clause, clause.trials[0], quick=False, values=cell.values
+        (cell.values["rate"], cell.values["rtt"]): PACK.seeds_of(
+            alone, alone.trials[0], quick=False, values=cell.values
         )
-        for clause in (alone, police)
-        for cell in cells(clause.trials[0], PACK.variables, quick=False)
+        for cell in cells(alone.trials[0], PACK.variables, quick=False)
     }
-    assert seeds["1", "10 Mbit/s", "40 ms"] == seeds["17", "10 Mbit/s", "40 ms"] == 3
-    assert seeds["1", "10 Gbit/s", "200 ms"] == 1
-    assert seeds["17", "1 Gbit/s", "200 ms"] == 2
+    assert (seeds["10 Mbit/s", "40 ms"], seeds["10 Gbit/s", "200 ms"]) == (3, 1)
 
 
 @pytest.mark.parametrize(("clause", "trial"), [(c, t) for c in PACK.clauses for t in c.trials], ids=lambda x: x.id)
