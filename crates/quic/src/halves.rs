@@ -83,7 +83,8 @@ impl Host {
         packet.ecn = if self.sets_ecn { ecn? } else { ecn.map(|_| Ecn::NotEct)? };
         packet.dscp = self.dscp;
         if let Some(counter) = &self.counter {
-            counter.send(&mut packet);
+            packet.ecn = counter.on_the_path(packet.ecn);
+            counter.stamp(&mut packet);
         }
         packet.set_content(Arc::from(&*self.datagram));
         Some(packet)

@@ -42,11 +42,13 @@ impl Counter {
         self.sent != Ecn::Ect1
     }
 
+    /// The code point with which a packet leaves that the stack sends with this one.
+    pub(crate) fn on_the_path(&self, stack: Ecn) -> Ecn {
+        if stack == Ecn::Ect0 { self.sent } else { stack }
+    }
+
     /// A packet leaves.
-    pub(crate) fn send(&self, packet: &mut Packet) {
-        if packet.ecn == Ecn::Ect0 {
-            packet.ecn = self.sent;
-        }
+    pub(crate) fn stamp(&self, packet: &mut Packet) {
         packet.set_options(Options { ecn_counts: Some(self.received), ..Options::default() });
     }
 
@@ -110,7 +112,7 @@ mod tests {
         {
             assert_eq!(receiver.receive(&packet(ecn)), shown);
             let mut report = packet(Ecn::Ect0);
-            receiver.send(&mut report);
+            receiver.stamp(&mut report);
             reports.push(report);
         }
         let marks = Marks::default();
@@ -133,17 +135,13 @@ mod tests {
         let mut sender = Counter::new(MSS, Ecn::Ect1, marks.clone());
         let mut receiver = Counter::new(MSS, Ecn::Ect1, Marks::default());
         for (stack, mark) in [(Ecn::Ect0, false), (Ecn::Ect0, true), (Ecn::NotEct, false)] {
-            let mut data = packet(stack);
-            sender.send(&mut data);
-            assert_eq!(data.ecn == Ecn::Ect1, stack == Ecn::Ect0, "{stack:?}");
-            if mark {
-                data.ecn = Ecn::Ce;
-            }
-            let shown = if mark { Ecn::Ce } else { stack };
-            assert_eq!(receiver.receive(&data), shown);
+            let sent = sender.on_the_path(stack);
+            assert_eq!(sent == Ecn::Ect1, stack == Ecn::Ect0, "{stack:?}");
+            let (arrives, shown) = if mark { (Ecn::Ce, Ecn::Ce) } else { (sent, stack) };
+            assert_eq!(receiver.receive(&packet(arrives)), shown);
         }
         let mut report = packet(Ecn::NotEct);
-        receiver.send(&mut report);
+        receiver.stamp(&mut report);
         sender.receive(&report);
         let heard = marks.take();
         assert_eq!((heard.ect1.packets, heard.sce.packets, heard.ce.packets), (1, 0, 1));
