@@ -56,6 +56,8 @@ NOT_RUN = {
     "cargo run --release -p windtunnel-hosted --features quinn,noq --example loopback -- quinn cubic 5",
     "windtunnel conform ./libwt_ngtcp2.so",
     "windtunnel sweep scenarios/campaigns/quic-coexistence.toml",
+    "windtunnel evaluate ccwg-bbr --cc bbr3",
+    "windtunnel evaluate ccwg-bbr --cc '{ kind = \"bbr3\", variant = \"draft-06\" }'",
 }
 
 FOLLOWED = {page for pages in TOOL.families().values() for page in pages}
