@@ -1,6 +1,7 @@
-"""The page on BBR's texts: what ProbeRTT after 5 s or after 10 s costs CUBIC, and does to Startup on long paths.
+"""The page on BBR's texts: what ProbeRTT after 5 s or after 10 s costs CUBIC, and does to Startup on long paths; and
+what one filter of the least round trip does where the path's rate falls.
 
-``bbr3-texts.txt`` is the page without its tables. ``python docs/packs/bbr3_texts.py`` reads the cells that the two
+``bbr3-texts.txt`` is the page without its tables. ``python docs/packs/bbr3_texts.py`` reads the cells that the three
 sweeps wrote into ``results``, keeps them in ``bbr3-texts.csv``, and writes ``bbr3-texts.md`` and its picture; with
 ``--page`` it writes both from the cells that are kept.
 """
@@ -27,8 +28,16 @@ PICTURE = HERE / "bbr3-texts.png"
 #: The texts, as the page calls them.
 TEXTS = {"draft-06": "-06: after 5 s", "draft": "007dbe1: after 10 s", "linux": "Linux's branch: after 5 s"}
 #: For each campaign: its name, the axis that varies, and what is measured.
-SWEEPS = (("bbr3-next-to-cubic", "buffer", "cubic"), ("bbr3-startup", "rtt", "goodput"))
-COLUMNS = ("text", "buffer", "rtt", "metric", "mean", "low", "high", "difference", "difference_low", "difference_high")
+SWEEPS = (
+    ("bbr3-next-to-cubic", "buffer", "cubic"),
+    ("bbr3-startup", "rtt", "goodput"),
+    ("bbr3-rate-falls", "start", "lost"),
+)
+#: When the rate falls in the last of them, in seconds: the page says how old the flow is then, and not when it starts.
+FALL_S = 35
+KEYS = ("text", "buffer", "rtt", "start", "metric")
+DIFFERENCE = ("difference", "difference_low", "difference_high")
+COLUMNS = (*KEYS, "mean", "low", "high", *DIFFERENCE)
 
 Cell = dict[str, str]
 
@@ -48,9 +57,9 @@ def keep(folders: Sequence[Path]) -> None:
             with (folder / "cells.csv").open(encoding="utf-8", newline="") as file:
                 for row in csv.DictReader(file):
                     numbers = {"mean": "mean", "low": "mean_low", "high": "mean_high"}
-                    numbers |= {name: name for name in COLUMNS[7:]}
+                    numbers |= {name: name for name in DIFFERENCE}
                     values = {name: f"{float(row[of]):.5g}" if row[of] else "" for name, of in numbers.items()}
-                    writer.writerow({name: row.get(name, "") for name in COLUMNS[:4]} | values)
+                    writer.writerow({name: row.get(name, "") for name in KEYS} | values)
 
 
 def chosen(cells: Sequence[Cell], axis: str, metric: str) -> dict[str, dict[str, Cell]]:
@@ -67,7 +76,8 @@ def chosen(cells: Sequence[Cell], axis: str, metric: str) -> dict[str, dict[str,
 def table(cells: Sequence[Cell], axis: str, metric: str) -> str:
     """A table: a row for each value on the axis, a column for each text, and the difference of the two texts."""
     by_text = chosen(cells, axis, metric)
-    lines = [f"| {axis} | " + " | ".join(TEXTS.values()) + " | 007dbe1 less -06 |", "|---" * 5 + "|"]
+    head = ("age at the fall" if axis == "start" else axis, *TEXTS.values(), "007dbe1 less -06")
+    lines = [f"| {' | '.join(head)} |", "|---" * 5 + "|"]
     for value in by_text["draft"]:
         of = [by_text[text][value] for text in TEXTS]
         shown = [f"{float(c['mean']):.1f} ({float(c['low']):.1f} to {float(c['high']):.1f})" for c in of]
@@ -75,7 +85,7 @@ def table(cells: Sequence[Cell], axis: str, metric: str) -> str:
         change = (
             f"{float(d['difference']):+.1f} ({float(d['difference_low']):+.1f} to {float(d['difference_high']):+.1f})"
         )
-        lines.append(f"| {value.replace('bdp', 'BDP')} | " + " | ".join(shown) + f" | {change} |")
+        lines.append(f"| {_label(axis, value)} | " + " | ".join(shown) + f" | {change} |")
     return "\n".join(lines)
 
 
@@ -89,18 +99,25 @@ def page(cells: Sequence[Cell]) -> str:
 def picture(cells: Sequence[Cell]) -> Figure:
     """CUBIC's rate against the buffer, and BBR's own against the round trip."""
     panels = []
-    titles = (("CUBIC next to BBR, 50 Mbit/s, 40 ms", "Buffer (BDP)"), ("BBR alone, 10 Mbit/s, 60 s", "RTT (ms)"))
-    for (_, axis, metric), (title, unit) in zip(SWEEPS, titles, strict=True):
+    goodput = "Goodput (Mbit/s)"
+    titles = (
+        ("CUBIC next to BBR, 50 Mbit/s, 40 ms", "Buffer (BDP)", goodput),
+        ("BBR alone, 10 Mbit/s, 60 s", "RTT (ms)", goodput),
+        ("BBR alone, 50 Mbit/s fall to 5", "Age at the fall (s)", "Lost in the 10 s after it (%)"),
+    )
+    for (_, axis, metric), (title, unit, what) in zip(SWEEPS, titles, strict=True):
         by_text = chosen(cells, axis, metric)
         if axis == "rtt":
             # Its line would hide that of -06.
             del by_text["linux"]
         lines = {
-            TEXTS[text]: [Point(_number(x), float(c["mean"]), float(c["low"]), float(c["high"])) for x, c in of.items()]
+            TEXTS[text]: [
+                Point(_number(axis, x), float(c["mean"]), float(c["low"]), float(c["high"])) for x, c in of.items()
+            ]
             for text, of in by_text.items()
         }
-        xs = [_number(x) for x in by_text["draft"]]
-        spec = PanelSpec(title, xs, unit, "Goodput (Mbit/s)", dict.fromkeys(lines, ""), log=axis == "buffer")
+        xs = [_number(axis, x) for x in by_text["draft"]]
+        spec = PanelSpec(title, xs, unit, what, dict.fromkeys(lines, ""), log=axis == "buffer")
         panels.append((spec, lines))
     shown = figure("What BBR's texts change: ProbeRTT after 5 s or after 10 s", panels)
     # Limits of axes are known once they are drawn.
@@ -108,9 +125,16 @@ def picture(cells: Sequence[Cell]) -> Figure:
     return shown
 
 
-def _number(value: str) -> float:
-    """A value on an axis: milliseconds, or multiples of the BDP."""
+def _label(axis: str, value: str) -> str:
+    """A value on an axis, as the page calls it."""
+    return f"{_number(axis, value):g} s" if axis == "start" else value.replace("bdp", "BDP")
+
+
+def _number(axis: str, value: str) -> float:
+    """A value on an axis: milliseconds, multiples of the BDP, or how old a flow is when the rate falls, in seconds."""
     number, unit = value.split()
+    if axis == "start":
+        return FALL_S - float(number)
     return float(number) * (1000.0 if unit == "s" else 1.0)
 
 

@@ -26,7 +26,7 @@ from windtunnel.evaluate.judge import decide, decide_absolute, overall
 from windtunnel.evaluate.pack import NAMES, Expect, read
 from windtunnel.evaluate.picture import margins
 from windtunnel.evaluate.results import Measured, Row, _margin
-from windtunnel.evaluate.runs import SUBJECT, plan
+from windtunnel.evaluate.runs import SUBJECT, plan, seeds_in_words
 from windtunnel.evaluate.subject import subject
 from windtunnel.evaluate.terminal import measured, needs
 from windtunnel.experiment.measures import Expression
@@ -122,6 +122,24 @@ def test_ten_seeds_where_a_percentile_is_judged() -> None:
         Expression.parse("p99.9(queue.sojourn)").is_quantile and Expression.parse("1 + flows.a.rtt_ms.p50").is_quantile
     )
     assert not Expression.parse("mean(queue.sojourn) / max(flows.goodput)").is_quantile
+
+
+@pytest.mark.parametrize(
+    ("name", "only", "quick", "words"),
+    [
+        ("rfc9743", ["5.1.2"], False, "10 seeds"),
+        ("rfc9743", ["5.1.1"], False, "5 seeds"),
+        ("rfc9743", ["5.1.1", "5.1.2"], False, "5 seeds, 10 where a percentile is judged"),
+        ("rfc9743", ["5.1.1", "5.1.2", "6.3"], False, "2 to 5 seeds, 10 where a percentile is judged"),
+        ("rfc9743", ["5.1.1", "5.1.2"], True, "3 seeds"),
+        ("ccwg-bbr", ["12"], False, "1 to 3 seeds"),
+    ],
+)
+def test_pages_say_the_seeds_that_there_are(name: str, only: list[str], quick: bool, words: str) -> None:
+    """The seeds on a page are counted in the runs. Case 12 judges no percentile, and its cells have one to three."""
+    pack = read(name)
+    made = plan(pack, pack.chosen(only), subject("bbr3", "cc"), quick=quick)
+    assert seeds_in_words(pack, made.runs) == words
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -57,7 +57,7 @@ NOT_RUN = {
     "windtunnel conform ./libwt_ngtcp2.so",
     "windtunnel sweep scenarios/campaigns/quic-coexistence.toml",
     "windtunnel evaluate ccwg-bbr --cc bbr3",
-    "windtunnel evaluate ccwg-bbr --cc '{ kind = \"bbr3\", variant = \"draft-06\" }'",
+    'windtunnel evaluate ccwg-bbr --cc \'{ kind = "bbr3", variant = "draft-06" }\'',
 }
 
 FOLLOWED = {page for pages in TOOL.families().values() for page in pages}

@@ -169,12 +169,6 @@ class Pack:
     axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     """Those that all trials have."""
 
-    def seeds_in_words(self, *, quick: bool) -> str:
-        """How many seeds there are, for pages."""
-        if quick:
-            return f"up to {self.quick_seeds} seeds"
-        return f"{self.seeds} seeds, {self.quantile_seeds} where a percentile is judged"
-
     def seeds_of(self, clause: Clause, trial: Trial, *, quick: bool, values: Mapping[str, Any] = _NO_VALUES) -> int:
         """How many runs each arm of a trial has in a cell with these ``values``, the number ``seeds`` among them."""
         own = int(values.get("seeds", 0)) or trial.seeds or self.seeds

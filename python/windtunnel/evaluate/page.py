@@ -49,7 +49,7 @@ def write_pack_page(path: Path, evidence: Evidence, figures: Mapping[str, Mappin
             "kinds": _NAMES,
             "has_absolute": any(result.absolute for result in evidence.results),
             "baselines": list(pack.baselines),
-            "seeds": pack.seeds_in_words(quick=evidence.quick),
+            "seeds": evidence.seeds,
             "subject": evidence.subject.name,
             "clauses": [
                 {**_clause(result, pack),

@@ -112,6 +112,25 @@ def plan(pack: Pack, clauses: Sequence[Clause], examined: Subject, *, quick: boo
     return Plan(tuple(runs), excluded)
 
 
+def seeds_in_words(pack: Pack, runs: Sequence[Run]) -> str:
+    """How many seeds the cells of ``runs`` have, for pages: those that judge a percentile may have more."""
+    judges = {(c.id, t.id): c.judges_quantile(t) for c in pack.clauses for t in c.trials}
+    seeds: dict[tuple[str, str, str], int] = {}
+    for run in runs:
+        cell = (run.clause, run.trial, run.cell.name)
+        seeds[cell] = max(seeds.get(cell, 0), run.seed)
+    means, quantiles = ({n for cell, n in seeds.items() if judges[cell[:2]] is judged} for judged in (False, True))
+    if not means or not quantiles or means == quantiles:
+        every = means | quantiles
+        return "1 seed" if every == {1} else f"{_span(every)} seeds"
+    return f"{_span(means)} seeds, {_span(quantiles)} where a percentile is judged"
+
+
+def _span(numbers: Collection[int]) -> str:
+    least, most = min(numbers, default=0), max(numbers, default=0)
+    return f"{least} to {most}" if least < most else str(most)
+
+
 def _title(pack: Pack, clause: Clause, cell: Combination, arm: str, examined: Subject) -> str:
     name = examined.name if arm == SUBJECT else arm
     return f"{pack.name} {clause.id} with {name}" + (f", {cell.name}" if cell.name else "")

@@ -16,7 +16,7 @@ from windtunnel.evaluate.execute import RunValues
 from windtunnel.evaluate.judge import read
 from windtunnel.evaluate.pack import Pack
 from windtunnel.evaluate.results import ClauseResult, Measured, Row
-from windtunnel.evaluate.runs import Run
+from windtunnel.evaluate.runs import Run, seeds_in_words
 from windtunnel.evaluate.subject import Subject
 from windtunnel.plugins import origin
 from windtunnel.provenance import build, build_in_words, plugins
@@ -50,11 +50,16 @@ class Evidence:
             f"{self.pack.document}",
             f"windtunnel {build_in_words()}",
             f"{len(self.runs)} runs" + (", the quick part of the pack" if self.quick else ""),
-            f"{self.pack.seeds_in_words(quick=self.quick)}; a seed also sets start offsets",
+            f"{self.seeds}; a seed also sets start offsets",
             f"baselines: {', '.join(self.pack.baselines)}",
             *(f"foreign code: {what}" for what in self.foreign),
             *(f"plugin {each['file']}, SHA-256 {each['sha256']}" for each in self.plugins),
         ]
+
+    @property
+    def seeds(self) -> str:
+        """How many seeds the runs of a cell have."""
+        return seeds_in_words(self.pack, self.runs)
 
     @property
     def plugins(self) -> list[dict[str, str]]:
@@ -141,7 +146,7 @@ def _write_json(path: Path, evidence: Evidence) -> None:
         "baselines": dict(pack.baselines),
         **build(),
         "quick": evidence.quick,
-        "seeds": pack.seeds_in_words(quick=evidence.quick),
+        "seeds": evidence.seeds,
         "foreign": evidence.foreign,
         "plugins": [{**each, "file": f"{PLUGINS}/{each['file']}"} for each in evidence.plugins],
         "verdicts": Counter(result.word for result in evidence.results),
