@@ -30,6 +30,7 @@ from windtunnel.evaluate.runs import SUBJECT, plan, seeds_in_words
 from windtunnel.evaluate.subject import subject
 from windtunnel.evaluate.terminal import measured, needs
 from windtunnel.experiment.measures import Expression
+from windtunnel.experiment.scales import PERCENT, PLAIN, RATIO, SHARE, Scale
 from windtunnel.notes import notes_before
 from windtunnel.report.text import with_code
 
@@ -122,6 +123,13 @@ def test_ten_seeds_where_a_percentile_is_judged() -> None:
         Expression.parse("p99.9(queue.sojourn)").is_quantile and Expression.parse("1 + flows.a.rtt_ms.p50").is_quantile
     )
     assert not Expression.parse("mean(queue.sojourn) / max(flows.goodput)").is_quantile
+
+
+@pytest.mark.parametrize("scale", [PLAIN, RATIO, SHARE, PERCENT], ids=lambda scale: scale.kind)
+def test_no_run_shows_anything(scale: Scale) -> None:
+    """Where no run has a value, a row has none, on each scale: that of a share ended the evaluation."""
+    nothing = Measured.of([math.nan, math.nan], scale)
+    assert (nothing.mean, nothing.interval, nothing.runs) == (None, None, 2)
 
 
 @pytest.mark.parametrize(

@@ -68,9 +68,9 @@ class Scale:
         return Scale("share", self.low - self.high, self.high - self.low) if self.is_bounded else PLAIN
 
     def fitting(self, values: Sequence[float]) -> Scale:
-        """This scale; the plain one where values are not what they were said to be."""
+        """This scale, also where there are no values; the plain one where they are not what they were said to be."""
         slack = _ROUNDING * (self.high - self.low) if self.is_bounded else 0.0
-        is_one = self.kind == "plain" or (min(values) >= self.low - slack and max(values) <= self.high + slack)
+        is_one = self.kind == "plain" or all(self.low - slack <= value <= self.high + slack for value in values)
         return self if is_one else PLAIN
 
     def mean(self, values: Sequence[float]) -> float:
