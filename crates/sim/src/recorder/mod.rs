@@ -243,9 +243,9 @@ impl Recorder {
         now: Time,
         index: usize,
         link: &Link,
-        departure: Departure,
     ) {
         let Some(packet) = link.left() else { return };
+        let departure = link.left_by();
         let Departure { outcome, sojourn, emptied, .. } = departure;
         let series = self.connections.flow(packet.flow);
         let queue = &mut self.queues[index];

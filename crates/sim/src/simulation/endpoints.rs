@@ -242,7 +242,6 @@ impl Simulation {
                 links: &mut self.links,
                 events: &mut self.events,
                 recorder: &mut self.recorder,
-                incidents: &mut self.incidents,
             };
             // While packets enter a link that takes them, the flow and its half stay at hand.
             loop {
@@ -266,8 +265,7 @@ impl Simulation {
                     }
                     break;
                 };
-                entrance.enter::<C>(&mut polled, link as usize);
-                if !entrance.incidents.is_empty() {
+                if entrance.enter::<C>(&mut polled, link as usize) {
                     self.record_incidents(link as usize);
                     break;
                 }
