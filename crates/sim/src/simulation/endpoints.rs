@@ -10,7 +10,7 @@ use windtunnel_wire::Packet;
 
 use super::Simulation;
 use super::capabilities::{Capabilities, Full};
-use super::path::Entrance;
+use super::near::Sent;
 use crate::endpoint::{
     Counters, Datagrams, Ends, Foreign, Ideal, Note, Reading, ReceiverHalf, SenderHalf, Tcp, Transported,
 };
@@ -170,16 +170,33 @@ impl Simulation {
     /// The sending half's event. One that fires too early is only set again.
     #[inline(always)]
     fn expire_sender<C: Capabilities, T: Transported>(&mut self, index: usize, timer: usize) {
-        let flow = &mut self.flows[index];
+        let (flow, mut near) = self.near(index);
         let Some(half) = T::sender(&mut flow.ends) else { return };
-        let next = half.next_timer();
-        let next = if next <= self.now {
-            let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
-            note.expiry(half, self.now);
-            self.transmit::<C, T>(index).unwrap_or(Time::NEVER)
-        } else {
-            next
-        };
+        let mut next = half.next_timer();
+        if next <= near.now {
+            let note = Note { recorder: near.recorder, flow: index, series: flow.series as usize };
+            note.expiry(half, near.now);
+            let mut place = None;
+            next = match near.send::<C, T>(half, flow.data, &mut flow.in_network, &mut place) {
+                Sent::All(next) => next,
+                sent => return self.carry_on_expired::<C, T>(sent, place, index, timer),
+            };
+        }
+        flow.sender_event = next;
+        near.set_timer(timer, next);
+    }
+
+    /// The same after a packet that met no link, or one that dropped or marked packets.
+    #[inline(never)]
+    fn carry_on_expired<C: Capabilities, T: Transported>(
+        &mut self,
+        sent: Sent,
+        place: Option<Packet>,
+        index: usize,
+        timer: usize,
+    ) {
+        self.carry_on(sent, place);
+        let next = self.transmit::<C, T>(index).unwrap_or(Time::NEVER);
         self.flows[index].sender_event = next;
         self.timers.set(timer, next.max(self.now));
     }
@@ -214,14 +231,16 @@ impl Simulation {
     /// Sends everything that the sending half may send now, and sets its event.
     #[inline(always)]
     fn send<C: Capabilities, T: Transported>(&mut self, index: usize) {
-        let Some(next) = self.transmit::<C, T>(index) else { return };
-        let flow = &mut self.flows[index];
-        let is_later = next > flow.sender_event;
-        if next < flow.sender_event
-            || (is_later && T::sender(&mut flow.ends).is_some_and(|half| half.withdraws_timer()))
-        {
-            flow.sender_event = next;
-            self.timers.set(self.sender_timer(index), next.max(self.now));
+        loop {
+            let (flow, mut near) = self.near(index);
+            let Some(half) = T::sender(&mut flow.ends) else { return };
+            let mut place = None;
+            match near.send::<C, T>(half, flow.data, &mut flow.in_network, &mut place) {
+                Sent::All(next) => {
+                    return near.schedule_sender::<T>(half, &mut flow.sender_event, index, next);
+                }
+                sent => self.carry_on(sent, place),
+            }
         }
     }
 
@@ -234,59 +253,50 @@ impl Simulation {
     #[inline(always)]
     fn transmit<C: Capabilities, T: Transported>(&mut self, index: usize) -> Option<Time> {
         loop {
-            let now = self.now;
-            let flow = &mut self.flows[index];
+            let (flow, mut near) = self.near(index);
             let half = T::sender(&mut flow.ends)?;
-            let mut entrance = Entrance {
-                now,
-                links: &mut self.links,
-                events: &mut self.events,
-                recorder: &mut self.recorder,
-            };
-            // While packets enter a link that takes them, the flow and its half stay at hand.
-            loop {
-                let mut polled = half.poll(now);
-                let Some(packet) = &mut polled else { return Some(half.next_timer()) };
-                let again = half.sent_again();
-                if again {
-                    entrance.recorder.retransmitted(now, packet);
-                }
-                if C::SINGLE_PACKETS && entrance.recorder.captures() {
-                    entrance.recorder.capture_sent(now, packet, again, half.hidden());
-                }
-                self.sent += 1;
-                if T::ARRIVES {
-                    flow.in_network += 1;
-                }
-                let Hop::Link(link) = flow.data else {
-                    let to = flow.data;
-                    if let Some(packet) = polled {
-                        self.depart(packet, to);
-                    }
-                    break;
-                };
-                if entrance.enter::<C>(&mut polled, link as usize) {
-                    self.record_incidents(link as usize);
-                    break;
-                }
+            let mut place = None;
+            match near.send::<C, T>(half, flow.data, &mut flow.in_network, &mut place) {
+                Sent::All(next) => return Some(next),
+                sent => self.carry_on(sent, place),
             }
         }
     }
 
-    /// Sends everything that the receiving half owes now, to a sending half that has it at once. Returns the receiving half's
-    /// next timer, if it still exists.
+    /// A packet of a sender goes elsewhere than into a link, or a link has dropped or marked packets.
+    #[inline(never)]
+    fn carry_on(&mut self, sent: Sent, place: Option<Packet>) {
+        match (sent, place) {
+            (Sent::Elsewhere(to), Some(packet)) => self.depart(packet, to),
+            (Sent::Amiss(link), _) => self.record_incidents(link as usize),
+            _ => {}
+        }
+    }
+
+    /// Sends everything that the receiving half owes now, to a sending half that has it at once, and what that may then
+    /// send. Returns the receiving half's next timer, if it still exists.
     #[inline(always)]
     fn reply<C: Capabilities, T: Transported>(&mut self, index: usize) -> Option<Time> {
-        let now = self.now;
         loop {
-            let flow = &mut self.flows[index];
-            let Some((half, feedback)) = T::reply(&mut flow.ends, now) else {
-                return T::receiver(&mut flow.ends).map(|half| half.next_timer());
+            let (flow, mut near) = self.near(index);
+            // While all goes well, the flow and its halves stay at hand.
+            let (sent, place) = loop {
+                let Some((half, feedback)) = T::reply(&mut flow.ends, near.now) else {
+                    return T::receiver(&mut flow.ends).map(|half| half.next_timer());
+                };
+                *near.sent += 1;
+                *near.arrived += 1;
+                let note = Note { recorder: near.recorder, flow: index, series: flow.series as usize };
+                note.feedback::<C, _>(half, &feedback, None, near.now);
+                let mut place = None;
+                match near.send::<C, T>(half, flow.data, &mut flow.in_network, &mut place) {
+                    Sent::All(next) => {
+                        near.schedule_sender::<T>(half, &mut flow.sender_event, index, next);
+                    }
+                    sent => break (sent, place),
+                }
             };
-            self.sent += 1;
-            self.arrived += 1;
-            let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
-            note.feedback::<C, _>(half, &feedback, None, now);
+            self.carry_on(sent, place);
             self.send::<C, T>(index);
         }
     }
@@ -357,11 +367,7 @@ impl Simulation {
     /// The timer of a flow's sender.
     #[inline]
     pub(super) const fn sender_timer(&self, index: usize) -> usize {
-        if index < self.first_member {
-            index
-        } else {
-            self.first_member_timer + 2 * (index - self.first_member)
-        }
+        sender_timer(index, self.first_member, self.first_member_timer)
     }
 
     /// The timer of a flow's receiver.
@@ -373,6 +379,12 @@ impl Simulation {
             self.first_member_timer + 2 * (index - self.first_member) + 1
         }
     }
+}
+
+/// The timer of the sender of flow `index`; flows from `first_member` on have two timers each, from `first_timer` on.
+#[inline]
+pub(super) const fn sender_timer(index: usize, first_member: usize, first_timer: usize) -> usize {
+    if index < first_member { index } else { first_timer + 2 * (index - first_member) }
 }
 
 /// What the recorder reads from a flow at its tick; for a flow that stands for many connections, the sum of their

@@ -6,10 +6,7 @@ use windtunnel_wire::Packet;
 use super::Simulation;
 use super::capabilities::{Capabilities, Full};
 use crate::element::Passage;
-use crate::event_queue::EventQueue;
 use crate::flow::Hop;
-use crate::link::Link;
-use crate::recorder::Recorder;
 
 /// Events of the network.
 impl Simulation {
@@ -111,7 +108,7 @@ impl Simulation {
     #[inline(always)]
     pub(super) fn depart(&mut self, mut packet: Packet, to: Hop) {
         match to {
-            Hop::Link(link) => self.enter_link_apart(packet, link as usize),
+            Hop::Link(link) => self.enter_link(packet, link as usize),
             Hop::Line(line) => {
                 packet.enqueued_at = self.now;
                 let line = line as usize;
@@ -132,21 +129,11 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn enter_link_apart(&mut self, packet: Packet, index: usize) {
-        self.enter_link(packet, index);
-    }
-
-    #[expect(clippy::inline_always, reason = "a packet is moved through it")]
-    #[inline(always)]
     fn enter_link(&mut self, packet: Packet, index: usize) {
-        Entrance {
-            now: self.now,
-            links: &mut self.links,
-            events: &mut self.events,
-            recorder: &mut self.recorder,
+        let (_, mut near) = self.near(packet.flow.index());
+        if near.enter::<Full>(&mut Some(packet), index) {
+            self.record_incidents(index);
         }
-        .enter::<Full>(&mut Some(packet), index);
-        self.record_incidents(index);
     }
 
     #[inline(never)]
@@ -192,38 +179,5 @@ impl Simulation {
         if let Some(next) = self.links[index].moved_timer() {
             self.events.set(source, next);
         }
-    }
-}
-
-/// What a packet that enters a link changes: apart from flows, so that the flow that sends it stays at hand.
-#[derive(Debug)]
-pub(super) struct Entrance<'a> {
-    pub(super) now: Time,
-    pub(super) links: &'a mut [Link],
-    pub(super) events: &'a mut EventQueue,
-    pub(super) recorder: &'a mut Recorder,
-}
-
-impl Entrance<'_> {
-    /// A packet enters a link: it is taken from its place, which saves two of three copies. Returns whether the queue has
-    /// dropped or marked any.
-    #[expect(clippy::inline_always, reason = "a packet is moved through it")]
-    #[inline(always)]
-    pub(super) fn enter<C: Capabilities>(&mut self, packet: &mut Option<Packet>, index: usize) -> bool {
-        if C::SINGLE_PACKETS
-            && self.recorder.tells_apart()
-            && let Some(packet) = packet
-        {
-            self.recorder.enters(self.now, index, packet);
-        }
-        let link = &mut self.links[index];
-        if let Some(next) = link.arrive(packet, self.now) {
-            self.events.set(index, next);
-        }
-        self.recorder.queued(index, link.backlog());
-        if C::SINGLE_PACKETS && self.recorder.detailed() {
-            self.recorder.queue_changed(self.now, index, link);
-        }
-        link.has_incidents()
     }
 }
