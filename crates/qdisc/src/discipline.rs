@@ -76,6 +76,11 @@ pub trait QueueDiscipline: Debug + Send {
         packet
     }
 
+    /// The same to a place that is empty.
+    fn dequeue_into(&mut self, place: &mut Option<Packet>, cx: &mut QueueCx) {
+        *place = self.dequeue(cx);
+    }
+
     /// Returns when to ask again after a dequeue returned nothing. Shapers know this time; other disciplines are empty
     /// then and wait for an arrival.
     fn next_ready(&self, _now: Time) -> Option<Time> {

@@ -100,15 +100,13 @@ impl<A: Aqm> Fifo<A> {
 
     /// The queue is empty, or the AQM has dropped the packet at the head: the first of the others that it lets pass leaves.
     #[cold]
-    fn dequeue_in_place(&mut self, cx: &mut QueueCx) -> Option<Packet> {
-        let mut packet = None;
-        while self.band.head().is_some() && packet.is_none() {
-            self.release_head(&mut packet, true, cx);
+    fn dequeue_in_place(&mut self, place: &mut Option<Packet>, cx: &mut QueueCx) {
+        while self.band.head().is_some() && place.is_none() {
+            self.release_head(place, true, cx);
         }
-        if packet.is_none() {
+        if place.is_none() {
             self.aqm.on_empty(cx.now);
         }
-        packet
     }
 
     /// Loses packets at the head until one of `size` fits, but not a packet that has been chosen.
@@ -193,10 +191,17 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
     }
 
     fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
-        self.chosen = false;
         let mut packet = None;
-        self.release_head(&mut packet, false, cx);
-        if packet.is_some() { packet } else { self.dequeue_in_place(cx) }
+        self.dequeue_into(&mut packet, cx);
+        packet
+    }
+
+    fn dequeue_into(&mut self, place: &mut Option<Packet>, cx: &mut QueueCx) {
+        self.chosen = false;
+        self.release_head(place, false, cx);
+        if place.is_none() {
+            self.dequeue_in_place(place, cx);
+        }
     }
 
     /// An AQM that decides on arrival leaves nothing to decide on departure: `sch_fifo`, and `sch_red` around it.

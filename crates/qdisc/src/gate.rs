@@ -38,12 +38,19 @@ impl Arrival {
 #[derive(Clone, Copy, Debug)]
 pub struct Gate {
     ecn: EcnPolicy,
+    classes: [[Class; 4]; 2],
 }
 
 impl Gate {
     /// A gate that reads the ECN field like this.
-    pub const fn new(ecn: EcnPolicy) -> Gate {
-        Gate { ecn }
+    pub fn new(ecn: EcnPolicy) -> Gate {
+        Gate { ecn, classes: ecn.classes() }
+    }
+
+    /// The signals that a packet understands.
+    #[inline]
+    fn class(self, packet: &Packet) -> Class {
+        self.classes[usize::from(packet.dscp == self.ecn.mds)][packet.ecn as usize]
     }
 
     /// A packet arrives. A discipline calls this first.
@@ -58,7 +65,7 @@ impl Gate {
     #[inline]
     pub(crate) fn classify(self, packet: &Packet, cx: &mut QueueCx) -> Class {
         cx.arrived();
-        self.ecn.classify(packet)
+        self.class(packet)
     }
 
     /// There is no room for a packet: it is lost before its band's AQM sees it. With loss-free endpoints it is
@@ -136,7 +143,7 @@ impl Gate {
     /// A verdict strikes a packet in the queue. Returns whether that is to be dropped.
     #[must_use]
     pub(crate) fn strike(self, verdict: Verdict, packet: &mut Packet, cx: &mut QueueCx) -> bool {
-        self.strikes(verdict, self.ecn.classify(packet), packet, cx)
+        self.strikes(verdict, self.class(packet), packet, cx)
     }
 
     fn strikes(self, verdict: Verdict, class: Class, packet: &mut Packet, cx: &mut QueueCx) -> bool {
@@ -181,7 +188,7 @@ impl Gate {
         queue: &QueueView,
         cx: &mut QueueCx,
     ) -> bool {
-        let class = self.ecn.classify(packet);
+        let class = self.class(packet);
         let sojourn = cx.now.since(packet.enqueued_at);
         let outcome = match aqm.on_dequeue(&view(packet, class, sojourn, replaces), queue) {
             Verdict::Pass => Outcome::Passed,

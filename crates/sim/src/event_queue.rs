@@ -156,7 +156,8 @@ impl EventQueue {
     }
 
     /// Sets the next event of `source`, and its rank among events of the same time.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     pub(crate) fn set_ranked(&mut self, source: usize, rank: u32, time: Time) {
         let next = (time, Entrant::new(rank, source));
         if self.is_pair {

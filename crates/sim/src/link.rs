@@ -21,7 +21,7 @@ enum Transmitter {
     Idle,
     /// The packet that the queue has chosen is on the wire and still counts as queued ([`DequeuePoint::End`]).
     Chosen,
-    /// The packet [`Link::on_wire`] is on the wire ([`DequeuePoint::Start`]).
+    /// The packet in the slot [`Link::wire`] is on the wire ([`DequeuePoint::Start`]).
     Departed,
     /// A shaper holds its packets back.
     Waiting,
@@ -37,11 +37,10 @@ pub(crate) struct Link {
     trace: Option<(Arc<RateTrace>, TraceCursor)>,
     dequeue_point: DequeuePoint,
     transmitter: Transmitter,
-    /// The packet that has left the queue and is on the wire.
-    on_wire: Option<Packet>,
-    /// The packet that has left the link in this event: in a place of its own, because a packet that is taken apart on
-    /// its way costs 50 instructions.
-    leaving: Option<Packet>,
+    /// The packet that has left the queue and is on the wire, in the slot `wire`. In the other slot, the packet that has
+    /// left the link in this event: it stays where it is, because to move a packet takes a dozen instructions.
+    slots: [Option<Packet>; 2],
+    wire: usize,
     /// The packets behind it that have left the queue, if the device takes any.
     ring: Option<Box<Ring>>,
     /// How the last packet left the queue; with a ring, how the one on the wire did.
@@ -76,8 +75,8 @@ impl Link {
             },
             dequeue_point: spec.params.dequeue_point.unwrap_or_default(),
             transmitter: Transmitter::Idle,
-            on_wire: None,
-            leaving: None,
+            slots: [None, None],
+            wire: 0,
             ring: Ring::new(spec.params.ring),
             departure: Departure::NONE,
             left_by: Departure::NONE,
@@ -114,13 +113,13 @@ impl Link {
         match std::mem::replace(&mut self.transmitter, Transmitter::Idle) {
             Transmitter::Chosen => {
                 self.busy += now.since(self.busy_since);
-                let next = self.queue.serve_and_choose(&mut self.leaving, self.cx.at(now));
+                let next = self.queue.serve_and_choose(&mut self.slots[self.wire ^ 1], self.cx.at(now));
                 self.left_by = self.cx.departure();
                 self.transmit(next, Transmitter::Chosen, now)
             }
             Transmitter::Departed => {
                 self.busy += now.since(self.busy_since);
-                self.leaving = self.on_wire.take();
+                self.wire ^= 1;
                 self.left_by = self.departure;
                 self.start(now)
             }
@@ -140,12 +139,12 @@ impl Link {
         if self.cx.overhead != Bytes::ZERO {
             self.unframe();
         }
-        self.leaving.as_mut()
+        self.slots[self.wire ^ 1].as_mut()
     }
 
     #[cold]
     fn unframe(&mut self) {
-        if let Some(packet) = &mut self.leaving {
+        if let Some(packet) = &mut self.slots[self.wire ^ 1] {
             packet.unframe(self.cx.overhead);
         }
     }
@@ -153,13 +152,13 @@ impl Link {
     /// The same packet, as it is.
     #[inline]
     pub(crate) fn left(&self) -> Option<&Packet> {
-        self.leaving.as_ref()
+        self.slots[self.wire ^ 1].as_ref()
     }
 
     /// The place of that packet.
     #[inline]
     pub(crate) const fn leaving_place(&mut self) -> &mut Option<Packet> {
-        &mut self.leaving
+        &mut self.slots[self.wire ^ 1]
     }
 
     /// Starts a transmission, if there is a packet. Returns the time of the transmitter's next event.
@@ -171,11 +170,13 @@ impl Link {
                 self.transmit(size, Transmitter::Chosen, now)
             }
             DequeuePoint::Start => {
-                self.on_wire = match &mut self.ring {
-                    None => self.leave(now),
-                    Some(_) => self.take_from_ring(now),
-                };
-                let size = self.on_wire.as_ref().map(Packet::size);
+                if self.ring.is_none() {
+                    self.queue.dequeue_into(&mut self.slots[self.wire], self.cx.at(now));
+                    self.departure = self.cx.departure();
+                } else {
+                    self.slots[self.wire] = self.take_from_ring(now);
+                }
+                let size = self.slots[self.wire].as_ref().map(Packet::size);
                 self.transmit(size, Transmitter::Departed, now)
             }
         }
@@ -194,15 +195,13 @@ impl Link {
     /// The driver takes packets out of the queue while its ring has room.
     #[cold]
     fn fill_ring(&mut self, now: Time) {
-        let on_wire = self.departure;
         while self.ring.as_ref().is_some_and(|ring| ring.has_room()) {
-            let Some(packet) = self.leave(now) else { break };
-            let departure = self.departure;
+            let Some(packet) = self.queue.dequeue(self.cx.at(now)) else { break };
+            let departure = self.cx.departure();
             if let Some(ring) = &mut self.ring {
                 ring.push(packet, departure);
             }
         }
-        self.departure = on_wire;
     }
 
     /// Transmits a packet of `size`, if there is one. Returns the time of the transmitter's next event.
@@ -248,7 +247,7 @@ impl Link {
     pub(crate) fn read_bands(&self, into: &mut Vec<QueueStats>) {
         into.clear();
         into.extend_from_slice(&self.cx.accounts.bands);
-        let on_wire = self.on_wire.iter().map(|packet| (packet, &self.departure));
+        let on_wire = self.slots[self.wire].iter().map(|packet| (packet, &self.departure));
         let in_ring =
             self.ring.iter().flat_map(|ring| ring.iter()).map(|(packet, departure)| (packet, departure));
         for (packet, departure) in on_wire.chain(in_ring) {
@@ -314,14 +313,6 @@ impl Link {
             self.busy_since = now;
         }
         std::mem::take(&mut self.busy)
-    }
-
-    /// A packet leaves the queue, if one may.
-    #[inline]
-    fn leave(&mut self, now: Time) -> Option<Packet> {
-        let packet = self.queue.dequeue(self.cx.at(now));
-        self.departure = self.cx.departure();
-        packet
     }
 
     #[inline]

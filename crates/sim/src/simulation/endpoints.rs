@@ -12,7 +12,7 @@ use super::Simulation;
 use super::capabilities::{Capabilities, Full};
 use super::near::Sent;
 use crate::endpoint::{
-    Counters, Datagrams, Ends, Foreign, Ideal, Note, Reading, ReceiverHalf, SenderHalf, Tcp, Transported,
+    Counters, Datagrams, Ends, Exchange, Foreign, Ideal, Note, Reading, ReceiverHalf, SenderHalf, Tcp, Transported,
 };
 use crate::flow::{Flow, Hop};
 use crate::recorder::Tap;
@@ -145,16 +145,32 @@ impl Simulation {
     /// The receiving half takes a packet, and sends everything that it then owes.
     #[inline(always)]
     fn receive<C: Capabilities, T: Transported>(&mut self, index: usize, packet: &Packet) {
-        let flow = &mut self.flows[index];
+        let (flow, mut near) = self.near(index);
+        let series = flow.series as usize;
+        if !C::SINGLE_PACKETS
+            && T::EXCHANGES
+            && flow.acks == Hop::Sender
+            && let Some(exchange) = T::exchange(&mut flow.ends, packet, near.now)
+        {
+            let Exchange { sender, arrival, feedback } = exchange;
+            near.recorder.received(near.now, series, packet, &arrival);
+            *near.sent += 1;
+            *near.arrived += 1;
+            let note = Note { recorder: near.recorder, flow: index, series };
+            note.feedback::<C, _>(sender, &feedback, None, near.now);
+            let mut place = None;
+            return match near.send::<C, T>(sender, flow.data, &mut flow.in_network, &mut place) {
+                Sent::All(next) => near.schedule_sender::<T>(sender, &mut flow.sender_event, index, next),
+                sent => {
+                    self.carry_on(sent, place);
+                    self.send::<C, T>(index);
+                }
+            };
+        }
         let Some(half) = T::receiver(&mut flow.ends) else { return };
-        let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
-        note.arrival(half, packet, self.now);
-        let next = if !C::SINGLE_PACKETS && T::REPLIES && flow.acks == Hop::Sender {
-            self.reply::<C, T>(index)
-        } else {
-            self.acknowledge::<C, T>(index)
-        };
-        if let Some(next) = next {
+        let note = Note { recorder: near.recorder, flow: index, series };
+        note.arrival(half, packet, near.now);
+        if let Some(next) = self.acknowledge::<C, T>(index) {
             self.schedule_receiver::<T>(index, next);
         }
         if T::ARRIVES {
@@ -270,34 +286,6 @@ impl Simulation {
             (Sent::Elsewhere(to), Some(packet)) => self.depart(packet, to),
             (Sent::Amiss(link), _) => self.record_incidents(link as usize),
             _ => {}
-        }
-    }
-
-    /// Sends everything that the receiving half owes now, to a sending half that has it at once, and what that may then
-    /// send. Returns the receiving half's next timer, if it still exists.
-    #[inline(always)]
-    fn reply<C: Capabilities, T: Transported>(&mut self, index: usize) -> Option<Time> {
-        loop {
-            let (flow, mut near) = self.near(index);
-            // While all goes well, the flow and its halves stay at hand.
-            let (sent, place) = loop {
-                let Some((half, feedback)) = T::reply(&mut flow.ends, near.now) else {
-                    return T::receiver(&mut flow.ends).map(|half| half.next_timer());
-                };
-                *near.sent += 1;
-                *near.arrived += 1;
-                let note = Note { recorder: near.recorder, flow: index, series: flow.series as usize };
-                note.feedback::<C, _>(half, &feedback, None, near.now);
-                let mut place = None;
-                match near.send::<C, T>(half, flow.data, &mut flow.in_network, &mut place) {
-                    Sent::All(next) => {
-                        near.schedule_sender::<T>(half, &mut flow.sender_event, index, next);
-                    }
-                    sent => break (sent, place),
-                }
-            };
-            self.carry_on(sent, place);
-            self.send::<C, T>(index);
         }
     }
 
