@@ -203,13 +203,7 @@ impl<A: Aqm> Flows<A> {
 
     /// Drops packets at the head of a band until half of its bytes are gone or `most` packets. The packet at the
     /// head stays if it `is_chosen`. Returns how many packets went, and their bytes.
-    pub(crate) fn shed(
-        &mut self,
-        band: usize,
-        most: u32,
-        is_chosen: bool,
-        cx: &mut QueueCx,
-    ) -> (u32, Bytes) {
+    pub(crate) fn shed(&mut self, band: usize, most: u32, is_chosen: bool, cx: &mut QueueCx) -> (u32, Bytes) {
         cx.enter_band(band);
         let FlowBand { chain, aqm } = &mut self.bands[band];
         let half = Bytes::new(chain.backlog().bytes.get() / 2);
@@ -231,13 +225,7 @@ impl<A: Aqm> Flows<A> {
 
     /// Applies a verdict on an arriving packet to the first packet of its band instead, or to the second if the first
     /// `is_chosen`.
-    pub(crate) fn strike_oldest(
-        &mut self,
-        band: usize,
-        verdict: Verdict,
-        is_chosen: bool,
-        cx: &mut QueueCx,
-    ) {
+    pub(crate) fn strike_oldest(&mut self, band: usize, verdict: Verdict, is_chosen: bool, cx: &mut QueueCx) {
         cx.enter_band(band);
         let FlowBand { chain, aqm } = &mut self.bands[band];
         let Some(oldest) = chain.oldest(usize::from(is_chosen), &mut self.pool) else { return };

@@ -2,8 +2,7 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Backlog, Departure, Dropped, Incident, Limit, QueueCx, QueueDiscipline, QueueInit, QueueSpec,
-    QueueStats,
+    Backlog, Departure, Dropped, Incident, Limit, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -63,10 +62,7 @@ impl Bench {
     }
 
     pub(crate) fn of(queue: Box<dyn QueueDiscipline>) -> Bench {
-        Bench {
-            queue,
-            cx: QueueCx::new(Rate::from_mbps(10), Bytes::ZERO, true),
-        }
+        Bench { queue, cx: QueueCx::new(Rate::from_mbps(10), Bytes::ZERO, true) }
     }
 
     pub(crate) fn packet(&mut self, flow: u32, size: u64, kind: Kind) -> Packet {

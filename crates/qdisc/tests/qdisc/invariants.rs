@@ -196,7 +196,10 @@ fn run(
                 if !deliver_drops && bench.stats().lost == lost {
                     for (index, backlog) in limited(&bench, config).into_iter().enumerate() {
                         let grown = before.get(index).is_none_or(|before| backlog.bytes > before.bytes);
-                        prop_assert!(!grown || within(backlog, bench.cx.rate, limit), "{config:?}: {backlog:?}");
+                        prop_assert!(
+                            !grown || within(backlog, bench.cx.rate, limit),
+                            "{config:?}: {backlog:?}"
+                        );
                     }
                 }
             }

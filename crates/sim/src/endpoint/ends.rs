@@ -278,11 +278,7 @@ transport!(
     {},
     const EXCHANGES: bool = true;,
     #[inline]
-    fn exchange<'a>(
-        ends: &'a mut Ends,
-        segment: &Packet,
-        now: Time,
-    ) -> Option<Exchange<'a, ideal::Sender>> {
+    fn exchange<'a>(ends: &'a mut Ends, segment: &Packet, now: Time) -> Option<Exchange<'a, ideal::Sender>> {
         if let Ends::Ideal(halves) = ends { exchange(halves, segment, now) } else { None }
     }
 );

@@ -238,12 +238,7 @@ impl Recorder {
     /// A packet left a link's queue.
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
-    pub(crate) fn dequeued<C: Capabilities>(
-        &mut self,
-        now: Time,
-        index: usize,
-        link: &Link,
-    ) {
+    pub(crate) fn dequeued<C: Capabilities>(&mut self, now: Time, index: usize, link: &Link) {
         let Some(packet) = link.left() else { return };
         let departure = link.left_by();
         let Departure { outcome, sojourn, emptied, .. } = departure;
@@ -349,13 +344,7 @@ impl Recorder {
     /// A packet reached the receiver of `series`.
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
-    pub(crate) fn received(
-        &mut self,
-        now: Time,
-        series: usize,
-        packet: &Packet,
-        arrival: &Arrival,
-    ) {
+    pub(crate) fn received(&mut self, now: Time, series: usize, packet: &Packet, arrival: &Arrival) {
         let recorder = &mut self.flows[series];
         recorder.received(now, packet.size(), arrival.delivered);
         match packet.ecn {

@@ -12,7 +12,8 @@ use super::Simulation;
 use super::capabilities::{Capabilities, Full};
 use super::near::Sent;
 use crate::endpoint::{
-    Counters, Datagrams, Ends, Exchange, Foreign, Ideal, Note, Reading, ReceiverHalf, SenderHalf, Tcp, Transported,
+    Counters, Datagrams, Ends, Exchange, Foreign, Ideal, Note, Reading, ReceiverHalf, SenderHalf, Tcp,
+    Transported,
 };
 use crate::flow::{Flow, Hop};
 use crate::recorder::Tap;
@@ -159,7 +160,7 @@ impl Simulation {
             let note = Note { recorder: near.recorder, flow: index, series };
             note.feedback::<C, _>(sender, &feedback, None, near.now);
             let mut place = None;
-            return match near.send::<C, T>(sender, flow.data, &mut flow.in_network, &mut place) {
+            return match near.send::<C, T>(sender, &flow.data, &mut flow.in_network, &mut place) {
                 Sent::All(next) => near.schedule_sender::<T>(sender, &mut flow.sender_event, index, next),
                 sent => {
                     self.carry_on(sent, place);
@@ -193,7 +194,7 @@ impl Simulation {
             let note = Note { recorder: near.recorder, flow: index, series: flow.series as usize };
             note.expiry(half, near.now);
             let mut place = None;
-            next = match near.send::<C, T>(half, flow.data, &mut flow.in_network, &mut place) {
+            next = match near.send::<C, T>(half, &flow.data, &mut flow.in_network, &mut place) {
                 Sent::All(next) => next,
                 sent => return self.carry_on_expired::<C, T>(sent, place, index, timer),
             };
@@ -251,7 +252,7 @@ impl Simulation {
             let (flow, mut near) = self.near(index);
             let Some(half) = T::sender(&mut flow.ends) else { return };
             let mut place = None;
-            match near.send::<C, T>(half, flow.data, &mut flow.in_network, &mut place) {
+            match near.send::<C, T>(half, &flow.data, &mut flow.in_network, &mut place) {
                 Sent::All(next) => {
                     return near.schedule_sender::<T>(half, &mut flow.sender_event, index, next);
                 }
@@ -272,7 +273,7 @@ impl Simulation {
             let (flow, mut near) = self.near(index);
             let half = T::sender(&mut flow.ends)?;
             let mut place = None;
-            match near.send::<C, T>(half, flow.data, &mut flow.in_network, &mut place) {
+            match near.send::<C, T>(half, &flow.data, &mut flow.in_network, &mut place) {
                 Sent::All(next) => return Some(next),
                 sent => self.carry_on(sent, place),
             }

@@ -1,6 +1,9 @@
 //! What a sender changes while it sends: borrowed apart from flows, so that a flow and its halves stay at hand.
 
-#![expect(clippy::inline_always, reason = "on the path of every packet, and compiled once for each transport")]
+#![expect(
+    clippy::inline_always,
+    reason = "on the path of every packet, and compiled once for each transport"
+)]
 
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
@@ -65,7 +68,7 @@ impl Near<'_> {
     pub(super) fn send<C: Capabilities, T: Transported>(
         &mut self,
         half: &mut T::Sender,
-        data: Hop,
+        data: &Hop,
         in_network: &mut u32,
         place: &mut Option<Packet>,
     ) -> Sent {
@@ -83,9 +86,9 @@ impl Near<'_> {
             if T::ARRIVES {
                 *in_network += 1;
             }
-            let Hop::Link(link) = data else {
+            let Hop::Link(link) = *data else {
                 *place = polled;
-                return Sent::Elsewhere(data);
+                return Sent::Elsewhere(*data);
             };
             if self.enter::<C>(&mut polled, link as usize) {
                 return Sent::Amiss(link);
