@@ -84,7 +84,7 @@ impl EcnPolicy {
     }
 
     /// The same of a packet with this code point; `mds`: it has the MDS identifier's.
-    const fn class_of(&self, ecn: Ecn, mds: bool) -> Class {
+    const fn class_of(self, ecn: Ecn, mds: bool) -> Class {
         match (ecn, self.mode) {
             (Ecn::NotEct, _) | (_, EcnMode::None) => Class::NotEct,
             (_, EcnMode::Sce) => Class::Sce,
@@ -96,7 +96,7 @@ impl EcnPolicy {
     }
 
     /// The class of each code point, without and with the MDS identifier: what [`EcnPolicy::classify`] looks at, once.
-    pub(crate) fn classes(&self) -> [[Class; 4]; 2] {
+    pub(crate) fn classes(self) -> [[Class; 4]; 2] {
         let of = |mds| [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce].map(|ecn| self.class_of(ecn, mds));
         [of(false), of(true)]
     }
