@@ -137,10 +137,11 @@ pub struct Accounts {
     pub bands: Vec<QueueStats>,
 }
 
-/// The context of each call to a discipline. The discipline must account here for everything that it does.
+/// What a discipline knows of its link, and where it accounts for everything that it does. The link keeps it, and hands
+/// it to each call ([`QueueCx::at`]).
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "what holds for one call, independent of each other")]
-pub struct QueueCx<'a> {
+#[expect(clippy::struct_excessive_bools, reason = "independent of each other")]
+pub struct QueueCx {
     /// The simulated clock.
     pub now: Time,
     /// The rate of the link behind the queue.
@@ -152,16 +153,18 @@ pub struct QueueCx<'a> {
     pub deliver_drops: bool,
     /// In this call the AQM has just dropped the packet that was to leave: what is served next takes its place.
     pub(crate) replaces: bool,
-    /// What queues around the one that is called have taken out of it and still hold ([`Held`]): it counts for limits.
-    pub(crate) held: Backlog,
     /// What leaves in this call is held by a queue around the one that is called, and is counted when it leaves that.
     holds: bool,
-    accounts: &'a mut Accounts,
-    /// Events also count for this band.
-    band: Option<usize>,
     /// A queue around the one that is called has chosen the band.
     is_inside: bool,
-    incidents: &'a mut Vec<Incident>,
+    /// What queues around the one that is called have taken out of it and still hold ([`Held`]): it counts for limits.
+    pub(crate) held: Backlog,
+    /// What has happened so far.
+    pub accounts: Accounts,
+    /// Events also count for this band.
+    band: Option<usize>,
+    /// Events that a dequeue's result does not show, since they were taken last.
+    pub incidents: Vec<Incident>,
     departure: Departure,
 }
 
@@ -223,29 +226,31 @@ impl Held {
     }
 }
 
-impl<'a> QueueCx<'a> {
-    /// Creates the context for one call. It appends to `incidents`.
-    pub const fn new(
-        now: Time,
-        rate: Rate,
-        deliver_drops: bool,
-        accounts: &'a mut Accounts,
-        incidents: &'a mut Vec<Incident>,
-    ) -> QueueCx<'a> {
+impl QueueCx {
+    /// The context of a queue in front of a link of this rate.
+    pub fn new(rate: Rate, overhead: Bytes, deliver_drops: bool) -> QueueCx {
         QueueCx {
-            now,
+            now: Time::ZERO,
             rate,
-            overhead: Bytes::ZERO,
+            overhead,
             deliver_drops,
             replaces: false,
-            held: Backlog::NONE,
             holds: false,
-            accounts,
-            band: None,
             is_inside: false,
-            incidents,
+            held: Backlog::NONE,
+            accounts: Accounts::default(),
+            band: None,
+            incidents: Vec::new(),
             departure: Departure::NONE,
         }
+    }
+
+    /// The context of a call at `now`.
+    #[inline]
+    pub const fn at(&mut self, now: Time) -> &mut QueueCx {
+        self.now = now;
+        self.band = None;
+        self
     }
 
     /// Asks for the memory of the counters of a band.
@@ -272,7 +277,7 @@ impl<'a> QueueCx<'a> {
     /// Calls a child of a queue that has several: all that happens counts for `band` of the queue around it. The child's
     /// own bands are not told apart, and neither are these inside of another such call.
     #[inline]
-    pub fn within_band<R>(&mut self, band: usize, call: impl FnOnce(&mut QueueCx<'a>) -> R) -> R {
+    pub fn within_band<R>(&mut self, band: usize, call: impl FnOnce(&mut QueueCx) -> R) -> R {
         self.enter_band(band);
         let was_inside = std::mem::replace(&mut self.is_inside, true);
         let result = call(self);
@@ -282,7 +287,7 @@ impl<'a> QueueCx<'a> {
 
     /// Calls the child of a queue that lets it send at no more than `rate`.
     #[inline]
-    pub fn at_rate<R>(&mut self, rate: Rate, call: impl FnOnce(&mut QueueCx<'a>) -> R) -> R {
+    pub fn at_rate<R>(&mut self, rate: Rate, call: impl FnOnce(&mut QueueCx) -> R) -> R {
         let own = self.rate;
         self.rate = own.min(rate);
         let result = call(self);
@@ -292,7 +297,7 @@ impl<'a> QueueCx<'a> {
 
     /// Calls the child of a queue that has taken `held` out of it.
     #[inline]
-    pub(crate) fn while_held<R>(&mut self, held: Backlog, call: impl FnOnce(&mut QueueCx<'a>) -> R) -> R {
+    pub(crate) fn while_held<R>(&mut self, held: Backlog, call: impl FnOnce(&mut QueueCx) -> R) -> R {
         let around = self.held;
         self.held = around + held;
         let result = call(self);
@@ -301,7 +306,7 @@ impl<'a> QueueCx<'a> {
     }
 
     /// Takes the next packet out of the child of a queue, which holds it.
-    pub(crate) fn hold(&mut self, dequeue: impl FnOnce(&mut QueueCx<'a>) -> Option<Packet>) -> Option<Held> {
+    pub(crate) fn hold(&mut self, dequeue: impl FnOnce(&mut QueueCx) -> Option<Packet>) -> Option<Held> {
         let (is_held, last) = (std::mem::replace(&mut self.holds, true), self.departure);
         let packet = dequeue(self);
         self.holds = is_held;
@@ -444,8 +449,7 @@ mod tests {
     /// A departure says whether it left the queue empty: the last of two packets does.
     #[test]
     fn emptied() {
-        let (mut accounts, mut incidents) = (Accounts::default(), Vec::new());
-        let mut cx = QueueCx::new(Time::ZERO, Rate::from_mbps(1), false, &mut accounts, &mut incidents);
+        let mut cx = QueueCx::new(Rate::from_mbps(1), Bytes::ZERO, false);
         let packet = Packet::new(FlowId::new(0), Bytes::new(1_500), Bytes::ZERO);
         (0..2).for_each(|_| cx.arrived());
         let emptied = [0, 1].map(|_| {

@@ -1,34 +1,23 @@
 //! Storage: packets in their order of arrival, and how many bytes they are. A band neither decides nor counts.
 
-use std::collections::VecDeque;
-
 use windtunnel_units::{Bytes, Duration, Time};
-use windtunnel_wire::Packet;
+use windtunnel_wire::{Packet, PacketRing};
 
 use crate::accounts::QueueCx;
 use crate::aqm::QueueView;
 use crate::discipline::Backlog;
 
-/// A ring of packets. It doubles as needed and never gives room back, so that a warm band allocates nothing.
-#[derive(Debug)]
+/// A ring of packets.
+#[derive(Debug, Default)]
 pub struct Band {
-    packets: VecDeque<Packet>,
+    packets: PacketRing,
     bytes: Bytes,
 }
 
-impl Default for Band {
-    fn default() -> Band {
-        Band::new()
-    }
-}
-
 impl Band {
-    /// Room that is allocated at once: about 100 ms at 100 Mbit/s.
-    const CAPACITY: usize = 1024;
-
     /// An empty band.
-    pub fn new() -> Band {
-        Band { packets: VecDeque::with_capacity(Band::CAPACITY), bytes: Bytes::ZERO }
+    pub const fn new() -> Band {
+        Band { packets: PacketRing::new(), bytes: Bytes::ZERO }
     }
 
     /// What it holds.
@@ -51,7 +40,7 @@ impl Band {
 
     /// The band as the AQM of a queue with no other band sees it: with what a shaper has taken out of it and holds.
     #[inline]
-    pub(crate) fn view(&self, cx: &QueueCx<'_>) -> QueueView {
+    pub(crate) fn view(&self, cx: &QueueCx) -> QueueView {
         let Backlog { packets, bytes } = self.backlog() + cx.held;
         let head_waiting = self.head_waiting(cx.now);
         QueueView { now: cx.now, packets, bytes, all_bytes: bytes, head_waiting, rate: cx.rate }
@@ -60,19 +49,33 @@ impl Band {
     /// Stores a packet at the tail.
     #[inline]
     pub fn push(&mut self, packet: Packet) {
-        self.bytes += packet.size();
-        self.packets.push_back(packet);
+        self.put(&mut Some(packet));
     }
 
-    /// Gives up the packet at the head. Inlined, the packet would be taken apart into registers and put together again,
-    /// which takes four times as many instructions as to copy it.
-    #[inline(never)]
+    /// Stores the packet of a place at the tail.
+    #[inline]
+    pub fn put(&mut self, place: &mut Option<Packet>) {
+        if let Some(packet) = place {
+            self.bytes += packet.size();
+            self.packets.put(place);
+        }
+    }
+
+    /// Gives up the packet at the head.
+    #[inline]
     pub fn pop(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front();
-        if let Some(packet) = &packet {
+        let mut packet = None;
+        self.take_into(&mut packet);
+        packet
+    }
+
+    /// Takes the packet at the head to a place that is empty.
+    #[inline]
+    pub fn take_into(&mut self, place: &mut Option<Packet>) {
+        self.packets.take_into(place);
+        if let Some(packet) = place {
             self.bytes -= packet.size();
         }
-        packet
     }
 
     /// The packet with `before` packets before it.

@@ -268,7 +268,7 @@ impl Choke {
 
     /// Draws a packet of the queue. If it belongs to the flow of the arriving one, it is dropped, and the arriving one
     /// will be.
-    fn compare(&mut self, arriving: &Packet, cx: &mut QueueCx<'_>) {
+    fn compare(&mut self, arriving: &Packet, cx: &mut QueueCx) {
         let spared = usize::from(self.chosen);
         let candidates = self.band.backlog().packets - spared;
         if candidates == 0 {
@@ -286,7 +286,7 @@ impl Choke {
         }
     }
 
-    fn release(&mut self, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn release(&mut self, replaces: bool, cx: &mut QueueCx) -> Option<Packet> {
         let packet = self.band.pop()?;
         let view = self.band.view(cx);
         self.gate.release(&mut self.law, packet, replaces, &view, cx)
@@ -298,7 +298,7 @@ impl Choke {
 }
 
 impl QueueDiscipline for Choke {
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         let size = packet.size();
         self.law.arrived(self.band.backlog().packets, cx.now);
         if self.law.avg > self.law.min {
@@ -317,7 +317,7 @@ impl QueueDiscipline for Choke {
         }
     }
 
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         let size = self.band.head().map(Packet::size);
         self.chosen = size.is_some();
         if !self.chosen {
@@ -326,11 +326,11 @@ impl QueueDiscipline for Choke {
         size
     }
 
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         if std::mem::take(&mut self.chosen) { self.release(false, cx) } else { None }
     }
 
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         self.chosen = false;
         let packet = self.release(false, cx);
         if packet.is_none() {

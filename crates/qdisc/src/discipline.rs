@@ -41,26 +41,32 @@ impl Add for Backlog {
 /// (`dequeue_point = "end"`) transmits between them.
 pub trait QueueDiscipline: Debug + Send {
     /// Takes a packet, or drops it or others.
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>);
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx);
+
+    /// The same with the packet in a place of the caller's, which is empty then: what a sender asks for with every packet.
+    fn enqueue_from(&mut self, place: &mut Option<Packet>, cx: &mut QueueCx) {
+        if let Some(packet) = place.take() {
+            self.enqueue(packet, cx);
+        }
+    }
 
     /// Chooses the packet that leaves next and commits to it: returns the same packet until it is served. Returns its
     /// length, or nothing if no packet may leave now.
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes>;
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes>;
 
     /// The chosen packet leaves: returns it, or nothing if the AQM dropped it or none was chosen. A packet that is dropped
     /// here had been transmitted, and nothing leaves in its place.
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet>;
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet>;
 
-    /// The chosen packet leaves ([`QueueDiscipline::serve`]), and `next` is chosen ([`QueueDiscipline::choose`]): what a
-    /// busy link asks for with every packet.
-    fn serve_and_choose(&mut self, next: &mut Option<Bytes>, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        let packet = self.serve(cx);
-        *next = self.choose(cx);
-        packet
+    /// The chosen packet leaves ([`QueueDiscipline::serve`]), to a place that is empty, and the next one is chosen
+    /// ([`QueueDiscipline::choose`]): what a busy link asks for with every packet.
+    fn serve_and_choose(&mut self, place: &mut Option<Packet>, cx: &mut QueueCx) -> Option<Bytes> {
+        *place = self.serve(cx);
+        self.choose(cx)
     }
 
     /// Gives the next packet to send, or nothing: what the AQM drops is replaced.
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let mut packet = None;
         while packet.is_none() && self.choose(cx).is_some() {
             packet = self.serve(cx);
@@ -68,6 +74,11 @@ pub trait QueueDiscipline: Debug + Send {
         }
         cx.replaces = false;
         packet
+    }
+
+    /// The same to a place that is empty.
+    fn dequeue_into(&mut self, place: &mut Option<Packet>, cx: &mut QueueCx) {
+        *place = self.dequeue(cx);
     }
 
     /// Returns when to ask again after a dequeue returned nothing. Shapers know this time; other disciplines are empty
@@ -102,7 +113,7 @@ pub trait QueueDiscipline: Debug + Send {
     }
 
     /// The time asked for by [`QueueDiscipline::next_timer`] has come.
-    fn on_timer(&mut self, _cx: &mut QueueCx<'_>) {}
+    fn on_timer(&mut self, _cx: &mut QueueCx) {}
 
     /// Reports named internal numbers of the whole queue to recorders through `out(name, value)`. The names and their
     /// order never change, because recorders learn them once. A number that does not exist at the moment is NaN. A name

@@ -80,14 +80,25 @@ impl EcnPolicy {
     /// Which signals `packet` understands in this queue.
     #[inline]
     pub fn classify(&self, packet: &Packet) -> Class {
-        match (packet.ecn, self.mode) {
+        self.class_of(packet.ecn, packet.dscp == self.mds)
+    }
+
+    /// The same of a packet with this code point; `mds`: it has the MDS identifier's.
+    const fn class_of(self, ecn: Ecn, mds: bool) -> Class {
+        match (ecn, self.mode) {
             (Ecn::NotEct, _) | (_, EcnMode::None) => Class::NotEct,
             (_, EcnMode::Sce) => Class::Sce,
             (Ecn::Ect1 | Ecn::Ce, EcnMode::L4s) => Class::Scalable,
-            (_, EcnMode::Mds) if packet.is_mds(self.mds) => Class::Sce,
+            (_, EcnMode::Mds) if mds => Class::Sce,
             (Ecn::Ect1, EcnMode::Mds) => Class::L4s,
             (_, EcnMode::Rfc3168 | EcnMode::Mds | EcnMode::L4s) => Class::Conventional,
         }
+    }
+
+    /// The class of each code point, without and with the MDS identifier: what [`EcnPolicy::classify`] looks at, once.
+    pub(crate) fn classes(self) -> [[Class; 4]; 2] {
+        let of = |mds| [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce].map(|ecn| self.class_of(ecn, mds));
+        [of(false), of(true)]
     }
 
     /// Applies a verdict to a packet of class `class`: marks it, or says that it is to be dropped. A mark

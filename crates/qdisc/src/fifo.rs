@@ -85,35 +85,32 @@ impl<A: Aqm> Fifo<A> {
         }
     }
 
-    /// The packet at the head leaves, unless the AQM drops it.
-    #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
+    /// The packet at the head leaves to a place that is empty, unless the AQM drops it.
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
-    fn release_head(&mut self, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        let mut packet = self.band.pop();
-        if let Some(leaving) = &mut packet {
+    fn release_head(&mut self, place: &mut Option<Packet>, replaces: bool, cx: &mut QueueCx) {
+        self.band.take_into(place);
+        if let Some(leaving) = place {
             let view = self.band.view(cx);
             if !self.gate.lets_out(&mut self.aqm, leaving, replaces, &view, cx) {
-                drop_by_aqm(packet.take(), cx);
+                lose(place, DropReason::Aqm, cx);
             }
         }
-        packet
     }
 
     /// The queue is empty, or the AQM has dropped the packet at the head: the first of the others that it lets pass leaves.
     #[cold]
-    fn dequeue_in_place(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        while self.band.head().is_some() {
-            let packet = self.release_head(true, cx);
-            if packet.is_some() {
-                return packet;
-            }
+    fn dequeue_in_place(&mut self, place: &mut Option<Packet>, cx: &mut QueueCx) {
+        while self.band.head().is_some() && place.is_none() {
+            self.release_head(place, true, cx);
         }
-        self.aqm.on_empty(cx.now);
-        None
+        if place.is_none() {
+            self.aqm.on_empty(cx.now);
+        }
     }
 
     /// Loses packets at the head until one of `size` fits, but not a packet that has been chosen.
-    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) -> bool {
+    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx) -> bool {
         while !self.room.takes(self.band.backlog(), size, cx) {
             let oldest = if self.chosen { self.band.pop_second() } else { self.band.pop() };
             let Some(oldest) = oldest else { return false };
@@ -123,10 +120,11 @@ impl<A: Aqm> Fifo<A> {
     }
 }
 
+/// The packet of a place is lost.
 #[cold]
-fn drop_by_aqm(packet: Option<Packet>, cx: &mut QueueCx<'_>) {
-    if let Some(packet) = packet {
-        cx.drop(packet, DropReason::Aqm);
+fn lose(place: &mut Option<Packet>, reason: DropReason, cx: &mut QueueCx) {
+    if let Some(packet) = place.take() {
+        cx.drop(packet, reason);
     }
 }
 
@@ -141,28 +139,33 @@ impl Fifo<NoAqm> {
 }
 
 impl<A: Aqm> QueueDiscipline for Fifo<A> {
-    fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx<'_>) {
-        let class = self.gate.classify(&packet, cx);
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
+        self.enqueue_from(&mut Some(packet), cx);
+    }
+
+    fn enqueue_from(&mut self, place: &mut Option<Packet>, cx: &mut QueueCx) {
+        let Some(packet) = place else { return };
+        let class = self.gate.classify(packet, cx);
         let size = packet.size();
         let mut overflows = false;
         if !self.room.takes(self.band.backlog(), size, cx) {
             // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
             let made = self.head_drop && !cx.deliver_drops && self.make_room(size, cx);
             overflows = !made;
-            if overflows && !self.gate.overflows(&mut self.aqm, &mut packet, class, cx) {
-                return cx.drop(packet, DropReason::Full);
+            if overflows && !self.gate.overflows(&mut self.aqm, packet, class, cx) {
+                return lose(place, DropReason::Full, cx);
             }
         }
         let view = self.band.view(cx);
-        if self.gate.lets_in(&mut self.aqm, &mut packet, class, overflows, &view, cx) {
-            self.band.push(packet);
+        if self.gate.lets_in(&mut self.aqm, packet, class, overflows, &view, cx) {
+            self.band.put(place);
         } else {
-            cx.drop(packet, DropReason::Aqm);
+            lose(place, DropReason::Aqm, cx);
         }
     }
 
     #[inline]
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         let size = self.band.head().map(Packet::size);
         self.chosen = size.is_some();
         if !self.chosen {
@@ -172,20 +175,33 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
     }
 
     #[inline(never)]
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        if std::mem::take(&mut self.chosen) { self.release_head(cx.replaces, cx) } else { None }
-    }
-
-    fn serve_and_choose(&mut self, next: &mut Option<Bytes>, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        let packet = if self.chosen { self.release_head(cx.replaces, cx) } else { None };
-        *next = self.choose(cx);
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
+        let mut packet = None;
+        if std::mem::take(&mut self.chosen) {
+            self.release_head(&mut packet, cx.replaces, cx);
+        }
         packet
     }
 
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve_and_choose(&mut self, place: &mut Option<Packet>, cx: &mut QueueCx) -> Option<Bytes> {
+        if self.chosen {
+            self.release_head(place, cx.replaces, cx);
+        }
+        self.choose(cx)
+    }
+
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
+        let mut packet = None;
+        self.dequeue_into(&mut packet, cx);
+        packet
+    }
+
+    fn dequeue_into(&mut self, place: &mut Option<Packet>, cx: &mut QueueCx) {
         self.chosen = false;
-        let packet = self.release_head(false, cx);
-        if packet.is_some() { packet } else { self.dequeue_in_place(cx) }
+        self.release_head(place, false, cx);
+        if place.is_none() {
+            self.dequeue_in_place(place, cx);
+        }
     }
 
     /// An AQM that decides on arrival leaves nothing to decide on departure: `sch_fifo`, and `sch_red` around it.
@@ -206,7 +222,7 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
         self.aqm.next_timer()
     }
 
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+    fn on_timer(&mut self, cx: &mut QueueCx) {
         self.aqm.on_timer(&self.band.view(cx));
     }
 

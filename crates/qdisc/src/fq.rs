@@ -313,7 +313,7 @@ impl<A: Aqm> Turns for Fq<A> {
         &mut self.flows
     }
 
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         let band = self.flows.band_of(packet.flow, cx.now);
         let size = packet.size();
         let mut arrival = self.flows.arrive(band, packet, cx);
@@ -361,7 +361,7 @@ impl<A: Aqm> Turns for Fq<A> {
         }
     }
 
-    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx) -> Option<Packet> {
         let packet = self.flows.release(band, replaces, cx)?;
         self.turns[band].credit -= packet.size().get().cast_signed();
         if let Some(rate) = self.params.maxrate {

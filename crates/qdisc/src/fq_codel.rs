@@ -242,7 +242,7 @@ impl<A: Aqm> FqCodel<A> {
 
     /// Makes room for one more packet of `size`, at the cost of the longest band. Returns whether there is room.
     #[cold]
-    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) -> bool {
+    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx) -> bool {
         let Overload::Shed { drop_batch } = self.overload else { return false };
         while !self.fits(size, cx) {
             let Some(band) = self.flows.longest() else { return false };
@@ -257,7 +257,7 @@ impl<A: Aqm> FqCodel<A> {
     }
 
     #[inline]
-    fn fits(&mut self, size: Bytes, cx: &QueueCx<'_>) -> bool {
+    fn fits(&mut self, size: Bytes, cx: &QueueCx) -> bool {
         let memory = self.memory + size + FqCodel::<A>::OVERHEAD;
         let is_within = memory <= self.memory_limit;
         self.room.takes(self.flows.backlog(), size, cx) && (is_within || self.tolerates())
@@ -295,7 +295,7 @@ impl<A: Aqm> FqCodel<A> {
 
     /// Asks for the memory of the bands that follow `band`.
     #[inline]
-    fn look_ahead(&self, band: usize, cx: &QueueCx<'_>) {
+    fn look_ahead(&self, band: usize, cx: &QueueCx) {
         if let Some(next) = self.after(band) {
             self.flows.prefetch_head(next);
             if let Some(then) = self.after(next) {
@@ -336,7 +336,7 @@ impl<A: Aqm> Turns for FqCodel<A> {
         &mut self.flows
     }
 
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         let band = self.flows.band_of(packet.flow, cx.now);
         let size = packet.size();
         let mut arrival = self.flows.arrive(band, packet, cx);
@@ -382,7 +382,7 @@ impl<A: Aqm> Turns for FqCodel<A> {
     }
 
     #[inline]
-    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx) -> Option<Packet> {
         if self.turns.len() >= MANY_FLOWS {
             self.look_ahead(band, cx);
         }

@@ -38,33 +38,40 @@ impl Arrival {
 #[derive(Clone, Copy, Debug)]
 pub struct Gate {
     ecn: EcnPolicy,
+    classes: [[Class; 4]; 2],
 }
 
 impl Gate {
     /// A gate that reads the ECN field like this.
-    pub const fn new(ecn: EcnPolicy) -> Gate {
-        Gate { ecn }
+    pub fn new(ecn: EcnPolicy) -> Gate {
+        Gate { ecn, classes: ecn.classes() }
+    }
+
+    /// The signals that a packet understands.
+    #[inline]
+    fn class(self, packet: &Packet) -> Class {
+        self.classes[usize::from(packet.dscp == self.ecn.mds)][packet.ecn as usize]
     }
 
     /// A packet arrives. A discipline calls this first.
     #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
     #[inline(always)]
-    pub fn arrive(&self, packet: Packet, cx: &mut QueueCx<'_>) -> Arrival {
+    pub fn arrive(&self, packet: Packet, cx: &mut QueueCx) -> Arrival {
         let class = self.classify(&packet, cx);
         Arrival { packet, class, overflows: false }
     }
 
     /// The signals that an arriving packet understands, which is counted.
     #[inline]
-    pub(crate) fn classify(self, packet: &Packet, cx: &mut QueueCx<'_>) -> Class {
+    pub(crate) fn classify(self, packet: &Packet, cx: &mut QueueCx) -> Class {
         cx.arrived();
-        self.ecn.classify(packet)
+        self.class(packet)
     }
 
     /// There is no room for a packet: it is lost before its band's AQM sees it. With loss-free endpoints it is
     /// returned, to be admitted.
     #[inline(never)]
-    pub fn refuse<A: Aqm>(&self, aqm: &mut A, mut arrival: Arrival, cx: &mut QueueCx<'_>) -> Option<Arrival> {
+    pub fn refuse<A: Aqm>(&self, aqm: &mut A, mut arrival: Arrival, cx: &mut QueueCx) -> Option<Arrival> {
         if self.overflows(aqm, &mut arrival.packet, arrival.class, cx) {
             arrival.overflows = true;
             return Some(arrival);
@@ -80,7 +87,7 @@ impl Gate {
         aqm: &mut A,
         packet: &mut Packet,
         class: Class,
-        cx: &mut QueueCx<'_>,
+        cx: &mut QueueCx,
     ) -> bool {
         if cx.deliver_drops {
             self.ecn.apply(Verdict::Drop, class, packet, true);
@@ -99,7 +106,7 @@ impl Gate {
         aqm: &mut A,
         arrival: Arrival,
         queue: &QueueView,
-        cx: &mut QueueCx<'_>,
+        cx: &mut QueueCx,
     ) -> Option<Packet> {
         let Arrival { mut packet, class, overflows } = arrival;
         if self.lets_in(aqm, &mut packet, class, overflows, queue, cx) {
@@ -121,7 +128,7 @@ impl Gate {
         class: Class,
         overflows: bool,
         queue: &QueueView,
-        cx: &mut QueueCx<'_>,
+        cx: &mut QueueCx,
     ) -> bool {
         let mut verdict = aqm.on_enqueue(&view(packet, class, Duration::ZERO, false), queue);
         if overflows {
@@ -135,11 +142,11 @@ impl Gate {
 
     /// A verdict strikes a packet in the queue. Returns whether that is to be dropped.
     #[must_use]
-    pub(crate) fn strike(self, verdict: Verdict, packet: &mut Packet, cx: &mut QueueCx<'_>) -> bool {
-        self.strikes(verdict, self.ecn.classify(packet), packet, cx)
+    pub(crate) fn strike(self, verdict: Verdict, packet: &mut Packet, cx: &mut QueueCx) -> bool {
+        self.strikes(verdict, self.class(packet), packet, cx)
     }
 
-    fn strikes(self, verdict: Verdict, class: Class, packet: &mut Packet, cx: &mut QueueCx<'_>) -> bool {
+    fn strikes(self, verdict: Verdict, class: Class, packet: &mut Packet, cx: &mut QueueCx) -> bool {
         match self.ecn.apply(verdict, class, packet, cx.deliver_drops) {
             Outcome::Passed => {}
             Outcome::Marked(signal) => cx.marked(packet, signal),
@@ -159,7 +166,7 @@ impl Gate {
         mut packet: Packet,
         replaces: bool,
         queue: &QueueView,
-        cx: &mut QueueCx<'_>,
+        cx: &mut QueueCx,
     ) -> Option<Packet> {
         if self.lets_out(aqm, &mut packet, replaces, queue, cx) {
             return Some(packet);
@@ -179,9 +186,9 @@ impl Gate {
         packet: &mut Packet,
         replaces: bool,
         queue: &QueueView,
-        cx: &mut QueueCx<'_>,
+        cx: &mut QueueCx,
     ) -> bool {
-        let class = self.ecn.classify(packet);
+        let class = self.class(packet);
         let sojourn = cx.now.since(packet.enqueued_at);
         let outcome = match aqm.on_dequeue(&view(packet, class, sojourn, replaces), queue) {
             Verdict::Pass => Outcome::Passed,

@@ -76,17 +76,17 @@ macro_rules! hand_on_queue {
         $($crate::hand_on::hand_on_queue! { @$method $self $inside })+
     };
     (@choose $self:ident $inside:expr) => {
-        fn choose(&mut $self, cx: &mut $crate::QueueCx<'_>) -> Option<windtunnel_units::Bytes> {
+        fn choose(&mut $self, cx: &mut $crate::QueueCx) -> Option<windtunnel_units::Bytes> {
             $inside.choose(cx)
         }
     };
     (@serve $self:ident $inside:expr) => {
-        fn serve(&mut $self, cx: &mut $crate::QueueCx<'_>) -> Option<windtunnel_wire::Packet> {
+        fn serve(&mut $self, cx: &mut $crate::QueueCx) -> Option<windtunnel_wire::Packet> {
             $inside.serve(cx)
         }
     };
     (@dequeue $self:ident $inside:expr) => {
-        fn dequeue(&mut $self, cx: &mut $crate::QueueCx<'_>) -> Option<windtunnel_wire::Packet> {
+        fn dequeue(&mut $self, cx: &mut $crate::QueueCx) -> Option<windtunnel_wire::Packet> {
             $inside.dequeue(cx)
         }
     };
@@ -121,7 +121,7 @@ macro_rules! hand_on_queue {
         }
     };
     (@on_timer $self:ident $inside:expr) => {
-        fn on_timer(&mut $self, cx: &mut $crate::QueueCx<'_>) {
+        fn on_timer(&mut $self, cx: &mut $crate::QueueCx) {
             $inside.on_timer(cx);
         }
     };

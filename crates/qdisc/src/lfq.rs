@@ -150,7 +150,7 @@ impl Lfq {
     }
 
     /// The packet whose turn it is leaves, unless the AQM drops it.
-    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx) -> Option<Packet> {
         cx.enter_band(band);
         let packet = if band == SPARSE { self.sparse.pop() } else { self.bulk.pull() }?;
         let (flow, size) = (packet.flow, packet.size());
@@ -182,7 +182,7 @@ impl Lfq {
 
     /// Loses the oldest packets until one of `size` fits, but not the one that has been chosen.
     #[cold]
-    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) {
+    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx) {
         while !self.room.takes(self.backlog(), size, cx) {
             let victim = match self.bulk.lose(self.chosen == Some(BULK)) {
                 Some(packet) => Some((BULK, packet)),
@@ -220,14 +220,14 @@ impl Lfq {
     }
 }
 
-fn view(held: Backlog, all_bytes: Bytes, head: Option<&Packet>, cx: &QueueCx<'_>) -> QueueView {
+fn view(held: Backlog, all_bytes: Bytes, head: Option<&Packet>, cx: &QueueCx) -> QueueView {
     let Backlog { packets, bytes } = held;
     let head_waiting = head.map(|head| cx.now.since(head.enqueued_at));
     QueueView { now: cx.now, packets, bytes, all_bytes, head_waiting, rate: cx.rate }
 }
 
 impl QueueDiscipline for Lfq {
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         let size = packet.size();
         // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
         if !cx.deliver_drops {
@@ -255,7 +255,7 @@ impl QueueDiscipline for Lfq {
         }
     }
 
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         if self.chosen.is_none() {
             self.chosen = self.next_band();
         }
@@ -269,13 +269,13 @@ impl QueueDiscipline for Lfq {
         }
     }
 
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let band = self.chosen.take()?;
         self.decay(cx.now);
         self.release(band, false, cx)
     }
 
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         self.decay(cx.now);
         let mut replaces = false;
         while let Some(band) = self.chosen.take().or_else(|| self.next_band()) {
@@ -302,7 +302,7 @@ impl QueueDiscipline for Lfq {
         self.aqms.next_timer()
     }
 
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+    fn on_timer(&mut self, cx: &mut QueueCx) {
         let all_bytes = self.backlog().bytes;
         let head = self.bulk.head();
         self.aqms.on_timer(cx.now, |held| view(held, all_bytes, head, cx));

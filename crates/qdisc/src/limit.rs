@@ -58,7 +58,7 @@ impl Room {
 
     /// True if a packet of `size` fits, given `backlog` and what a shaper around the queue has taken out of it.
     #[inline]
-    pub(crate) fn takes(&mut self, backlog: Backlog, size: Bytes, cx: &QueueCx<'_>) -> bool {
+    pub(crate) fn takes(&mut self, backlog: Backlog, size: Bytes, cx: &QueueCx) -> bool {
         self.fits(backlog + cx.held, size, cx.rate)
     }
 

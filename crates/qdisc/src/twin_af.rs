@@ -155,7 +155,7 @@ impl TwinAf {
 
     /// Loses the oldest packets of the class that holds more, until one of `size` fits.
     #[cold]
-    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) {
+    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx) {
         while !self.room.takes(self.backlog(), size, cx) {
             let [one, other] = [0, 1].map(|class| self.classes[class].backlog().bytes);
             let more = usize::from(other > one);
@@ -171,7 +171,7 @@ impl TwinAf {
 }
 
 impl QueueDiscipline for TwinAf {
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
         if !cx.deliver_drops {
             self.make_room(packet.size(), cx);
@@ -181,7 +181,7 @@ impl QueueDiscipline for TwinAf {
         cx.within_band(class, |cx| self.classes[class].arrive(packet, has_room, cx));
     }
 
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         if self.chosen.is_none() {
             self.chosen = self.turn();
         }
@@ -192,7 +192,7 @@ impl QueueDiscipline for TwinAf {
         self.classes[class].choose(cx)
     }
 
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let class = self.chosen.take()?;
         let elsewhere = self.classes[1 - class].backlog().packets;
         self.classes[class].aqm().set_elsewhere(elsewhere);

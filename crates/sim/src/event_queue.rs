@@ -89,6 +89,10 @@ pub(crate) struct EventQueue {
     last_round: usize,
     /// The last round has two to this many slots.
     digits: u32,
+    /// There are at most two sources: a link and its delay line, or the timer of one flow. They meet here, and not in a
+    /// match of four.
+    is_pair: bool,
+    pair: [Next; 2],
     winner: Next,
 }
 
@@ -105,6 +109,8 @@ impl EventQueue {
             matches: vec![idle; last_round + width],
             last_round,
             digits: (width * ENTRANTS).ilog2(),
+            is_pair: sources <= 2,
+            pair: [NEVER; 2],
             winner: NEVER,
         }
     }
@@ -150,10 +156,15 @@ impl EventQueue {
     }
 
     /// Sets the next event of `source`, and its rank among events of the same time.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     pub(crate) fn set_ranked(&mut self, source: usize, rank: u32, time: Time) {
         let next = (time, Entrant::new(rank, source));
-        if let [only] = &mut *self.matches {
+        if self.is_pair {
+            let other = self.pair[(source & 1) ^ 1];
+            self.pair[source & 1] = next;
+            self.winner = if other.0 < time || (other.0 == time && other.1 < next.1) { other } else { next };
+        } else if let [only] = &mut *self.matches {
             if let Some(winner) = only.enter(source % ENTRANTS, next, self.winner) {
                 self.winner = winner;
             }
@@ -203,7 +214,7 @@ impl EventQueue {
 
     /// Makes room for `sources` sources; new ones have no event.
     pub(crate) fn grow(&mut self, sources: usize) {
-        let before = (self.matches.len() - self.last_round) * ENTRANTS;
+        let before = if self.is_pair { 2 } else { (self.matches.len() - self.last_round) * ENTRANTS };
         if sources <= before {
             return;
         }
@@ -222,7 +233,7 @@ impl EventQueue {
 
     #[inline]
     fn next_of(&self, source: usize) -> Next {
-        self.entry(self.slot_of(source))
+        if self.is_pair { self.pair[source & 1] } else { self.entry(self.slot_of(source)) }
     }
 
     /// The time of the next event of `source`.

@@ -1,10 +1,8 @@
 //! A propagation delay, which may change during a run.
 
-use std::collections::VecDeque;
-
 use windtunnel_prefetch::{prefetch, prefetch_behind};
 use windtunnel_units::{Duration, Time};
-use windtunnel_wire::{FlowId, Packet};
+use windtunnel_wire::{FlowId, Packet, PacketRing};
 
 /// The ranks of arrivals among events of the same time.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +34,7 @@ impl Ranks {
 pub(crate) struct DelayLine {
     delay: Duration,
     ranks: Ranks,
-    packets: VecDeque<Packet>,
+    packets: PacketRing,
     /// When a packet entered last.
     last_entry: Time,
     /// How the delay changes; nothing if it does not.
@@ -66,7 +64,7 @@ impl Varying {
 
 impl DelayLine {
     pub(crate) fn new(delay: Duration, ranks: Ranks) -> DelayLine {
-        DelayLine { delay, ranks, packets: VecDeque::new(), last_entry: Time::NEVER, varying: None }
+        DelayLine { delay, ranks, packets: PacketRing::new(), last_entry: Time::NEVER, varying: None }
     }
 
     /// A line whose delay will change, and is never shorter than `shortest`.
@@ -82,14 +80,15 @@ impl DelayLine {
         self.varying = Some(Varying { extra: delay.saturating_sub(self.delay), reorder, latest });
     }
 
-    /// A packet enters at the time with which it is stamped. Returns true if it is the head now.
+    /// The packet of a place enters at the time with which it is stamped. Returns true if it is the head now.
     #[inline]
-    pub(crate) fn enter(&mut self, packet: Packet) -> bool {
+    pub(crate) fn enter(&mut self, place: &mut Option<Packet>) -> bool {
+        let Some(packet) = place else { return false };
         let now = packet.enqueued_at;
         if std::mem::replace(&mut self.last_entry, now) == now || self.varying.is_some() {
-            return self.enter_among(packet);
+            return self.enter_among(place);
         }
-        self.packets.push_back(packet);
+        self.packets.put(place);
         self.packets.len() == 1
     }
 
@@ -97,13 +96,18 @@ impl DelayLine {
     /// with a longer delay. There it is stamped with the time at which it would have entered to arrive when it does, were
     /// the delay always the shortest.
     #[inline(never)]
-    fn enter_among(&mut self, mut packet: Packet) -> bool {
+    fn enter_among(&mut self, place: &mut Option<Packet>) -> bool {
+        let Some(mut packet) = place.take() else { return false };
         if let Some(varying) = &mut self.varying {
             packet.enqueued_at = varying.stamp(packet.enqueued_at);
         }
-        let (stamp, rank, ranks) = (packet.enqueued_at, self.ranks.of(packet.flow), self.ranks);
-        let follows = |other: &&Packet| (other.enqueued_at, ranks.of(other.flow)) > (stamp, rank);
-        let position = self.packets.len() - self.packets.iter().rev().take_while(follows).count();
+        let entry = (packet.enqueued_at, self.ranks.of(packet.flow));
+        let mut position = self.packets.len();
+        while let Some(other) = position.checked_sub(1).and_then(|before| self.packets.get(before))
+            && (other.enqueued_at, self.ranks.of(other.flow)) > entry
+        {
+            position -= 1;
+        }
         self.packets.insert(position, packet);
         position == 0
     }
@@ -111,7 +115,7 @@ impl DelayLine {
     /// The head leaves.
     #[inline]
     pub(crate) fn leave(&mut self) -> Option<Packet> {
-        self.packets.pop_front()
+        self.packets.pop()
     }
 
     /// The rank of the head's arrival, and when it is due.
@@ -182,7 +186,7 @@ mod tests {
                 let arrives = if reorder { now + delay } else { (now + delay).max(latest) };
                 latest = latest.max(arrives);
                 due.push((arrives, number));
-                line.enter(packet(0, number, Time::from_nanos(now)));
+                line.enter(&mut Some(packet(0, number, Time::from_nanos(now))));
             }
             due.sort_unstable();
             for (arrives, number) in due {
@@ -211,9 +215,9 @@ mod tests {
                     let one = apart.iter_mut().min_by_key(|line| (line.next().1, line.next().0)).unwrap();
                     prop_assert_eq!(shared.leave(), one.leave());
                 } else {
-                    let is_head = shared.enter(packet(flow, number, now));
+                    let is_head = shared.enter(&mut Some(packet(flow, number, now)));
                     prop_assert_eq!(is_head, shared.ahead(0).map(Packet::size) == Some(Bytes::new(number)));
-                    apart[flow as usize].enter(packet(flow, number, now));
+                    apart[flow as usize].enter(&mut Some(packet(flow, number, now)));
                 }
                 prop_assert_eq!(shared.len(), apart.iter().map(DelayLine::len).sum::<usize>());
             }

@@ -5,7 +5,7 @@ mod ring;
 
 use std::sync::Arc;
 
-use windtunnel_qdisc::{Accounts, Departure, Incident, Limit, QueueCx, QueueDiscipline, QueueStats};
+use windtunnel_qdisc::{Departure, Incident, Limit, QueueCx, QueueDiscipline, QueueStats};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::Packet;
 
@@ -21,41 +21,32 @@ enum Transmitter {
     Idle,
     /// The packet that the queue has chosen is on the wire and still counts as queued ([`DequeuePoint::End`]).
     Chosen,
-    /// The packet [`Link::on_wire`] is on the wire ([`DequeuePoint::Start`]).
+    /// The packet in the slot [`Link::wire`] is on the wire ([`DequeuePoint::Start`]).
     Departed,
     /// A shaper holds its packets back.
     Waiting,
-}
-
-/// What a link needs from the rest of the simulation for one call.
-pub(crate) struct LinkCx<'a> {
-    pub(crate) now: Time,
-    pub(crate) incidents: &'a mut Vec<Incident>,
 }
 
 /// A link of the network.
 #[derive(Debug)]
 pub(crate) struct Link {
     queue: Box<dyn QueueDiscipline>,
-    /// For a trace, its mean.
-    rate: Rate,
-    /// Packets that the queue would drop are delivered ([`QueueCx::deliver_drops`]).
-    deliver_drops: bool,
+    /// What the queue knows of the link, and has accounted for. The rate of a trace is its mean; headers below IP count
+    /// in the queue and on the wire.
+    cx: QueueCx,
     trace: Option<(Arc<RateTrace>, TraceCursor)>,
-    /// Headers below IP, of each packet: they count in the queue and on the wire.
-    overhead: Bytes,
     dequeue_point: DequeuePoint,
     transmitter: Transmitter,
-    /// The packet that has left the queue and is on the wire.
-    on_wire: Option<Packet>,
-    /// The packet that has left the link in this event: in a place of its own, because a packet that is taken apart on
-    /// its way costs 50 instructions.
-    leaving: Option<Packet>,
+    /// The packet that has left the queue and is on the wire, in the slot `wire`. In the other slot, the packet that has
+    /// left the link in this event: it stays where it is, because to move a packet takes a dozen instructions.
+    slots: [Option<Packet>; 2],
+    wire: usize,
     /// The packets behind it that have left the queue, if the device takes any.
     ring: Option<Box<Ring>>,
     /// How the last packet left the queue; with a ring, how the one on the wire did.
     departure: Departure,
-    accounts: Accounts,
+    /// How the packet left the queue that has left the link.
+    left_by: Departure,
     /// The discipline asked for a timer when it was made; a discipline that did not never will.
     timed: bool,
     /// The time of the discipline's timer as [`Link::moved_timer`] told it last.
@@ -77,20 +68,18 @@ impl Link {
             timed: spec.queue.next_timer().is_some(),
             timer: Time::NEVER,
             queue: spec.queue,
-            rate: spec.rate.mean(),
-            deliver_drops,
+            cx: QueueCx::new(spec.rate.mean(), spec.params.overhead, deliver_drops),
             trace: match spec.rate {
                 LinkRate::Fixed(_) => None,
                 LinkRate::Trace { opportunities, .. } => Some((opportunities, TraceCursor::default())),
             },
-            overhead: spec.params.overhead,
             dequeue_point: spec.params.dequeue_point.unwrap_or_default(),
             transmitter: Transmitter::Idle,
-            on_wire: None,
-            leaving: None,
+            slots: [None, None],
+            wire: 0,
             ring: Ring::new(spec.params.ring),
             departure: Departure::NONE,
-            accounts: Accounts::default(),
+            left_by: Departure::NONE,
             last_transfer: (Bytes::ZERO, Duration::ZERO),
             busy_since: Time::ZERO,
             busy: Duration::ZERO,
@@ -99,20 +88,16 @@ impl Link {
 
     /// A packet arrives, and is taken from its place. Returns the time of the transmitter's next event, if it changed.
     #[inline]
-    pub(crate) fn arrive(&mut self, packet: &mut Option<Packet>, cx: &mut LinkCx<'_>) -> Option<Time> {
-        let mut packet = packet.take()?;
-        if self.overhead != Bytes::ZERO {
-            packet.frame(self.overhead);
+    pub(crate) fn arrive(&mut self, place: &mut Option<Packet>, now: Time) -> Option<Time> {
+        if self.cx.overhead != Bytes::ZERO {
+            frame(place, self.cx.overhead);
         }
-        self.queue.enqueue(
-            packet,
-            &mut queue_cx(self.rate, self.overhead, self.deliver_drops, &mut self.accounts, cx),
-        );
+        self.queue.enqueue_from(place, self.cx.at(now));
         match self.transmitter {
-            Transmitter::Idle | Transmitter::Waiting => Some(self.start(cx)),
+            Transmitter::Idle | Transmitter::Waiting => Some(self.start(now)),
             Transmitter::Chosen | Transmitter::Departed => {
                 if self.ring.is_some() {
-                    self.fill_ring(cx);
+                    self.fill_ring(now);
                 }
                 None
             }
@@ -120,98 +105,103 @@ impl Link {
     }
 
     /// The transmitter's event: the packet on the wire has left the link, unless the queue dropped it at the end of its
-    /// transmission, and the next transmission starts. The packet waits in [`Link::leaving`]. Returns how it left the
-    /// queue, and the time of the transmitter's next event.
+    /// transmission, and the next transmission starts. The packet waits in [`Link::leaving`]. Returns the time of the
+    /// transmitter's next event.
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
-    pub(crate) fn complete(&mut self, cx: &mut LinkCx<'_>) -> (Departure, Time) {
+    pub(crate) fn complete(&mut self, now: Time) -> Time {
         match std::mem::replace(&mut self.transmitter, Transmitter::Idle) {
             Transmitter::Chosen => {
-                self.busy += cx.now.since(self.busy_since);
-                let mut next = None;
-                self.leaving = self.leave(cx, |queue, cx| queue.serve_and_choose(&mut next, cx));
-                (self.departure, self.transmit(next, Transmitter::Chosen, cx.now))
+                self.busy += now.since(self.busy_since);
+                let next = self.queue.serve_and_choose(&mut self.slots[self.wire ^ 1], self.cx.at(now));
+                self.left_by = self.cx.departure();
+                self.transmit(next, Transmitter::Chosen, now)
             }
             Transmitter::Departed => {
-                self.busy += cx.now.since(self.busy_since);
-                self.leaving = self.on_wire.take();
-                (self.departure, self.start(cx))
+                self.busy += now.since(self.busy_since);
+                self.wire ^= 1;
+                self.left_by = self.departure;
+                self.start(now)
             }
-            Transmitter::Idle | Transmitter::Waiting => (Departure::NONE, self.start(cx)),
+            Transmitter::Idle | Transmitter::Waiting => self.start(now),
         }
+    }
+
+    /// How the packet left the queue that has left in this event.
+    #[inline]
+    pub(crate) const fn left_by(&self) -> Departure {
+        self.left_by
     }
 
     /// The packet that has left in this event, with the headers that it had before the link.
     #[inline]
     pub(crate) fn leaving(&mut self) -> Option<&mut Packet> {
-        if self.overhead != Bytes::ZERO {
+        if self.cx.overhead != Bytes::ZERO {
             self.unframe();
         }
-        self.leaving.as_mut()
+        self.slots[self.wire ^ 1].as_mut()
     }
 
     #[cold]
     fn unframe(&mut self) {
-        if let Some(packet) = &mut self.leaving {
-            packet.unframe(self.overhead);
+        if let Some(packet) = &mut self.slots[self.wire ^ 1] {
+            packet.unframe(self.cx.overhead);
         }
     }
 
     /// The same packet, as it is.
     #[inline]
     pub(crate) fn left(&self) -> Option<&Packet> {
-        self.leaving.as_ref()
+        self.slots[self.wire ^ 1].as_ref()
     }
 
-    /// Takes that packet.
+    /// The place of that packet.
     #[inline]
-    pub(crate) fn take_leaving(&mut self) -> Option<Packet> {
-        self.leaving.take()
+    pub(crate) const fn leaving_place(&mut self) -> &mut Option<Packet> {
+        &mut self.slots[self.wire ^ 1]
     }
 
     /// Starts a transmission, if there is a packet. Returns the time of the transmitter's next event.
     #[inline(never)]
-    fn start(&mut self, cx: &mut LinkCx<'_>) -> Time {
+    fn start(&mut self, now: Time) -> Time {
         match self.dequeue_point {
             DequeuePoint::End => {
-                let mut queue_cx =
-                    queue_cx(self.rate, self.overhead, self.deliver_drops, &mut self.accounts, cx);
-                let size = self.queue.choose(&mut queue_cx);
-                self.transmit(size, Transmitter::Chosen, cx.now)
+                let size = self.queue.choose(self.cx.at(now));
+                self.transmit(size, Transmitter::Chosen, now)
             }
             DequeuePoint::Start => {
-                self.on_wire = match &mut self.ring {
-                    None => self.leave(cx, |queue, cx| queue.dequeue(cx)),
-                    Some(_) => self.take_from_ring(cx),
-                };
-                let size = self.on_wire.as_ref().map(Packet::size);
-                self.transmit(size, Transmitter::Departed, cx.now)
+                if self.ring.is_none() {
+                    self.queue.dequeue_into(&mut self.slots[self.wire], self.cx.at(now));
+                    self.departure = self.cx.departure();
+                } else {
+                    self.slots[self.wire] = self.take_from_ring(now);
+                }
+                let size = self.slots[self.wire].as_ref().map(Packet::size);
+                self.transmit(size, Transmitter::Departed, now)
             }
         }
     }
 
     /// The packet that the wire gets next, by way of the ring.
     #[cold]
-    fn take_from_ring(&mut self, cx: &mut LinkCx<'_>) -> Option<Packet> {
-        self.fill_ring(cx);
+    fn take_from_ring(&mut self, now: Time) -> Option<Packet> {
+        self.fill_ring(now);
         let (packet, departure) = self.ring.as_mut()?.pop()?;
         self.departure = departure;
-        self.fill_ring(cx);
+        self.fill_ring(now);
         Some(packet)
     }
 
     /// The driver takes packets out of the queue while its ring has room.
     #[cold]
-    fn fill_ring(&mut self, cx: &mut LinkCx<'_>) {
-        let on_wire = self.departure;
+    fn fill_ring(&mut self, now: Time) {
         while self.ring.as_ref().is_some_and(|ring| ring.has_room()) {
-            let Some(packet) = self.leave(cx, |queue, cx| queue.dequeue(cx)) else { break };
-            let departure = self.departure;
+            let Some(packet) = self.queue.dequeue(self.cx.at(now)) else { break };
+            let departure = self.cx.departure();
             if let Some(ring) = &mut self.ring {
                 ring.push(packet, departure);
             }
         }
-        self.departure = on_wire;
     }
 
     /// Transmits a packet of `size`, if there is one. Returns the time of the transmitter's next event.
@@ -236,7 +226,7 @@ impl Link {
 
     /// Sets the rate, from the next packet on; a trace ends.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
-        self.rate = rate;
+        self.cx.rate = rate;
         self.trace = None;
         self.last_transfer = (Bytes::ZERO, Duration::ZERO);
     }
@@ -249,26 +239,26 @@ impl Link {
     }
 
     pub(crate) const fn stats(&self) -> &QueueStats {
-        &self.accounts.total
+        &self.cx.accounts.total
     }
 
     /// Reads the counters of the queue's bands; none for a queue without separate bands. Packets on the wire and in the ring
     /// count as leaving when they have left the link, as they do in the queue's own record.
     pub(crate) fn read_bands(&self, into: &mut Vec<QueueStats>) {
         into.clear();
-        into.extend_from_slice(&self.accounts.bands);
-        let on_wire = self.on_wire.iter().map(|packet| (packet, &self.departure));
+        into.extend_from_slice(&self.cx.accounts.bands);
+        let on_wire = self.slots[self.wire].iter().map(|packet| (packet, &self.departure));
         let in_ring =
             self.ring.iter().flat_map(|ring| ring.iter()).map(|(packet, departure)| (packet, departure));
         for (packet, departure) in on_wire.chain(in_ring) {
             if let Some(band) = departure.band() {
-                into[band].return_packet(packet.size() - self.overhead, departure);
+                into[band].return_packet(packet.size() - self.cx.overhead, departure);
             }
         }
     }
 
     pub(crate) const fn rate(&self) -> Rate {
-        self.rate
+        self.cx.rate
     }
 
     pub(crate) fn queue(&self) -> &dyn QueueDiscipline {
@@ -297,18 +287,23 @@ impl Link {
     /// Packets in the queue.
     #[inline]
     pub(crate) const fn backlog(&self) -> u64 {
-        self.accounts.total.queued()
+        self.cx.accounts.total.queued()
     }
 
     /// The discipline's timer.
-    pub(crate) fn on_timer(&mut self, cx: &mut LinkCx<'_>) {
-        self.queue.on_timer(&mut queue_cx(
-            self.rate,
-            self.overhead,
-            self.deliver_drops,
-            &mut self.accounts,
-            cx,
-        ));
+    pub(crate) fn on_timer(&mut self, now: Time) {
+        self.queue.on_timer(self.cx.at(now));
+    }
+
+    /// Whether the queue has dropped or marked packets that are not recorded yet.
+    #[inline]
+    pub(crate) const fn has_incidents(&self) -> bool {
+        !self.cx.incidents.is_empty()
+    }
+
+    /// Takes what the queue has dropped or marked, for `other`, which is empty.
+    pub(crate) const fn swap_incidents(&mut self, other: &mut Vec<Incident>) {
+        std::mem::swap(&mut self.cx.incidents, other);
     }
 
     /// The time that the transmitter was busy since the last call.
@@ -320,38 +315,19 @@ impl Link {
         std::mem::take(&mut self.busy)
     }
 
-    /// A packet leaves the queue by `step`, if one does.
-    #[inline]
-    fn leave(
-        &mut self,
-        cx: &mut LinkCx<'_>,
-        step: impl FnOnce(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> Option<Packet>,
-    ) -> Option<Packet> {
-        let mut queue_cx = queue_cx(self.rate, self.overhead, self.deliver_drops, &mut self.accounts, cx);
-        let packet = step(self.queue.as_mut(), &mut queue_cx);
-        self.departure = queue_cx.departure();
-        packet
-    }
-
     #[inline]
     fn transfer_time(&mut self, size: Bytes) -> Duration {
         if self.last_transfer.0 != size {
-            self.last_transfer = (size, self.rate.transfer_time(size));
+            self.last_transfer = (size, self.cx.rate.transfer_time(size));
         }
         self.last_transfer.1
     }
 }
 
-/// The queue's context for one call.
-#[inline]
-const fn queue_cx<'c>(
-    rate: Rate,
-    overhead: Bytes,
-    deliver_drops: bool,
-    accounts: &'c mut Accounts,
-    cx: &'c mut LinkCx<'_>,
-) -> QueueCx<'c> {
-    let mut of_queue = QueueCx::new(cx.now, rate, deliver_drops, accounts, cx.incidents);
-    of_queue.overhead = overhead;
-    of_queue
+/// A packet gets the headers of the link.
+#[cold]
+fn frame(place: &mut Option<Packet>, overhead: Bytes) {
+    if let Some(packet) = place {
+        packet.frame(overhead);
+    }
 }

@@ -13,6 +13,7 @@ mod extras;
 mod options;
 mod packet;
 mod rewrite;
+mod ring;
 mod signal;
 
 pub use accecn::{ACE_MODULUS, AccEcnOption, AccEcnOrder, COUNTER_MODULUS};
@@ -22,4 +23,5 @@ pub use extras::Extras;
 pub use options::{MdsCapability, Options, SackBlock, SackBlocks};
 pub use packet::{FlowId, Packet};
 pub use rewrite::{Encapsulation, IpFields, TcpOption};
+pub use ring::PacketRing;
 pub use signal::{Dscp, Ecn, TcpFlags};

@@ -75,7 +75,7 @@ struct SmallFirst {
 }
 
 impl SmallFirst {
-    fn view(&self, band: usize, cx: &QueueCx<'_>) -> QueueView {
+    fn view(&self, band: usize, cx: &QueueCx) -> QueueView {
         let Backlog { packets, bytes } = self.bands[band].backlog();
         QueueView {
             now: cx.now,
@@ -88,7 +88,7 @@ impl SmallFirst {
     }
 
     /// Takes the chosen packet past its AQM.
-    fn release(&mut self, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn release(&mut self, replaces: bool, cx: &mut QueueCx) -> Option<Packet> {
         let band = self.chosen.take()?;
         cx.enter_band(band);
         let packet = self.bands[band].pop()?;
@@ -98,7 +98,7 @@ impl SmallFirst {
 }
 
 impl QueueDiscipline for SmallFirst {
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         let band = usize::from(packet.size() > self.small);
         cx.enter_band(band);
         let mut arrival = self.gate.arrive(packet, cx);
@@ -114,7 +114,7 @@ impl QueueDiscipline for SmallFirst {
         }
     }
 
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         let first = self.bands.iter().position(|band| band.head().is_some());
         self.chosen = self.chosen.or(first);
         match self.chosen {
@@ -126,11 +126,11 @@ impl QueueDiscipline for SmallFirst {
         }
     }
 
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         self.release(false, cx)
     }
 
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let mut replaces = false;
         while self.choose(cx).is_some() {
             let packet = self.release(replaces, cx);
@@ -151,7 +151,7 @@ impl QueueDiscipline for SmallFirst {
         self.aqms[1].next_timer()
     }
 
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+    fn on_timer(&mut self, cx: &mut QueueCx) {
         let view = self.view(1, cx);
         self.aqms[1].on_timer(&view);
     }

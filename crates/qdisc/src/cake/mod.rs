@@ -155,7 +155,7 @@ impl Cake {
 
     /// More is queued than fits.
     #[inline]
-    fn is_over(&mut self, cx: &QueueCx<'_>) -> bool {
+    fn is_over(&mut self, cx: &QueueCx) -> bool {
         self.memory > self.memory_limit || !self.room.holds(self.backlog(), cx.rate)
     }
 
@@ -176,7 +176,7 @@ impl Cake {
     }
 
     /// A packet of `size` that was dropped has used the bandwidth, too.
-    fn charge_dropped(&mut self, at: usize, size: Bytes, cx: &QueueCx<'_>) {
+    fn charge_dropped(&mut self, at: usize, size: Bytes, cx: &QueueCx) {
         let length = self.framing.length(size, cx.overhead);
         self.shaper.charge(length, true);
         self.tins[usize::from(self.flows[at].tin)].threshold.charge(length, cx.now);
@@ -184,7 +184,7 @@ impl Cake {
 
     /// Leaves out an ACK that the packet at the end of a queue replaces.
     #[cold]
-    fn filter(&mut self, at: usize, eagerness: Eagerness, cx: &mut QueueCx<'_>) {
+    fn filter(&mut self, at: usize, eagerness: Eagerness, cx: &mut QueueCx) {
         let chain = &mut self.flows[at].chain;
         // The packet at the head may be on its way.
         let first = usize::from(self.chosen == Some(at));
@@ -214,7 +214,7 @@ impl Cake {
 
     /// Drops the oldest packets of the longest flows until the rest fits.
     #[cold]
-    fn shed(&mut self, cx: &mut QueueCx<'_>) {
+    fn shed(&mut self, cx: &mut QueueCx) {
         while self.is_over(cx) {
             let Some(at) = self.longest() else { return };
             let flow = &mut self.flows[at];
@@ -289,7 +289,7 @@ impl Cake {
 
     /// Asks for the memory of the flows that follow `at`.
     #[inline]
-    fn look_ahead(&self, at: usize, cx: &QueueCx<'_>) {
+    fn look_ahead(&self, at: usize, cx: &QueueCx) {
         if let Some(next) = self.flows[at].after() {
             self.flows[next].chain.prefetch(&self.pool);
             if let Some(then) = self.flows[next].after() {
@@ -302,7 +302,7 @@ impl Cake {
     /// The first packet of a flow leaves, unless COBALT drops it. `replaces`: COBALT has just dropped another one.
     #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
     #[inline(always)]
-    fn release(&mut self, at: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn release(&mut self, at: usize, replaces: bool, cx: &mut QueueCx) -> Option<Packet> {
         cx.enter_band(at);
         if self.flows.len() >= MANY_FLOWS {
             self.look_ahead(at, cx);
@@ -343,7 +343,7 @@ impl Cake {
 }
 
 impl QueueDiscipline for Cake {
-    fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx) {
         let tin = self.diffserv.tin(packet.dscp);
         if self.wash {
             packet.rewrite_dscp(Dscp::DEFAULT);
@@ -385,19 +385,19 @@ impl QueueDiscipline for Cake {
         }
     }
 
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         if self.chosen.is_none() {
             self.chosen = self.next_flow(cx.now);
         }
         self.flows[self.chosen?].chain.head(&self.pool).map(Packet::size)
     }
 
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let at = self.chosen.take()?;
         self.release(at, false, cx)
     }
 
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let mut at = self.chosen.take().or_else(|| self.next_flow(cx.now))?;
         let mut replaces = false;
         loop {

@@ -25,19 +25,19 @@ impl Children {
         self.0.len()
     }
 
-    pub(crate) fn enqueue(&mut self, band: usize, packet: Packet, cx: &mut QueueCx<'_>) {
+    pub(crate) fn enqueue(&mut self, band: usize, packet: Packet, cx: &mut QueueCx) {
         cx.within_band(band, |cx| self.0[band].enqueue(packet, cx));
     }
 
-    pub(crate) fn choose(&mut self, band: usize, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    pub(crate) fn choose(&mut self, band: usize, cx: &mut QueueCx) -> Option<Bytes> {
         cx.within_band(band, |cx| self.0[band].choose(cx))
     }
 
-    pub(crate) fn serve(&mut self, band: usize, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    pub(crate) fn serve(&mut self, band: usize, cx: &mut QueueCx) -> Option<Packet> {
         cx.within_band(band, |cx| self.0[band].serve(cx))
     }
 
-    pub(crate) fn dequeue(&mut self, band: usize, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    pub(crate) fn dequeue(&mut self, band: usize, cx: &mut QueueCx) -> Option<Packet> {
         cx.within_band(band, |cx| self.0[band].dequeue(cx))
     }
 
@@ -60,7 +60,7 @@ impl Children {
     }
 
     /// Calls the timers that are due.
-    pub(crate) fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+    pub(crate) fn on_timer(&mut self, cx: &mut QueueCx) {
         for (band, child) in self.0.iter_mut().enumerate() {
             if child.next_timer().is_some_and(|next| next <= cx.now) {
                 cx.within_band(band, |cx| child.on_timer(cx));

@@ -88,11 +88,11 @@ impl QueueDiscipline for Prio {
         format!("band {band}")
     }
 
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         self.children.enqueue(self.filters.band_of(&packet), packet, cx);
     }
 
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         if let Some(band) = self.chosen {
             return self.children.choose(band, cx);
         }
@@ -103,11 +103,11 @@ impl QueueDiscipline for Prio {
         })
     }
 
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         self.children.serve(self.chosen.take()?, cx)
     }
 
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let mut bands = self.chosen.take().into_iter().chain(0..self.children.bands());
         bands.find_map(|band| self.children.dequeue(band, cx))
     }

@@ -76,7 +76,7 @@ impl RoundRobin {
     }
 
     /// The class that may send now, and the length of its packet.
-    fn next(&mut self, cx: &mut QueueCx<'_>) -> Option<(usize, Bytes)> {
+    fn next(&mut self, cx: &mut QueueCx) -> Option<(usize, Bytes)> {
         let mut passed = 0;
         while passed < self.active.len() {
             let band = *self.active.front()?;
@@ -112,7 +112,7 @@ impl QueueDiscipline for RoundRobin {
         format!("band {band}")
     }
 
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         let band = self.filters.band_of(&packet);
         self.children.enqueue(band, packet, cx);
         let class = &mut self.classes[band];
@@ -122,7 +122,7 @@ impl QueueDiscipline for RoundRobin {
         }
     }
 
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         if let Some(band) = self.chosen {
             return self.children.choose(band, cx);
         }
@@ -131,7 +131,7 @@ impl QueueDiscipline for RoundRobin {
         Some(size)
     }
 
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let band = self.chosen.take()?;
         let packet = self.children.serve(band, cx);
         if let Some(packet) = &packet {

@@ -99,7 +99,7 @@ impl DualPi2 {
     }
 
     #[inline]
-    fn fits(&mut self, size: Bytes, cx: &QueueCx<'_>) -> bool {
+    fn fits(&mut self, size: Bytes, cx: &QueueCx) -> bool {
         let backlog = self.backlog();
         let remembers =
             |limit: Bytes| backlog.bytes + size + DualPi2::OVERHEAD * (backlog.packets as u64 + 1) <= limit;
@@ -107,7 +107,7 @@ impl DualPi2 {
     }
 
     #[inline]
-    fn view(&self, band: usize, cx: &QueueCx<'_>) -> QueueView {
+    fn view(&self, band: usize, cx: &QueueCx) -> QueueView {
         let Backlog { packets, bytes } = self.bands[band].backlog();
         QueueView {
             now: cx.now,
@@ -157,7 +157,7 @@ impl DualPi2 {
 
     /// The AQM has dropped the first packet of a band: the first of the others that it lets pass leaves.
     #[cold]
-    fn dequeue_in_place(&mut self, mut dropped_from: usize, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn dequeue_in_place(&mut self, mut dropped_from: usize, cx: &mut QueueCx) -> Option<Packet> {
         while let Some(band) = self.next_band(cx.now) {
             let packet = self.release(band, dropped_from == band, cx);
             if packet.is_some() {
@@ -171,7 +171,7 @@ impl DualPi2 {
     /// The first packet of a band leaves, unless the AQM drops it. `replaces`: see [`Gate::release`].
     #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
     #[inline(always)]
-    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx) -> Option<Packet> {
         let packet = self.bands[band].pop()?;
         cx.enter_band(band);
         let view = self.view(band, cx);
@@ -185,7 +185,7 @@ impl DualPi2 {
 }
 
 impl QueueDiscipline for DualPi2 {
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         let band = self.classify(&packet);
         cx.enter_band(band);
         let mut arrival = self.gates[band].arrive(packet, cx);
@@ -206,19 +206,19 @@ impl QueueDiscipline for DualPi2 {
     }
 
     #[inline]
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         if self.chosen.is_none() {
             self.chosen = self.next_band(cx.now);
         }
         self.bands[self.chosen?].head().map(Packet::size)
     }
 
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let band = self.chosen.take()?;
         self.release(band, false, cx)
     }
 
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let band = match self.chosen.take() {
             Some(band) => band,
             None => self.next_band(cx.now)?,
@@ -241,7 +241,7 @@ impl QueueDiscipline for DualPi2 {
         Some(self.laws.next_timer())
     }
 
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+    fn on_timer(&mut self, cx: &mut QueueCx) {
         let [low_latency, classic] = [LOW_LATENCY, CLASSIC].map(|band| QueueView {
             head_waiting: self.bands[band].head_waiting(cx.now),
             ..self.view(band, cx)

@@ -135,19 +135,19 @@ impl<A: Aqm> Flows<A> {
 
     /// A packet arrives for a band.
     #[inline]
-    pub(crate) fn arrive(&self, band: usize, packet: Packet, cx: &mut QueueCx<'_>) -> Arrival {
+    pub(crate) fn arrive(&self, band: usize, packet: Packet, cx: &mut QueueCx) -> Arrival {
         cx.enter_band(band);
         self.gate.arrive(packet, cx)
     }
 
     /// There is no room for it: see [`Gate::refuse`].
-    pub(crate) fn refuse(&mut self, band: usize, arrival: Arrival, cx: &mut QueueCx<'_>) -> Option<Arrival> {
+    pub(crate) fn refuse(&mut self, band: usize, arrival: Arrival, cx: &mut QueueCx) -> Option<Arrival> {
         self.gate.refuse(&mut self.bands[band].aqm, arrival, cx)
     }
 
     /// It enters the band, unless the AQM drops it. Returns whether it did.
     #[inline]
-    pub(crate) fn admit(&mut self, band: usize, arrival: Arrival, cx: &mut QueueCx<'_>) -> bool {
+    pub(crate) fn admit(&mut self, band: usize, arrival: Arrival, cx: &mut QueueCx) -> bool {
         let FlowBand { chain, aqm } = &mut self.bands[band];
         let view = view(chain, &self.pool, self.bytes, cx);
         let Some(packet) = self.gate.admit(aqm, arrival, &view, cx) else { return false };
@@ -185,7 +185,7 @@ impl<A: Aqm> Flows<A> {
     /// The packet at the head of a band leaves, unless the AQM drops it. `replaces`: see [`Gate::release`]. It
     /// is not inlined, so that the AQM is inlined here, once.
     #[inline(never)]
-    pub(crate) fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    pub(crate) fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx) -> Option<Packet> {
         cx.enter_band(band);
         let FlowBand { chain, aqm } = &mut self.bands[band];
         let packet = chain.pop(&mut self.pool)?;
@@ -203,13 +203,7 @@ impl<A: Aqm> Flows<A> {
 
     /// Drops packets at the head of a band until half of its bytes are gone or `most` packets. The packet at the
     /// head stays if it `is_chosen`. Returns how many packets went, and their bytes.
-    pub(crate) fn shed(
-        &mut self,
-        band: usize,
-        most: u32,
-        is_chosen: bool,
-        cx: &mut QueueCx<'_>,
-    ) -> (u32, Bytes) {
+    pub(crate) fn shed(&mut self, band: usize, most: u32, is_chosen: bool, cx: &mut QueueCx) -> (u32, Bytes) {
         cx.enter_band(band);
         let FlowBand { chain, aqm } = &mut self.bands[band];
         let half = Bytes::new(chain.backlog().bytes.get() / 2);
@@ -231,13 +225,7 @@ impl<A: Aqm> Flows<A> {
 
     /// Applies a verdict on an arriving packet to the first packet of its band instead, or to the second if the first
     /// `is_chosen`.
-    pub(crate) fn strike_oldest(
-        &mut self,
-        band: usize,
-        verdict: Verdict,
-        is_chosen: bool,
-        cx: &mut QueueCx<'_>,
-    ) {
+    pub(crate) fn strike_oldest(&mut self, band: usize, verdict: Verdict, is_chosen: bool, cx: &mut QueueCx) {
         cx.enter_band(band);
         let FlowBand { chain, aqm } = &mut self.bands[band];
         let Some(oldest) = chain.oldest(usize::from(is_chosen), &mut self.pool) else { return };
@@ -260,7 +248,7 @@ impl<A: Aqm> Flows<A> {
     }
 
     /// Drops the packet of a band that arrived last.
-    pub(crate) fn drop_last(&mut self, band: usize, cx: &mut QueueCx<'_>) {
+    pub(crate) fn drop_last(&mut self, band: usize, cx: &mut QueueCx) {
         cx.enter_band(band);
         let FlowBand { chain, aqm } = &mut self.bands[band];
         if let Some(last) = chain.pop_last(&mut self.pool) {
@@ -286,7 +274,7 @@ impl<A: Aqm> Flows<A> {
     }
 
     /// Calls the timers that are due.
-    pub(crate) fn on_timer(&mut self, cx: &QueueCx<'_>) {
+    pub(crate) fn on_timer(&mut self, cx: &QueueCx) {
         if !self.perturb.is_zero() && self.next_perturb <= cx.now {
             self.classifier.perturb();
             self.next_perturb = cx.now + self.perturb;
@@ -310,7 +298,7 @@ impl<A: Aqm> Flows<A> {
 
 /// What an AQM may know of the queue in `chain`.
 #[inline]
-pub(crate) fn view(chain: &Chain, pool: &Pool, all_bytes: Bytes, cx: &QueueCx<'_>) -> QueueView {
+pub(crate) fn view(chain: &Chain, pool: &Pool, all_bytes: Bytes, cx: &QueueCx) -> QueueView {
     let Backlog { packets, bytes } = chain.backlog();
     let head_waiting: Option<Duration> = chain.head(pool).map(|head| cx.now.since(head.enqueued_at));
     QueueView { now: cx.now, packets, bytes, all_bytes, head_waiting, rate: cx.rate }

@@ -30,7 +30,7 @@ pub(crate) trait Turns: Debug + Send {
     fn room(&mut self) -> &mut Room;
 
     /// See [`QueueDiscipline::enqueue`].
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>);
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx);
 
     /// The band whose first packet leaves next, if it has been chosen.
     fn chosen(&mut self) -> &mut Option<usize>;
@@ -39,7 +39,7 @@ pub(crate) trait Turns: Debug + Send {
     fn next_band(&mut self, now: Time) -> Option<usize>;
 
     /// The first packet of a band leaves, unless its AQM drops it. `replaces`: see [`Flows::release`].
-    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet>;
+    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx) -> Option<Packet>;
 
     /// See [`QueueDiscipline::next_ready`].
     fn next_ready(&self) -> Option<Time> {
@@ -55,11 +55,11 @@ pub(crate) trait Turns: Debug + Send {
 pub(crate) struct Fair<T>(pub(crate) T);
 
 impl<T: Turns> QueueDiscipline for Fair<T> {
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         self.0.enqueue(packet, cx);
     }
 
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         let Fair(queue) = self;
         if queue.chosen().is_none() {
             *queue.chosen() = queue.next_band(cx.now);
@@ -68,12 +68,12 @@ impl<T: Turns> QueueDiscipline for Fair<T> {
         queue.flows().head_size(band)
     }
 
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let band = self.0.chosen().take()?;
         self.0.release(band, cx.replaces, cx)
     }
 
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let Fair(queue) = self;
         loop {
             let chosen = queue.chosen().take();
@@ -105,7 +105,7 @@ impl<T: Turns> QueueDiscipline for Fair<T> {
         self.0.flows().next_timer()
     }
 
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+    fn on_timer(&mut self, cx: &mut QueueCx) {
         self.0.flows_mut().on_timer(cx);
     }
 

@@ -137,7 +137,7 @@ impl Police {
 }
 
 impl Policer for Police {
-    fn judge(&mut self, packet: &Packet, _class: Class, cx: &QueueCx<'_>) -> Ruling {
+    fn judge(&mut self, packet: &Packet, _class: Class, cx: &QueueCx) -> Ruling {
         self.now = cx.now;
         self.bucket.set_rate(self.params.rate.unwrap_or(cx.rate), cx.now);
         let cost = self.cost(packet);
@@ -152,7 +152,7 @@ impl Policer for Police {
         Ruling { verdict, is_charged: true }
     }
 
-    fn charge(&mut self, packet: &Packet, cx: &QueueCx<'_>) {
+    fn charge(&mut self, packet: &Packet, cx: &QueueCx) {
         let cost = self.cost(packet);
         self.bucket.take(cost, cx.now);
         if let Some(peak) = &mut self.peak {

@@ -25,10 +25,10 @@ pub(super) struct Ruling {
 /// What judges packets.
 pub(super) trait Policer: Debug + Send {
     /// A packet of this class arrives.
-    fn judge(&mut self, packet: &Packet, class: Class, cx: &QueueCx<'_>) -> Ruling;
+    fn judge(&mut self, packet: &Packet, class: Class, cx: &QueueCx) -> Ruling;
 
     /// A packet passes that counts for the rate.
-    fn charge(&mut self, packet: &Packet, cx: &QueueCx<'_>);
+    fn charge(&mut self, packet: &Packet, cx: &QueueCx);
 
     /// See [`QueueDiscipline::next_timer`].
     fn next_timer(&self) -> Option<Time> {
@@ -36,7 +36,7 @@ pub(super) trait Policer: Debug + Send {
     }
 
     /// See [`QueueDiscipline::on_timer`].
-    fn on_timer(&mut self, _cx: &QueueCx<'_>) {}
+    fn on_timer(&mut self, _cx: &QueueCx) {}
 
     /// Its numbers.
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64));
@@ -64,7 +64,7 @@ impl<P: Policer> QueueDiscipline for Policed<P> {
         choose serve dequeue next_ready peeks backlog room learn_hosts bands band_name classes class_of band_backlog
     }
 
-    fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx) {
         let class = self.ecn.classify(&packet);
         let Ruling { verdict, is_charged } = self.policer.judge(&packet, class, cx);
         match self.ecn.apply(verdict, class, &mut packet, cx.deliver_drops) {
@@ -89,7 +89,7 @@ impl<P: Policer> QueueDiscipline for Policed<P> {
         [self.policer.next_timer(), self.child.next_timer()].into_iter().flatten().min()
     }
 
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+    fn on_timer(&mut self, cx: &mut QueueCx) {
         let is_due = |next: Option<Time>| next.is_some_and(|next| next <= cx.now);
         if is_due(self.policer.next_timer()) {
             self.policer.on_timer(cx);

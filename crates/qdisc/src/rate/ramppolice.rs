@@ -109,7 +109,7 @@ impl RampPolice {
 }
 
 impl Policer for RampPolice {
-    fn judge(&mut self, packet: &Packet, class: Class, cx: &QueueCx<'_>) -> Ruling {
+    fn judge(&mut self, packet: &Packet, class: Class, cx: &QueueCx) -> Ruling {
         let wait = self.queue.wait(cx.now);
         let rate = self.params.rate.unwrap_or(cx.rate);
         if wait + rate.transfer_time(packet.size()) > self.params.burst {
@@ -121,7 +121,7 @@ impl Policer for RampPolice {
         Ruling { verdict, is_charged: true }
     }
 
-    fn charge(&mut self, packet: &Packet, cx: &QueueCx<'_>) {
+    fn charge(&mut self, packet: &Packet, cx: &QueueCx) {
         self.queue.add(packet.size(), self.params.rate.unwrap_or(cx.rate), cx.now);
     }
 

@@ -162,8 +162,8 @@ impl Tbf {
     /// Calls the queue inside, which is drained at the shaped rate.
     fn inside<R>(
         &mut self,
-        cx: &mut QueueCx<'_>,
-        call: impl FnOnce(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> R,
+        cx: &mut QueueCx,
+        call: impl FnOnce(&mut dyn QueueDiscipline, &mut QueueCx) -> R,
     ) -> R {
         let rate = self.params.rate.unwrap_or(cx.rate);
         self.bucket.set_rate(rate, cx.now);
@@ -178,7 +178,7 @@ impl Tbf {
 
     /// The length of the packet that leaves next, which has passed the AQM if the queue inside does not let it be looked
     /// at.
-    fn peek(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn peek(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         if self.peeks {
             return self.inside(cx, |child, cx| child.choose(cx));
         }
@@ -192,7 +192,7 @@ impl Tbf {
 impl QueueDiscipline for Tbf {
     hand_on_queue! { self => self.child; learn_hosts next_timer bands band_name classes class_of }
 
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         if self.cost(packet.size()) > self.longest() && !cx.deliver_drops {
             cx.arrived();
             cx.drop(packet, DropReason::Policed);
@@ -201,7 +201,7 @@ impl QueueDiscipline for Tbf {
         }
     }
 
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         self.waits = None;
         let size = self.peek(cx)?;
         if !self.is_granted {
@@ -214,7 +214,7 @@ impl QueueDiscipline for Tbf {
         self.is_granted.then_some(size)
     }
 
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         if !std::mem::take(&mut self.is_granted) {
             return None;
         }
@@ -238,7 +238,7 @@ impl QueueDiscipline for Tbf {
         self.child.backlog() + self.held_backlog()
     }
 
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+    fn on_timer(&mut self, cx: &mut QueueCx) {
         self.inside(cx, |child, cx| child.on_timer(cx));
     }
 

@@ -96,12 +96,12 @@ struct VqPolice {
 }
 
 impl VqPolice {
-    fn rate(&self, cx: &QueueCx<'_>) -> Rate {
+    fn rate(&self, cx: &QueueCx) -> Rate {
         self.params.rate.unwrap_or(cx.rate)
     }
 
     /// The virtual queue in front of a packet, as the AQM sees it.
-    fn view(&self, cx: &QueueCx<'_>) -> QueueView {
+    fn view(&self, cx: &QueueCx) -> QueueView {
         const PACKET: u64 = 1_500;
         let (wait, rate) = (self.queue.wait(cx.now), self.rate(cx));
         let bytes = rate * wait;
@@ -117,7 +117,7 @@ impl VqPolice {
 }
 
 impl Policer for VqPolice {
-    fn judge(&mut self, packet: &Packet, class: Class, cx: &QueueCx<'_>) -> Ruling {
+    fn judge(&mut self, packet: &Packet, class: Class, cx: &QueueCx) -> Ruling {
         let sojourn = self.queue.wait(cx.now);
         if sojourn.is_zero() && !std::mem::replace(&mut self.was_empty, true) {
             self.aqm.on_empty(cx.now);
@@ -144,7 +144,7 @@ impl Policer for VqPolice {
         Ruling { verdict, is_charged: true }
     }
 
-    fn charge(&mut self, packet: &Packet, cx: &QueueCx<'_>) {
+    fn charge(&mut self, packet: &Packet, cx: &QueueCx) {
         let rate = self.rate(cx);
         self.queue.add(packet.size(), rate, cx.now);
         self.was_empty = false;
@@ -154,7 +154,7 @@ impl Policer for VqPolice {
         self.aqm.next_timer()
     }
 
-    fn on_timer(&mut self, cx: &QueueCx<'_>) {
+    fn on_timer(&mut self, cx: &QueueCx) {
         let queue = self.view(cx);
         self.aqm.on_timer(&queue);
     }

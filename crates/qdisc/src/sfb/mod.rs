@@ -192,7 +192,7 @@ impl Aqm for Both<'_> {
 }
 
 impl Sfb {
-    fn release(&mut self, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn release(&mut self, replaces: bool, cx: &mut QueueCx) -> Option<Packet> {
         let packet = self.band.pop()?;
         if let Some(hashes) = self.hashes.pop_front() {
             self.law.left(hashes);
@@ -203,7 +203,7 @@ impl Sfb {
 }
 
 impl QueueDiscipline for Sfb {
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         let (flow, size) = (packet.flow, packet.size());
         let mut arrival = self.gate.arrive(packet, cx);
         if !self.room.takes(self.band.backlog(), size, cx) {
@@ -223,7 +223,7 @@ impl QueueDiscipline for Sfb {
         }
     }
 
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         let size = self.band.head().map(Packet::size);
         self.chosen = size.is_some();
         if !self.chosen {
@@ -232,11 +232,11 @@ impl QueueDiscipline for Sfb {
         size
     }
 
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         if std::mem::take(&mut self.chosen) { self.release(false, cx) } else { None }
     }
 
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         self.chosen = false;
         let mut replaces = false;
         while self.band.head().is_some() {
@@ -267,7 +267,7 @@ impl QueueDiscipline for Sfb {
         self.inside.next_timer()
     }
 
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+    fn on_timer(&mut self, cx: &mut QueueCx) {
         let view = self.band.view(cx);
         self.inside.on_timer(&view);
     }

@@ -134,7 +134,7 @@ impl<A: FlowAqm> Sfq<A> {
 
     /// There is room for a packet in the band of a flow, if another one may be active and it has not too many; with
     /// `headdrop`, room is made in it.
-    fn admits(&mut self, band: usize, cx: &mut QueueCx<'_>) -> bool {
+    fn admits(&mut self, band: usize, cx: &mut QueueCx) -> bool {
         let packets = self.flows.band_backlog(band).packets;
         let is_active = self.turns.get(band).is_some_and(|turn| turn.is_active);
         if !is_active && self.active.len() >= self.params.flows {
@@ -150,7 +150,7 @@ impl<A: FlowAqm> Sfq<A> {
     }
 
     /// More is queued than the queue holds.
-    fn is_over(&mut self, cx: &QueueCx<'_>) -> bool {
+    fn is_over(&mut self, cx: &QueueCx) -> bool {
         let Backlog { packets, bytes } = self.flows.backlog();
         packets > 0 && !self.room.takes(Backlog { packets: packets - 1, bytes: Bytes::ZERO }, bytes, cx)
     }
@@ -158,7 +158,7 @@ impl<A: FlowAqm> Sfq<A> {
     /// The queue is too full after an arrival for the band `arrived`: the flow with the most packets loses one; of several
     /// `arrived`, else the newest band. In Linux it is the flow that got there last.
     #[cold]
-    fn lose_of_longest(&mut self, arrived: usize, cx: &mut QueueCx<'_>) -> bool {
+    fn lose_of_longest(&mut self, arrived: usize, cx: &mut QueueCx) -> bool {
         let droppable = |band: &usize| {
             let packets = self.flows.band_backlog(*band).packets;
             if self.chosen == Some(*band) && packets == 1 { 0 } else { packets }
@@ -210,7 +210,7 @@ impl<A: FlowAqm> Turns for Sfq<A> {
         &mut self.flows
     }
 
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         let band = self.flows.band_of(packet.flow, cx.now);
         let size = packet.size();
         let mut arrival = self.flows.arrive(band, packet, cx);
@@ -250,7 +250,7 @@ impl<A: FlowAqm> Turns for Sfq<A> {
         }
     }
 
-    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx) -> Option<Packet> {
         let packet = self.flows.release(band, replaces, cx)?;
         if self.flows.band_backlog(band).packets == 0 {
             self.flows.found_empty(band, cx.now);

@@ -64,7 +64,7 @@ impl RateRule {
 }
 
 impl SparseRule for RateRule {
-    fn is_sparse(&mut self, packet: &Packet, cx: &QueueCx<'_>) -> bool {
+    fn is_sparse(&mut self, packet: &Packet, cx: &QueueCx) -> bool {
         let flow = self.classifier.band_of(packet.flow);
         if flow == self.buckets.len() {
             self.buckets.push(TokenBucket { owed: 0.0, at: cx.now });
@@ -78,7 +78,7 @@ impl SparseRule for RateRule {
 pub(crate) struct DscpRule(pub(crate) Dscp);
 
 impl SparseRule for DscpRule {
-    fn is_sparse(&mut self, packet: &Packet, _cx: &QueueCx<'_>) -> bool {
+    fn is_sparse(&mut self, packet: &Packet, _cx: &QueueCx) -> bool {
         packet.dscp == self.0
     }
 }
@@ -101,7 +101,7 @@ impl<R> Policed<R> {
 }
 
 impl<R: SparseRule> SparseRule for Policed<R> {
-    fn is_sparse(&mut self, packet: &Packet, cx: &QueueCx<'_>) -> bool {
+    fn is_sparse(&mut self, packet: &Packet, cx: &QueueCx) -> bool {
         if !self.rule.is_sparse(packet, cx) {
             return false;
         }

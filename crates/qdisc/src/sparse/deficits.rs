@@ -136,7 +136,7 @@ impl DeficitRule {
 }
 
 impl SparseRule for DeficitRule {
-    fn is_sparse(&mut self, packet: &Packet, _cx: &QueueCx<'_>) -> bool {
+    fn is_sparse(&mut self, packet: &Packet, _cx: &QueueCx) -> bool {
         let account = self.deficits.of(packet.flow);
         self.deficits.is_sparse(account)
     }

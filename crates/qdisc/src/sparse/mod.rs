@@ -72,7 +72,7 @@ pub(crate) struct Gone {
 /// What says which packets go to the sparse band.
 pub(crate) trait SparseRule: Debug + Send {
     /// Whether an arriving packet goes to the sparse band.
-    fn is_sparse(&mut self, packet: &Packet, cx: &QueueCx<'_>) -> bool;
+    fn is_sparse(&mut self, packet: &Packet, cx: &QueueCx) -> bool;
 
     /// A packet of a flow has been stored in `band`.
     fn stored(&mut self, _flow: FlowId, _band: usize) {}
@@ -88,7 +88,7 @@ pub(crate) trait SparseRule: Debug + Send {
 }
 
 impl SparseRule for Box<dyn SparseRule> {
-    fn is_sparse(&mut self, packet: &Packet, cx: &QueueCx<'_>) -> bool {
+    fn is_sparse(&mut self, packet: &Packet, cx: &QueueCx) -> bool {
         (**self).is_sparse(packet, cx)
     }
 

@@ -51,12 +51,12 @@ impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
         }
     }
 
-    fn view(&self, band: usize, cx: &QueueCx<'_>) -> QueueView {
+    fn view(&self, band: usize, cx: &QueueCx) -> QueueView {
         let Backlog { packets, bytes } = self.bands[band].backlog();
         QueueView { packets, bytes, all_bytes: self.backlog().bytes, ..self.bands[band].view(cx) }
     }
 
-    fn fits(&mut self, band: usize, size: Bytes, cx: &QueueCx<'_>) -> bool {
+    fn fits(&mut self, band: usize, size: Bytes, cx: &QueueCx) -> bool {
         let both = self.backlog();
         match &mut self.rooms {
             Rooms::Shared(room) => room.takes(both, size, cx),
@@ -69,13 +69,13 @@ impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
 
     /// Loses the oldest packets until one of `size` fits, but not the one that has been chosen.
     #[cold]
-    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) {
+    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx) {
         while !self.fits(BULK, size, cx) && self.lose_oldest(cx) {}
     }
 
     /// Loses the oldest packet of the bulk band, else of the sparse band, but not the one that has been chosen. Returns
     /// whether there was one.
-    pub(crate) fn lose_oldest(&mut self, cx: &mut QueueCx<'_>) -> bool {
+    pub(crate) fn lose_oldest(&mut self, cx: &mut QueueCx) -> bool {
         self.rule.bulk_turn();
         let Some((band, victim)) = [BULK, SPARSE].into_iter().find_map(|band| self.oldest(band)) else {
             return false;
@@ -106,7 +106,7 @@ impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
     }
 
     /// The first packet of a band leaves, unless the AQM drops it.
-    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx) -> Option<Packet> {
         cx.enter_band(band);
         let packet = self.bands[band].pop()?;
         self.rule.left(Gone { flow: packet.flow, size: packet.size(), band, served: true });
@@ -139,7 +139,7 @@ impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
     }
 
     /// A packet arrives; `has_room` says whether it also fits into what surrounds both bands.
-    pub(crate) fn arrive(&mut self, packet: Packet, has_room: bool, cx: &mut QueueCx<'_>) {
+    pub(crate) fn arrive(&mut self, packet: Packet, has_room: bool, cx: &mut QueueCx) {
         let (flow, size) = (packet.flow, packet.size());
         let band = if self.rule.is_sparse(&packet, cx) { SPARSE } else { BULK };
         cx.enter_band(band);
@@ -173,7 +173,7 @@ impl<R: SparseRule, A: Aqm> QueueDiscipline for SparsePair<R, A> {
         }
     }
 
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
         // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
         if matches!(self.rooms, Rooms::Shared(_)) && !cx.deliver_drops {
             self.make_room(packet.size(), cx);
@@ -181,7 +181,7 @@ impl<R: SparseRule, A: Aqm> QueueDiscipline for SparsePair<R, A> {
         self.arrive(packet, true, cx);
     }
 
-    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
         if self.chosen.is_none() {
             self.chosen = self.next_band();
         }
@@ -192,12 +192,12 @@ impl<R: SparseRule, A: Aqm> QueueDiscipline for SparsePair<R, A> {
         self.bands[band].head().map(Packet::size)
     }
 
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let band = self.chosen.take()?;
         self.release(band, false, cx)
     }
 
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let mut replaces = false;
         while let Some(band) = self.chosen.take().or_else(|| self.next_band()) {
             let packet = self.release(band, replaces, cx);
@@ -219,7 +219,7 @@ impl<R: SparseRule, A: Aqm> QueueDiscipline for SparsePair<R, A> {
         self.aqm.next_timer()
     }
 
-    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+    fn on_timer(&mut self, cx: &mut QueueCx) {
         let view = self.view(BULK, cx);
         self.aqm.on_timer(&view);
     }

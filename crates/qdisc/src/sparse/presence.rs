@@ -54,7 +54,7 @@ impl Presence {
 }
 
 impl SparseRule for Presence {
-    fn is_sparse(&mut self, packet: &Packet, _cx: &QueueCx<'_>) -> bool {
+    fn is_sparse(&mut self, packet: &Packet, _cx: &QueueCx) -> bool {
         let slot = self.slot(packet.flow);
         self.present[slot] == 0
     }

@@ -2,8 +2,7 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Accounts, Backlog, Departure, Dropped, Incident, Limit, QueueCx, QueueDiscipline, QueueInit, QueueSpec,
-    QueueStats,
+    Backlog, Departure, Dropped, Incident, Limit, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -35,10 +34,7 @@ pub(crate) struct Left {
 #[derive(Debug)]
 pub(crate) struct Bench {
     queue: Box<dyn QueueDiscipline>,
-    pub(crate) rate: Rate,
-    pub(crate) deliver_drops: bool,
-    accounts: Accounts,
-    pub(crate) incidents: Vec<Incident>,
+    pub(crate) cx: QueueCx,
 }
 
 /// Gaps from 1 ns up to a number of microseconds, from a linear congruential generator (Knuth, MMIX).
@@ -66,13 +62,7 @@ impl Bench {
     }
 
     pub(crate) fn of(queue: Box<dyn QueueDiscipline>) -> Bench {
-        Bench {
-            queue,
-            rate: Rate::from_mbps(10),
-            deliver_drops: true,
-            accounts: Accounts::default(),
-            incidents: Vec::new(),
-        }
+        Bench { queue, cx: QueueCx::new(Rate::from_mbps(10), Bytes::ZERO, true) }
     }
 
     pub(crate) fn packet(&mut self, flow: u32, size: u64, kind: Kind) -> Packet {
@@ -89,12 +79,12 @@ impl Bench {
 
     /// What it has counted so far.
     pub(crate) fn stats(&self) -> QueueStats {
-        self.accounts.total
+        self.cx.accounts.total
     }
 
     /// What its bands have counted so far.
     pub(crate) fn band_stats(&self) -> &[QueueStats] {
-        &self.accounts.bands
+        &self.cx.accounts.bands
     }
 
     /// What it dropped.
@@ -103,15 +93,14 @@ impl Bench {
             Incident::Dropped(dropped) => Some(*dropped),
             Incident::Marked { .. } => None,
         };
-        self.incidents.iter().filter_map(dropped).collect()
+        self.cx.incidents.iter().filter_map(dropped).collect()
     }
 
     /// Runs the queue's timers that are due at `at_ns`. Arrivals and departures do that first.
     pub(crate) fn run_timers(&mut self, at_ns: u64) {
         while let Some(now) = self.queue.next_timer().filter(|next| next.as_nanos() <= at_ns) {
-            let mut cx =
-                QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
-            self.queue.on_timer(&mut cx);
+            let cx = self.cx.at(now);
+            self.queue.on_timer(cx);
         }
     }
 
@@ -123,9 +112,8 @@ impl Bench {
     pub(crate) fn enqueue(&mut self, at_ns: u64, packet: Packet) {
         self.run_timers(at_ns);
         let now = Time::from_nanos(at_ns);
-        let mut cx =
-            QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
-        self.queue.enqueue(packet, &mut cx);
+        let cx = self.cx.at(now);
+        self.queue.enqueue(packet, cx);
     }
 
     /// One 1500-byte packet arrives.
@@ -141,9 +129,8 @@ impl Bench {
     /// The packet that leaves; there must be one.
     pub(crate) fn leaving(&mut self, at_ns: u64) -> Packet {
         let now = Time::from_nanos(at_ns);
-        let mut cx =
-            QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
-        self.queue.dequeue(&mut cx).expect("a packet is queued")
+        let cx = self.cx.at(now);
+        self.queue.dequeue(cx).expect("a packet is queued")
     }
 
     /// A packet leaves (there must be one); returns what was done to it.
@@ -159,9 +146,8 @@ impl Bench {
     pub(crate) fn choose(&mut self, at_ns: u64) -> Option<Bytes> {
         self.run_timers(at_ns);
         let now = Time::from_nanos(at_ns);
-        let mut cx =
-            QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
-        self.queue.choose(&mut cx)
+        let cx = self.cx.at(now);
+        self.queue.choose(cx)
     }
 
     /// The chosen packet leaves, or is dropped.
@@ -172,23 +158,26 @@ impl Bench {
     /// The same, and the next packet is chosen: returns its length, too.
     pub(crate) fn serve_and_choose(&mut self, at_ns: u64) -> (Option<Left>, Option<Bytes>) {
         let mut next = None;
-        let left = self.leave(at_ns, |queue, cx| queue.serve_and_choose(&mut next, cx));
+        let left = self.leave(at_ns, |queue, cx| {
+            let mut packet = None;
+            next = queue.serve_and_choose(&mut packet, cx);
+            packet
+        });
         (left, next)
     }
 
     fn leave(
         &mut self,
         at_ns: u64,
-        step: impl FnOnce(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> Option<Packet>,
+        step: impl FnOnce(&mut dyn QueueDiscipline, &mut QueueCx) -> Option<Packet>,
     ) -> Option<Left> {
         self.run_timers(at_ns);
         let now = Time::from_nanos(at_ns);
-        let departed = self.accounts.total.departed;
-        let mut cx =
-            QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
-        let packet = step(self.queue.as_mut(), &mut cx)?;
+        let departed = self.cx.accounts.total.departed;
+        let cx = self.cx.at(now);
+        let packet = step(self.queue.as_mut(), cx)?;
         let Departure { outcome, sojourn, .. } = cx.departure();
-        assert_eq!(self.accounts.total.departed, departed + 1, "a packet that leaves is accounted for");
+        assert_eq!(self.cx.accounts.total.departed, departed + 1, "a packet that leaves is accounted for");
         Some(Left { seq: packet.seq.get(), flow: packet.flow.get(), ecn: packet.ecn, outcome, sojourn })
     }
 

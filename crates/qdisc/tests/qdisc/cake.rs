@@ -18,7 +18,7 @@ fn besteffort() -> CakeParams {
 
 fn bench(params: CakeParams) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
@@ -125,7 +125,7 @@ fn with_hosts(params: &CakeParams, hosts: &[(u32, u32)]) -> Bench {
     let pair = |&(source, destination): &(u32, u32)| HostPair { source, destination };
     queue.learn_hosts(&FlowHosts::new(hosts.iter().map(pair).collect()));
     let mut bench = Bench::of(queue);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
@@ -288,7 +288,7 @@ fn ack_filter() {
     {
         for ideal in [false, true] {
             let mut queue = bench(CakeParams { ack_filter, ..besteffort() });
-            queue.deliver_drops = ideal;
+            queue.cx.deliver_drops = ideal;
             for number in 1..=5 {
                 let packet = ack(&queue, 0, number);
                 queue.enqueue(0, packet);

@@ -16,7 +16,7 @@ fn besteffort() -> CakeParams {
 
 fn bench(params: CakeParams, limit: Limit) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), limit);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
@@ -112,7 +112,7 @@ fn limits() {
 #[test]
 fn blue_hears_of_a_full_queue() {
     let mut queue = bench(besteffort(), Limit::Packets(3));
-    queue.deliver_drops = true;
+    queue.cx.deliver_drops = true;
     arrive(&mut queue, 10 * MS, 0, 3);
     assert_eq!(queue.probed_band(0, "p_drop").map(|p| p * 256.0), Some(0.0));
     arrive(&mut queue, 10 * MS, 0, 1);

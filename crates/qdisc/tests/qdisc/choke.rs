@@ -14,7 +14,7 @@ fn quarter() -> ChokeParams {
 
 fn bench(params: ChokeParams, limit: usize) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Packets(limit));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
@@ -70,7 +70,7 @@ fn draws_are_uniform() {
     let mut matches = [0_u32; 10];
     for seed in 0..4_000 {
         let mut bench = Bench::with_seed(&QueueSpec::new(params.clone()), Limit::Unlimited, seed);
-        bench.deliver_drops = false;
+        bench.cx.deliver_drops = false;
         (0..10).for_each(|flow| arrive(&mut bench, 0, flow, Kind::NotEct));
         assert_eq!(bench.probe("matched"), 0);
         let flow = seed as u32 % 10;

@@ -157,7 +157,7 @@ fn a_flow_is_sparse_beyond_the_bulk_delay() {
 fn the_oldest_pays() {
     for queue in [QueueSpec::new(CnqParams::default()), QueueSpec::new(LfqParams::default())] {
         let mut bench = Bench::new(&queue, Limit::Packets(4));
-        bench.deliver_drops = false;
+        bench.cx.deliver_drops = false;
         let arrive = |bench: &mut Bench, flow| {
             let packet = bench.packet(flow, 1_000, Kind::NotEct);
             bench.enqueue(0, packet);
@@ -177,7 +177,7 @@ fn the_oldest_pays() {
 
         // Without a choice and a bulk packet, the oldest sparse packet goes.
         let mut bench = Bench::new(&queue, Limit::Packets(2));
-        bench.deliver_drops = false;
+        bench.cx.deliver_drops = false;
         (0..3).for_each(|flow| arrive(&mut bench, flow));
         let flows: Vec<u32> = std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.flow).collect();
         assert_eq!(flows, [1, 2], "{queue:?}");
@@ -221,7 +221,7 @@ fn instances_of_the_aqm() {
         (lfq(AqmInstances::One).with("aqm", codel), false),
     ] {
         let mut bench = Bench::new(&queue, Limit::Unlimited);
-        bench.deliver_drops = false;
+        bench.cx.deliver_drops = false;
         let mut marks = [0, 0];
         for n in 0..40_000_u64 {
             let now = n * 1_200_000;
@@ -255,7 +255,7 @@ fn the_last_packet_of_a_flow_is_not_dropped() {
         for aqm_instances in [AqmInstances::Flow, AqmInstances::One] {
             let params = LfqParams { aqm_instances, ..LfqParams::default() };
             let mut bench = Bench::new(&QueueSpec::new(params).with("aqm", wall.clone()), Limit::Unlimited);
-            bench.deliver_drops = false;
+            bench.cx.deliver_drops = false;
             for flow in [0, 0, 0, 1, 1, 1] {
                 let packet = bench.packet(flow, 1_500, kind);
                 bench.enqueue(0, packet);
@@ -334,7 +334,7 @@ fn timers() {
         QueueSpec::new(LfqParams { aqm_instances: AqmInstances::Flow, ..LfqParams::default() }),
     ] {
         let mut bench = Bench::new(&queue.with("aqm", PieParams::default()), Limit::Unlimited);
-        bench.deliver_drops = false;
+        bench.cx.deliver_drops = false;
         for n in 0..5_000_u64 {
             for _ in 0..2 {
                 let packet = bench.packet(0, 1_500, Kind::NotEct);

@@ -267,7 +267,7 @@ fn last_packet() {
 #[test]
 fn in_a_queue() {
     let mut bench = Bench::new(&QueueSpec::new(CobaltParams::default()), Limit::Unlimited);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     (0..2_000).for_each(|_| bench.arrive(0, Kind::NotEct));
     for at in 0..=380 {
         let left = bench.dequeue((20 + at) * MS).expect("packets are queued");

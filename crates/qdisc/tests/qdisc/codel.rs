@@ -15,7 +15,7 @@ const MS: u64 = 1_000_000;
 /// signals, in nanoseconds after the first departure t0.
 fn signals(params: CodelParams, kind: Kind, until_ms: u64) -> Vec<u64> {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     let mut signals = Vec::new();
     for at in (0..until_ms * MS).step_by(100_000) {
         bench.arrive(at, kind);
@@ -95,7 +95,7 @@ fn newton() {
 /// A bench with `packets` of 1500 B that arrived at 0.
 fn filled(params: CodelParams, packets: u64, kind: Kind) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     (0..packets).for_each(|_| bench.arrive(0, kind));
     bench
 }

@@ -102,7 +102,7 @@ fn the_larger_part_is_signalled() {
 #[test]
 fn the_last_packet_of_a_flow_is_not_dropped() {
     let mut bench = Bench::new(&alone(), Limit::Unlimited);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     let mut single = 0;
     for round in 0..200_u64 {
         let at = round * 3_000 * MS;
@@ -132,7 +132,7 @@ fn lost_packets_are_forgotten() {
         (QueueSpec::new(TwinAfParams::default()), 0),
     ] {
         let mut bench = Bench::new(&spec, Limit::Packets(6));
-        bench.deliver_drops = false;
+        bench.cx.deliver_drops = false;
         for n in 0..40_u32 {
             arrive(&mut bench, u64::from(n) * MS, [0, 0, 0, 1][n as usize % 4], Kind::Ect0);
         }
@@ -182,7 +182,7 @@ fn the_larger_class_pays() {
         for deliver_drops in [false, true] {
             let params = TwinAfParams { dscp: Dscp::MDS.get(), ..TwinAfParams::default() };
             let mut bench = Bench::new(&QueueSpec::new(params), limit);
-            bench.deliver_drops = deliver_drops;
+            bench.cx.deliver_drops = deliver_drops;
             for (n, (kind, size)) in packets.iter().enumerate() {
                 let packet = bench.packet(n as u32, *size, *kind);
                 bench.enqueue(0, packet);

@@ -68,7 +68,7 @@ struct Means {
 
 fn run(params: DualPi2Params, mut senders: [Sender; 2], seconds: u64) -> Means {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Packets(10_000));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     let mut acks: BinaryHeap<Reverse<(u64, u32, bool)>> = BinaryHeap::new();
     let (warm_up, end) = (20_000 * MS, (20_000 + seconds * 1_000) * MS);
     let (mut means, mut n, mut now) = (Means::default(), 0.0, 0);

@@ -346,7 +346,7 @@ fn ect1_is_marked() {
         QueueSpec::new(FqCodelParams::default()),
     ] {
         let mut bench = Bench::new(&spec, Limit::Packets(10_000));
-        bench.deliver_drops = false;
+        bench.cx.deliver_drops = false;
         (0..200).for_each(|_| bench.arrive(0, Kind::Ect1));
         let marked = (1..200)
             .filter_map(|ms| bench.dequeue(ms * 2_000_000))

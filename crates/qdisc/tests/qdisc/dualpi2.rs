@@ -21,7 +21,7 @@ const MS: u64 = 1_000_000;
 
 fn bench(params: DualPi2Params) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Packets(10_000));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
@@ -284,7 +284,7 @@ fn slots() {
 fn limits() {
     let most = |params: DualPi2Params, limit, size| {
         let mut bench = Bench::new(&QueueSpec::new(params), limit);
-        bench.deliver_drops = false;
+        bench.cx.deliver_drops = false;
         for n in 0..100 {
             let packet = bench.packet(0, size, if n % 2 == 0 { Kind::Ect1 } else { Kind::NotEct });
             bench.enqueue(0, packet);

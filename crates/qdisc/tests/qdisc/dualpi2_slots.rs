@@ -134,7 +134,7 @@ fn witnessed(keys: &[&'static str], drops: u32, limit: usize) -> (Bench, Told) {
         spec = spec.with(key, WitnessParams { name, drops, every, calls: calls.clone() });
     }
     let mut bench = Bench::new(&spec, Limit::Packets(limit));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     (bench, Told(told))
 }
 

@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 
 fn bench(params: DualSparseParams, limit: Limit) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), limit);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
@@ -147,7 +147,7 @@ fn who_pays_and_who_hears() {
     };
     let spec = QueueSpec::new(params).with("aqm", CobaltParams::default());
     let mut bench = Bench::new(&spec, Limit::Packets(10));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     let p = |bench: &Bench| bench.probed_band(1, "p_drop").map(|p| p * 256.0);
     for flow in 0..9 {
         arrive(&mut bench, 10 * MS, flow, 300);

@@ -15,13 +15,13 @@ const MS: u64 = 1_000_000;
 
 fn fq_codel(params: FqCodelParams, limit: Limit) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), limit);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
 fn fq(params: FqParams) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Packets(10_000));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
@@ -221,7 +221,7 @@ fn an_empty_flow() {
     let limited = FqParams { flow_limit: 1, ..FqParams::default() };
     for spec in [QueueSpec::new(limited), QueueSpec::new(SfqParams { depth: 1, ..SfqParams::default() })] {
         let mut bench = Bench::new(&spec.with("aqm", cobalt()), Limit::Packets(10));
-        bench.deliver_drops = false;
+        bench.cx.deliver_drops = false;
         arrive(&mut bench, 10 * MS, 0, 1_500, 2);
         let p = |bench: &Bench| bench.probed_band(0, "p_drop").map(|p| p * 4_096.0);
         assert_eq!((bench.stats().drops_full, p(&bench)), (1, Some(16.0)));
@@ -258,7 +258,7 @@ fn pie_in_each_band() {
     let spec = QueueSpec::new(FqCodelParams::default()).with("aqm", PieParams::default());
     let init = QueueInit::new(Limit::Packets(10_000), 1);
     let mut bench = Bench::of(spec.build(&init));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     let first = bench.next_timer().expect("PIE has a timer, before there is any flow");
     assert!(first.as_nanos() <= 15 * MS);
     for n in 0..20_000_u64 {

@@ -16,7 +16,7 @@ const MS: u64 = 1_000_000;
 
 fn lossy(headdrop: bool, limit: Limit) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(FifoParams { headdrop }), limit);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
@@ -61,10 +61,10 @@ fn byte_limit() {
 #[test]
 fn time_limit_follows_the_rate() {
     let mut bench = lossy(false, Limit::Time(Duration::from_millis(12)));
-    bench.rate = Rate::from_mbps(100);
+    bench.cx.rate = Rate::from_mbps(100);
     arrive(&mut bench, 101, 1500);
     assert_eq!((bench.backlog().packets, bench.stats().lost), (100, 1));
-    bench.rate = Rate::from_mbps(50);
+    bench.cx.rate = Rate::from_mbps(50);
     arrive(&mut bench, 1, 1500);
     assert_eq!((bench.backlog().packets, bench.stats().lost), (100, 2));
     for _ in 0..51 {
@@ -74,7 +74,7 @@ fn time_limit_follows_the_rate() {
     assert_eq!((bench.backlog().packets, bench.stats().lost), (50, 3));
 
     let mut short = lossy(false, Limit::Time(Duration::from_nanos(11_999_999)));
-    short.rate = Rate::from_mbps(100);
+    short.cx.rate = Rate::from_mbps(100);
     arrive(&mut short, 100, 1500);
     assert_eq!(short.backlog().packets, 99);
 }
@@ -102,7 +102,7 @@ fn head_drop() {
 fn deliver_drops() {
     for headdrop in [false, true] {
         let mut bench = lossy(headdrop, Limit::Packets(1));
-        bench.deliver_drops = true;
+        bench.cx.deliver_drops = true;
         bench.arrive(0, Kind::Ect0);
         bench.arrive(0, Kind::NotEct);
         assert_eq!(bench.backlog().packets, 2);
@@ -130,7 +130,7 @@ fn verdicts_on_arrival() {
     let arrive = |verdict, deliver_drops| {
         let fifo = Fifo::new(OnArrival(verdict), EcnPolicy::default(), Limit::Unlimited);
         let mut bench = Bench::of(Box::new(fifo));
-        bench.deliver_drops = deliver_drops;
+        bench.cx.deliver_drops = deliver_drops;
         bench.arrive(0, Kind::Mds);
         bench
     };
@@ -173,13 +173,13 @@ fn sojourn_and_choice() {
 #[test]
 fn head_drop_with_a_time_limit() {
     let mut bench = lossy(true, Limit::Time(Duration::from_millis(12)));
-    bench.rate = Rate::from_mbps(100);
+    bench.cx.rate = Rate::from_mbps(100);
     arrive(&mut bench, 100, 1500);
     assert_eq!((bench.backlog().packets, bench.stats().lost), (100, 0));
-    bench.rate = Rate::from_mbps(50);
+    bench.cx.rate = Rate::from_mbps(50);
     arrive(&mut bench, 1, 1500);
     assert_eq!((bench.backlog().packets, bench.stats().lost, bench.stats().drops_full), (50, 51, 51));
-    bench.rate = Rate::from_mbps(200);
+    bench.cx.rate = Rate::from_mbps(200);
     arrive(&mut bench, 150, 1500);
     assert_eq!((bench.backlog().packets, bench.stats().lost), (200, 51));
     assert_eq!(drain(&mut bench), (51..251).collect::<Vec<_>>());
@@ -217,7 +217,7 @@ fn overload() {
             for limit in limits {
                 for headdrop in [false, true] {
                     let mut bench = lossy(headdrop, limit);
-                    bench.rate = Rate::from_mbps(100);
+                    bench.cx.rate = Rate::from_mbps(100);
                     let load = Load { kind, service_ns: 120_000, interval_ns: 60_000 };
                     let mut longest = Duration::ZERO;
                     let mut ecn = None;
@@ -290,7 +290,7 @@ fn replacements() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let witness = Witness { drops: vec![100, 200, 500], told: Arc::clone(&told) };
     let mut bench = Bench::of(Box::new(Fifo::new(witness, EcnPolicy::default(), Limit::Unlimited)));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     for size in [100, 200, 300, 400, 500] {
         let packet = bench.packet(0, size, Kind::NotEct);
         bench.enqueue(0, packet);

@@ -97,7 +97,7 @@ fn conserved(bench: &Bench, is_policed: bool) -> Result<(), TestCaseError> {
     prop_assert_eq!(stats.queued(), backlog.packets as u64);
     prop_assert_eq!(bench.drops().len() as u64, stats.drops());
     prop_assert_eq!(backlog.bytes == Bytes::ZERO, backlog.packets == 0);
-    prop_assert_eq!(stats.lost, if bench.deliver_drops { 0 } else { stats.drops() });
+    prop_assert_eq!(stats.lost, if bench.cx.deliver_drops { 0 } else { stats.drops() });
     let packets: usize = bands.iter().map(|(_, backlog)| backlog.packets).sum();
     let bytes: Bytes = bands.iter().map(|(_, backlog)| backlog.bytes).sum();
     prop_assert_eq!((packets, bytes), (backlog.packets, backlog.bytes));
@@ -118,7 +118,7 @@ fn conserved(bench: &Bench, is_policed: bool) -> Result<(), TestCaseError> {
             sum.drops_filtered += part.drops_filtered;
         }
         // What is lost in front of the queue reaches no band.
-        let policed = if bench.deliver_drops { 0 } else { stats.drops_policed };
+        let policed = if bench.cx.deliver_drops { 0 } else { stats.drops_policed };
         sum.arrived += policed;
         sum.lost += policed;
         sum.drops_policed = stats.drops_policed;
@@ -177,7 +177,7 @@ fn run(
     events: &[(u64, Event)],
 ) -> Result<(), TestCaseError> {
     let mut bench = Bench::new(config, limit);
-    bench.deliver_drops = deliver_drops;
+    bench.cx.deliver_drops = deliver_drops;
     let mut now = 0;
     let mut order =
         Order { sorts: ["dualpi2", "twin-af"].contains(&config.params.name()), ..Order::default() };
@@ -186,7 +186,7 @@ fn run(
     for (gap, event) in events {
         now += gap;
         match *event {
-            Event::Rate(rate) => bench.rate = rate,
+            Event::Rate(rate) => bench.cx.rate = rate,
             Event::Arrive(kind, size, flow) => {
                 let (lost, before) = (bench.stats().lost, limited(&bench, config));
                 order.kinds.push(kind);
@@ -196,7 +196,10 @@ fn run(
                 if !deliver_drops && bench.stats().lost == lost {
                     for (index, backlog) in limited(&bench, config).into_iter().enumerate() {
                         let grown = before.get(index).is_none_or(|before| backlog.bytes > before.bytes);
-                        prop_assert!(!grown || within(backlog, bench.rate, limit), "{config:?}: {backlog:?}");
+                        prop_assert!(
+                            !grown || within(backlog, bench.cx.rate, limit),
+                            "{config:?}: {backlog:?}"
+                        );
                     }
                 }
             }
@@ -249,12 +252,12 @@ proptest! {
 /// What a queue does in a run in which each packet is served and the next one chosen, in one call or in two.
 fn served(config: &QueueSpec, events: &[(u64, Event)], at_once: bool) -> (Vec<String>, QueueStats) {
     let mut bench = Bench::new(config, Limit::Packets(20));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     let (mut now, mut seen) = (0, Vec::new());
     for (gap, event) in events {
         now += gap;
         match *event {
-            Event::Rate(rate) => bench.rate = rate,
+            Event::Rate(rate) => bench.cx.rate = rate,
             Event::Arrive(kind, size, flow) => {
                 let packet = bench.packet(flow, size, kind);
                 bench.enqueue(now, packet);

@@ -85,8 +85,8 @@ pub(crate) fn run(
 ) -> Vec<Outcome> {
     let spec = QueueSpec::new(queue).with("aqm", BrickWallParams::default());
     let mut bench = Bench::new(&spec, Limit::Bytes(Bytes::new(bytes)));
-    bench.deliver_drops = false;
-    bench.rate = Rate::from_mbps(8);
+    bench.cx.deliver_drops = false;
+    bench.cx.rate = Rate::from_mbps(8);
     let mut dice = Dice(seed);
     let mut next: Vec<u64> = vec![0; flows.len()];
     let mut outcomes = vec![Outcome::default(); flows.len()];

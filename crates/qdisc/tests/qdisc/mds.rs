@@ -153,9 +153,9 @@ fn standing(bench: &mut Bench, from_ms: u64, n: u32) -> Weights {
         bench.dequeue(at);
         let mds = is_mds();
         let packet = bench.packet(u32::from(!mds), 1_000, if mds { Kind::Mds } else { Kind::Ect0 });
-        bench.incidents.clear();
+        bench.cx.incidents.clear();
         bench.enqueue(at, packet);
-        let verdict = match bench.incidents.last() {
+        let verdict = match bench.cx.incidents.last() {
             None => PASS,
             Some(Incident::Marked { signal, .. }) => Verdict::Mark(*signal),
             Some(Incident::Dropped(_)) => DROP,

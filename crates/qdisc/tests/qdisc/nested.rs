@@ -112,7 +112,7 @@ fn limits_and_modes() {
         default_band: 1,
     });
     let mut bench = Bench::new(&spec.around("children", [one, fifo().into()]), Limit::Packets(2));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     send(&mut bench, 0, [0, 0, 0, 1, 1, 1]);
     assert_eq!(bench.band_stats().iter().map(|band| band.drops_full).collect::<Vec<_>>(), [2, 1]);
 }
@@ -124,7 +124,7 @@ fn the_rate_inside_of_a_shaper() {
     for (link, shaped, packets) in [(10, Some(1), 2), (1, Some(10), 2), (10, None, 20)] {
         let params = TbfParams { rate: shaped.map(Rate::from_mbps), ..TbfParams::default() };
         let mut bench = Bench::new(&QueueSpec::new(params), Limit::Time(Duration::from_millis(24)));
-        (bench.rate, bench.deliver_drops) = (Rate::from_mbps(link), false);
+        (bench.cx.rate, bench.cx.deliver_drops) = (Rate::from_mbps(link), false);
         send(&mut bench, 0, [0; 30]);
         assert_eq!(bench.backlog().packets, packets, "{link} {shaped:?}");
     }
@@ -165,7 +165,7 @@ fn seeds_inside() {
     };
     let lost = |seed| {
         let mut bench = Bench::with_seed(&prio([red(), red()]), Limit::Unlimited, seed);
-        bench.deliver_drops = false;
+        bench.cx.deliver_drops = false;
         let mut lost = [Vec::new(), Vec::new()];
         for at in 0..500 {
             for flow in [0, 1] {
@@ -191,7 +191,7 @@ fn replaced_inside_of_a_shaper() {
         TbfParams { rate: Some(Rate::from_mbps(12)), burst: Bytes::new(1_500), ..TbfParams::default() };
     let spec = QueueSpec::new(params).around("child", [QueueSpec::new(CodelParams::default())]);
     let mut bench = Bench::new(&spec, Limit::Unlimited);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     for _ in 0..200 {
         let packet = bench.packet(0, 1_500, Kind::NotEct);
         bench.enqueue(0, packet);

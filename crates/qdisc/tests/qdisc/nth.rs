@@ -8,11 +8,11 @@ use crate::bench::{Bench, Kind};
 /// Which of `n` arrivals of a kind get a signal, numbered from 1, and what they all carry.
 fn signalled(params: NthParams, kind: Kind, n: u64) -> (Vec<u64>, [u64; 3]) {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     let signalled = |at: &u64| {
-        let before = bench.incidents.len();
+        let before = bench.cx.incidents.len();
         bench.arrive(*at, kind);
-        bench.incidents.len() > before
+        bench.cx.incidents.len() > before
     };
     let all = (1..=n).filter(signalled).collect();
     (all, [bench.stats().sce, bench.stats().ce, bench.stats().drops_aqm])
@@ -43,7 +43,7 @@ fn exact() {
         for at in 0..1_000_000 {
             bench.arrive(at, Kind::Ect0);
             bench.dequeue(at);
-            bench.incidents.clear();
+            bench.cx.incidents.clear();
         }
         assert_eq!(bench.stats().ce, 1_000_000 / n);
     }

@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 
 fn bench(params: Pi2Params) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Packets(10_000));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 

@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 
 fn bench(params: PieParams) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
@@ -321,7 +321,7 @@ fn tail_drop_resets_accu() {
     for deliver_drops in [false, true] {
         let params = PieParams { alpha: 0.0, beta: 0.0, max_burst: Duration::ZERO, ..linux() };
         let mut bench = Bench::new(&QueueSpec::new(params), Limit::Packets(5));
-        bench.deliver_drops = deliver_drops;
+        bench.cx.deliver_drops = deliver_drops;
         delay(&mut bench, 490, 260);
         bench.run_timers(500 * MS);
         near(probed(&bench, "p"), 0.02);
@@ -379,7 +379,7 @@ fn mark_or_drop() {
             age: Duration::ZERO,
             ..QueueInit::new(Limit::Unlimited, 1)
         }));
-        bench.deliver_drops = false;
+        bench.cx.deliver_drops = false;
         delay(&mut bench, 490, 260);
         let now = 500 + 15 * (steps - 1);
         bench.run_timers(now * MS);

@@ -8,7 +8,7 @@ use crate::overload::Load;
 
 fn bench(params: PieParams, seed: u64) -> Bench {
     let mut bench = Bench::with_seed(&QueueSpec::new(params), Limit::Packets(1_000), seed);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 

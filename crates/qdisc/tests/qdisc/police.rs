@@ -13,7 +13,7 @@ const MS: u64 = 1_000_000;
 
 fn bench(spec: &QueueSpec) -> Bench {
     let mut bench = Bench::new(spec, Limit::Unlimited);
-    (bench.rate, bench.deliver_drops) = (Rate::from_mbps(1_000), false);
+    (bench.cx.rate, bench.cx.deliver_drops) = (Rate::from_mbps(1_000), false);
     bench
 }
 
@@ -75,7 +75,7 @@ fn overhead_and_mpu() {
 #[test]
 fn loss_free() {
     let mut bench = bench(&QueueSpec::new(police(Exceed::Drop)));
-    bench.deliver_drops = true;
+    bench.cx.deliver_drops = true;
     let seen = [Kind::Ect0; 3].map(|kind| arrive(&mut bench, 0, kind).0);
     assert_eq!((seen, bench.stats().drops_policed, bench.backlog().packets), ([0; 3], 1, 3));
     assert_eq!(bench.probe("tokens_bytes"), 0);

@@ -10,7 +10,7 @@ const US: u64 = 1_000;
 
 fn bench(params: RedParams) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
@@ -392,7 +392,7 @@ fn automatic() {
     };
     assert_eq!(thresholds(&mut bench), 6);
     let avg = probed(&bench, "avg_bytes");
-    bench.rate = Rate::from_mbps(100);
+    bench.cx.rate = Rate::from_mbps(100);
     bench.run_timers(500 * MS);
     near(probed(&bench, "avg_bytes"), avg);
     near(probed(&bench, "p"), 0.0);
@@ -406,7 +406,7 @@ fn automatic() {
 #[test]
 fn automatic_average() {
     let mut bench = bench(RedParams { adaptive_auto: true, ecn: true, ..RedParams::default() });
-    bench.rate = Rate::from_mbps(8);
+    bench.cx.rate = Rate::from_mbps(8);
     let weight = 1.0 - libm::exp(-1e-3);
     let mut avg = 0.0;
     for queued in 0..10 {
@@ -416,7 +416,7 @@ fn automatic_average() {
     }
     while bench.dequeue(9_998_500 * US).is_some() {}
     // 1500 B at 8 Mbit/s are 1.5 ms.
-    bench.rate = Rate::from_mbps(80);
+    bench.cx.rate = Rate::from_mbps(80);
     bench.arrive(10_500 * MS, Kind::Ect0);
     near(probed(&bench, "avg_bytes"), avg * libm::exp(-0.5));
 }

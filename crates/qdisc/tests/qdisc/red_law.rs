@@ -9,7 +9,7 @@ use crate::overload::Load;
 
 fn bench(params: RedParams, seed: u64) -> Bench {
     let mut bench = Bench::with_seed(&QueueSpec::new(params), Limit::Packets(1_000), seed);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 

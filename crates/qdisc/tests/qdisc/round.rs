@@ -27,7 +27,7 @@ fn send(bench: &mut Bench, at: u64, flow: u32, size: u64, count: usize) {
 
 fn bench(spec: &QueueSpec, limit: Limit) -> Bench {
     let mut bench = Bench::new(spec, limit);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
@@ -191,7 +191,7 @@ fn red_of_sfq() {
     };
     let marked = |params: &SfqParams, ect: bool| {
         let mut bench = Bench::new(&QueueSpec::new(params.clone()), Limit::Packets(127));
-        bench.deliver_drops = false;
+        bench.cx.deliver_drops = false;
         for _ in 0..6 {
             let packet = bench.packet(0, 1_000, if ect { Kind::Ect0 } else { Kind::NotEct });
             bench.enqueue(0, packet);

@@ -12,7 +12,7 @@ const STEP: f64 = 1.0 / 65_536.0;
 
 fn bench(params: SfbParams) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Packets(1_000));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     bench
 }
 
@@ -176,7 +176,7 @@ fn the_queue_inside() {
     let wall = BrickWallParams { drop_threshold: Duration::from_millis(1), ..BrickWallParams::default() };
     let spec = QueueSpec::new(SfbParams::default()).with("aqm", wall);
     let mut bench = Bench::new(&spec, Limit::Packets(10));
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     arrive(&mut bench, 0, 0, 12);
     assert_eq!((bench.stats().drops_full, bench.probe("bins_packets")), (2, 10));
     assert_eq!(bench.probe("queue_drops"), 2);
@@ -191,7 +191,7 @@ fn the_aqm_inside_hears() {
     for deliver_drops in [false, true] {
         let spec = QueueSpec::new(SfbParams::default()).with("aqm", CobaltParams::default());
         let mut bench = Bench::new(&spec, Limit::Packets(3));
-        bench.deliver_drops = deliver_drops;
+        bench.cx.deliver_drops = deliver_drops;
         arrive(&mut bench, 10 * MS, 0, 4);
         assert_eq!(bench.probed("p_drop").map(|p| p * 4_096.0), Some(16.0), "{deliver_drops}");
         drain(&mut bench, 10 * MS);

@@ -129,7 +129,7 @@ fn closed_loop(rtt: u64, k: usize) -> (f64, usize, usize) {
     const SLOT: u64 = 12_000;
     const SLOTS: u64 = 600_000;
     let mut bench = Bench::new(&step(QueueLength::Packets(k), StepPoint::Enqueue), Limit::Unlimited);
-    bench.rate = Rate::from_mbps(1_000);
+    bench.cx.rate = Rate::from_mbps(1_000);
     let mut sender = Sender::new(rtt as f64);
     let mut acks = VecDeque::new();
     let (mut alpha, mut least, mut longest) = (0.0, usize::MAX, 0);
@@ -142,7 +142,7 @@ fn closed_loop(rtt: u64, k: usize) -> (f64, usize, usize) {
             bench.arrive(slot * SLOT, Kind::Ect0);
             sender.in_flight += 1;
         }
-        bench.incidents.clear();
+        bench.cx.incidents.clear();
         if slot >= SLOTS / 2 {
             alpha += sender.alpha;
             least = least.min(bench.backlog().packets);

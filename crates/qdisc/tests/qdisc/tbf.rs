@@ -14,7 +14,7 @@ const MS: u64 = 1_000_000;
 
 fn tbf(params: TbfParams) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
-    (bench.rate, bench.deliver_drops) = (Rate::from_mbps(1_000), false);
+    (bench.cx.rate, bench.cx.deliver_drops) = (Rate::from_mbps(1_000), false);
     bench
 }
 
@@ -79,7 +79,7 @@ fn longer_than_the_bucket() {
     fill(&mut bench, 0, &[1_501, 1_500]);
     assert_eq!(bench.drops()[0].reason, DropReason::Policed);
     assert_eq!((bench.backlog().packets, bench.stats().drops_policed), (1, 1));
-    bench.deliver_drops = true;
+    bench.cx.deliver_drops = true;
     fill(&mut bench, 0, &[3_000]);
     assert_eq!(departures(&mut bench, 0), [0, MS]);
 }
@@ -108,7 +108,7 @@ fn the_aqm_times_up_to_the_tokens() {
         StepParams { threshold: QueueLength::Time(Duration::from_micros(500)), at: StepPoint::Dequeue };
     let mut bench =
         Bench::new(&QueueSpec::new(params).around("child", [QueueSpec::new(step)]), Limit::Unlimited);
-    bench.rate = Rate::from_mbps(1_000);
+    bench.cx.rate = Rate::from_mbps(1_000);
     (0..3).for_each(|_| bench.arrive(0, Kind::Ect0));
     let mut left = Vec::new();
     for ms in 0..3 {
@@ -140,7 +140,7 @@ fn what_is_held_counts() {
     for child in [codel, QueueSpec::new(FifoParams::default()), fair] {
         let spec = QueueSpec::new(params.clone()).around("child", [child]);
         let mut bench = Bench::new(&spec, Limit::Packets(2));
-        (bench.rate, bench.deliver_drops) = (Rate::from_mbps(1_000), false);
+        (bench.cx.rate, bench.cx.deliver_drops) = (Rate::from_mbps(1_000), false);
         for _ in 0..4 {
             bench.arrive(0, Kind::NotEct);
             let _ = bench.dequeue(0);

@@ -77,7 +77,7 @@ fn brick_wall_marks_all_above() {
 fn a_dropped_packet_is_replaced_by_the_next() {
     let params = BrickWallParams { drop_threshold: Duration::from_millis(5), ..BrickWallParams::default() };
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
-    bench.deliver_drops = false;
+    bench.cx.deliver_drops = false;
     for at_ms in [0, 1, 6] {
         bench.arrive(at_ms * 1_000_000, Kind::Ect0);
     }
@@ -96,7 +96,7 @@ fn ramp(min: Option<Duration>, max: Duration, tau: u32) -> QueueSpec {
 /// How many of `n` packets of kind `kind` are marked at the sojourn time `sojourn_ns`.
 fn marked(config: &QueueSpec, kind: Kind, sojourn_ns: u64, rate: Rate, n: u64) -> u64 {
     let mut bench = Bench::new(config, Limit::Unlimited);
-    bench.rate = rate;
+    bench.cx.rate = rate;
     for i in 0..n {
         bench.arrive(i * 1_000_000_000, kind);
         bench.outcome(i * 1_000_000_000 + sojourn_ns);

@@ -3,10 +3,10 @@
 use windtunnel_prefetch::prefetch;
 use windtunnel_tcp::{Receiver, ideal};
 use windtunnel_units::{Bytes, Rate, Time};
-use windtunnel_wire::Extras;
+use windtunnel_wire::{Extras, Packet};
 
-use super::ideal::reply;
-use super::{Feedback, Halves, Pair, Reading, ReceiverHalf, SenderHalf, SenderState, Still, TcpEnd, Waiting};
+use super::ideal::exchange;
+use super::{Exchange, Halves, Pair, Reading, ReceiverHalf, SenderHalf, SenderState, Still, TcpEnd, Waiting};
 use crate::application::{DatagramReceiver, DatagramSender};
 use crate::arrivals::Arrivals;
 use crate::flow::Hop;
@@ -234,18 +234,19 @@ pub(crate) trait Transported {
     /// The receiving half, likewise.
     fn receiver(ends: &mut Ends) -> Option<&mut Self::Receiver>;
 
-    /// What the receiving half owes need not be a packet where it reaches the sending half at once.
-    const REPLIES: bool = false;
+    /// A segment may be acknowledged without a packet.
+    const EXCHANGES: bool = false;
 
-    /// The sending half takes what the receiving half owes next, without a packet around it.
+    /// The receiving half takes a segment, and its sending half hears of that at once, without a packet in between;
+    /// nothing where this needs a packet.
     #[inline]
-    fn reply(_ends: &mut Ends, _now: Time) -> Option<(&mut Self::Sender, Feedback)> {
+    fn exchange<'a>(_: &'a mut Ends, _: &Packet, _: Time) -> Option<Exchange<'a, Self::Sender>> {
         None
     }
 }
 
 macro_rules! transport {
-    ($name:ident, $sender:ty, $receiver:ty, $arrives:literal, { $($unbox:tt)? } $(, $reply:item)*) => {
+    ($name:ident, $sender:ty, $receiver:ty, $arrives:literal, { $($unbox:tt)? } $(, $exchange:item)*) => {
         #[derive(Debug)]
         pub(crate) struct $name;
 
@@ -264,7 +265,7 @@ macro_rules! transport {
                 if let Ends::$name(halves) = ends { Some(&mut $($unbox)? halves.receiver) } else { None }
             }
 
-            $($reply)*
+            $($exchange)*
         }
     };
 }
@@ -275,10 +276,10 @@ transport!(
     ideal::Receiver,
     false,
     {},
-    const REPLIES: bool = true;,
+    const EXCHANGES: bool = true;,
     #[inline]
-    fn reply(ends: &mut Ends, now: Time) -> Option<(&mut ideal::Sender, Feedback)> {
-        if let Ends::Ideal(halves) = ends { reply(halves, now) } else { None }
+    fn exchange<'a>(ends: &'a mut Ends, segment: &Packet, now: Time) -> Option<Exchange<'a, ideal::Sender>> {
+        if let Ends::Ideal(halves) = ends { exchange(halves, segment, now) } else { None }
     }
 );
 transport!(Tcp, TcpEnd, Receiver, true, {});

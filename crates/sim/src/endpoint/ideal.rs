@@ -11,7 +11,7 @@ use windtunnel_tcp::ideal::{Receiver, Sender};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
 
-use super::{Arrival, Feedback, Hidden, Pair, ReceiverHalf, SenderHalf, SenderState};
+use super::{Arrival, Exchange, Feedback, Hidden, Pair, ReceiverHalf, SenderHalf, SenderState};
 
 /// What an ACK told the sender.
 #[inline(always)]
@@ -19,13 +19,19 @@ fn feedback(sender: &Sender, report: AckReport) -> Feedback {
     Feedback { rtt: report.rtt, ece: report.ece, esce: report.esce, cwnd_limited: sender.cwnd_limited() }
 }
 
-/// The sender takes what the receiver owes next, without a packet around it.
+/// The receiver takes a segment that it acknowledges at once, and the sender hears of it without a packet in between.
 #[inline(always)]
-pub(super) fn reply(halves: &mut Pair<Sender, Receiver>, now: Time) -> Option<(&mut Sender, Feedback)> {
+pub(super) fn exchange<'a>(
+    halves: &'a mut Pair<Sender, Receiver>,
+    segment: &Packet,
+    now: Time,
+) -> Option<Exchange<'a, Sender>> {
     let Pair { sender, receiver } = halves;
-    let report = sender.hear(receiver.next_ack(now)?, now);
+    let ack = receiver.answer(segment, now)?;
+    let arrival = Arrival { delivered: segment.payload(), understands_sce: receiver.echoes_sce() };
+    let report = sender.hear(ack, now);
     let feedback = feedback(sender, report);
-    Some((sender, feedback))
+    Some(Exchange { sender, arrival, feedback })
 }
 
 impl SenderHalf for Sender {

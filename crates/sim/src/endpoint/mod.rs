@@ -167,6 +167,14 @@ pub trait ReceiverHalf: Debug + Send {
     }
 }
 
+/// What follows from a segment that is acknowledged without a packet.
+#[derive(Debug)]
+pub(crate) struct Exchange<'a, S: ?Sized> {
+    pub(crate) sender: &'a mut S,
+    pub(crate) arrival: Arrival,
+    pub(crate) feedback: Feedback,
+}
+
 /// Both halves of a flow.
 #[derive(Debug)]
 pub struct Halves {

@@ -88,7 +88,7 @@ impl Note<'_> {
     #[inline(always)]
     pub(crate) fn arrival<H: ReceiverHalf + ?Sized>(self, half: &mut H, packet: &Packet, now: Time) {
         let arrival = half.on_packet(packet, now);
-        self.recorder.received(now, self.series, packet, arrival.delivered, arrival.understands_sce);
+        self.recorder.received(now, self.series, packet, &arrival);
         while let Some(receipt) = half.receipt() {
             self.recorder.datagram(self.series, &receipt);
         }

@@ -240,7 +240,8 @@ impl FlowRecorder {
     }
 
     /// A round-trip time was sampled.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     pub(super) fn sample(&mut self, rtt: Duration) {
         self.sums.rtt.add(rtt);
         self.totals.rtt.record(rtt);

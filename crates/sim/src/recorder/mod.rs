@@ -39,7 +39,7 @@ use windtunnel_qdisc::{Departure, Dropped, QueueStats, Signal};
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
-use crate::endpoint::Reading;
+use crate::endpoint::{Arrival, Reading};
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::network::{Network, Window};
@@ -238,14 +238,9 @@ impl Recorder {
     /// A packet left a link's queue.
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
-    pub(crate) fn dequeued<C: Capabilities>(
-        &mut self,
-        now: Time,
-        index: usize,
-        link: &Link,
-        departure: Departure,
-    ) {
+    pub(crate) fn dequeued<C: Capabilities>(&mut self, now: Time, index: usize, link: &Link) {
         let Some(packet) = link.left() else { return };
+        let departure = link.left_by();
         let Departure { outcome, sojourn, emptied, .. } = departure;
         let series = self.connections.flow(packet.flow);
         let queue = &mut self.queues[index];
@@ -346,21 +341,17 @@ impl Recorder {
         }
     }
 
-    /// A packet reached the receiver of `series`; `delivered` bytes of it were new and in order.
+    /// A packet reached the receiver of `series`.
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
-    pub(crate) fn received(
-        &mut self,
-        now: Time,
-        series: usize,
-        packet: &Packet,
-        delivered: Bytes,
-        echoes_sce: bool,
-    ) {
+    pub(crate) fn received(&mut self, now: Time, series: usize, packet: &Packet, arrival: &Arrival) {
         let recorder = &mut self.flows[series];
-        recorder.received(now, packet.size(), delivered);
-        recorder.sums.ce += u64::from(packet.ecn == Ecn::Ce);
-        recorder.sums.sce += u64::from(echoes_sce && packet.ecn == Ecn::Ect1);
+        recorder.received(now, packet.size(), arrival.delivered);
+        match packet.ecn {
+            Ecn::NotEct | Ecn::Ect0 => {}
+            Ecn::Ect1 => recorder.sums.sce += u64::from(arrival.understands_sce),
+            Ecn::Ce => recorder.sums.ce += 1,
+        }
         self.packets += u64::from(packet.payload() > Bytes::ZERO);
         if let Some(points) = &mut self.points {
             points.received(now, series, packet.size());

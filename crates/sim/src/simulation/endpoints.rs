@@ -10,9 +10,10 @@ use windtunnel_wire::Packet;
 
 use super::Simulation;
 use super::capabilities::{Capabilities, Full};
-use super::path::Entrance;
+use super::near::Sent;
 use crate::endpoint::{
-    Counters, Datagrams, Ends, Foreign, Ideal, Note, Reading, ReceiverHalf, SenderHalf, Tcp, Transported,
+    Counters, Datagrams, Ends, Exchange, Foreign, Ideal, Note, Reading, ReceiverHalf, SenderHalf, Tcp,
+    Transported,
 };
 use crate::flow::{Flow, Hop};
 use crate::recorder::Tap;
@@ -145,16 +146,32 @@ impl Simulation {
     /// The receiving half takes a packet, and sends everything that it then owes.
     #[inline(always)]
     fn receive<C: Capabilities, T: Transported>(&mut self, index: usize, packet: &Packet) {
-        let flow = &mut self.flows[index];
+        let (flow, mut near) = self.near(index);
+        let series = flow.series as usize;
+        if !C::SINGLE_PACKETS
+            && T::EXCHANGES
+            && flow.acks == Hop::Sender
+            && let Some(exchange) = T::exchange(&mut flow.ends, packet, near.now)
+        {
+            let Exchange { sender, arrival, feedback } = exchange;
+            near.recorder.received(near.now, series, packet, &arrival);
+            *near.sent += 1;
+            *near.arrived += 1;
+            let note = Note { recorder: near.recorder, flow: index, series };
+            note.feedback::<C, _>(sender, &feedback, None, near.now);
+            let mut place = None;
+            return match near.send::<C, T>(sender, &flow.data, &mut flow.in_network, &mut place) {
+                Sent::All(next) => near.schedule_sender::<T>(sender, &mut flow.sender_event, index, next),
+                sent => {
+                    self.carry_on(sent, place);
+                    self.send::<C, T>(index);
+                }
+            };
+        }
         let Some(half) = T::receiver(&mut flow.ends) else { return };
-        let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
-        note.arrival(half, packet, self.now);
-        let next = if !C::SINGLE_PACKETS && T::REPLIES && flow.acks == Hop::Sender {
-            self.reply::<C, T>(index)
-        } else {
-            self.acknowledge::<C, T>(index)
-        };
-        if let Some(next) = next {
+        let note = Note { recorder: near.recorder, flow: index, series };
+        note.arrival(half, packet, near.now);
+        if let Some(next) = self.acknowledge::<C, T>(index) {
             self.schedule_receiver::<T>(index, next);
         }
         if T::ARRIVES {
@@ -170,16 +187,33 @@ impl Simulation {
     /// The sending half's event. One that fires too early is only set again.
     #[inline(always)]
     fn expire_sender<C: Capabilities, T: Transported>(&mut self, index: usize, timer: usize) {
-        let flow = &mut self.flows[index];
+        let (flow, mut near) = self.near(index);
         let Some(half) = T::sender(&mut flow.ends) else { return };
-        let next = half.next_timer();
-        let next = if next <= self.now {
-            let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
-            note.expiry(half, self.now);
-            self.transmit::<C, T>(index).unwrap_or(Time::NEVER)
-        } else {
-            next
-        };
+        let mut next = half.next_timer();
+        if next <= near.now {
+            let note = Note { recorder: near.recorder, flow: index, series: flow.series as usize };
+            note.expiry(half, near.now);
+            let mut place = None;
+            next = match near.send::<C, T>(half, &flow.data, &mut flow.in_network, &mut place) {
+                Sent::All(next) => next,
+                sent => return self.carry_on_expired::<C, T>(sent, place, index, timer),
+            };
+        }
+        flow.sender_event = next;
+        near.set_timer(timer, next);
+    }
+
+    /// The same after a packet that met no link, or one that dropped or marked packets.
+    #[inline(never)]
+    fn carry_on_expired<C: Capabilities, T: Transported>(
+        &mut self,
+        sent: Sent,
+        place: Option<Packet>,
+        index: usize,
+        timer: usize,
+    ) {
+        self.carry_on(sent, place);
+        let next = self.transmit::<C, T>(index).unwrap_or(Time::NEVER);
         self.flows[index].sender_event = next;
         self.timers.set(timer, next.max(self.now));
     }
@@ -214,14 +248,16 @@ impl Simulation {
     /// Sends everything that the sending half may send now, and sets its event.
     #[inline(always)]
     fn send<C: Capabilities, T: Transported>(&mut self, index: usize) {
-        let Some(next) = self.transmit::<C, T>(index) else { return };
-        let flow = &mut self.flows[index];
-        let is_later = next > flow.sender_event;
-        if next < flow.sender_event
-            || (is_later && T::sender(&mut flow.ends).is_some_and(|half| half.withdraws_timer()))
-        {
-            flow.sender_event = next;
-            self.timers.set(self.sender_timer(index), next.max(self.now));
+        loop {
+            let (flow, mut near) = self.near(index);
+            let Some(half) = T::sender(&mut flow.ends) else { return };
+            let mut place = None;
+            match near.send::<C, T>(half, &flow.data, &mut flow.in_network, &mut place) {
+                Sent::All(next) => {
+                    return near.schedule_sender::<T>(half, &mut flow.sender_event, index, next);
+                }
+                sent => self.carry_on(sent, place),
+            }
         }
     }
 
@@ -234,62 +270,23 @@ impl Simulation {
     #[inline(always)]
     fn transmit<C: Capabilities, T: Transported>(&mut self, index: usize) -> Option<Time> {
         loop {
-            let now = self.now;
-            let flow = &mut self.flows[index];
+            let (flow, mut near) = self.near(index);
             let half = T::sender(&mut flow.ends)?;
-            let mut entrance = Entrance {
-                now,
-                links: &mut self.links,
-                events: &mut self.events,
-                recorder: &mut self.recorder,
-                incidents: &mut self.incidents,
-            };
-            // While packets enter a link that takes them, the flow and its half stay at hand.
-            loop {
-                let mut polled = half.poll(now);
-                let Some(packet) = &mut polled else { return Some(half.next_timer()) };
-                let again = half.sent_again();
-                if again {
-                    entrance.recorder.retransmitted(now, packet);
-                }
-                if C::SINGLE_PACKETS && entrance.recorder.captures() {
-                    entrance.recorder.capture_sent(now, packet, again, half.hidden());
-                }
-                self.sent += 1;
-                if T::ARRIVES {
-                    flow.in_network += 1;
-                }
-                let Hop::Link(link) = flow.data else {
-                    let to = flow.data;
-                    if let Some(packet) = polled {
-                        self.depart(packet, to);
-                    }
-                    break;
-                };
-                entrance.enter::<C>(&mut polled, link as usize);
-                if !entrance.incidents.is_empty() {
-                    self.record_incidents(link as usize);
-                    break;
-                }
+            let mut place = None;
+            match near.send::<C, T>(half, &flow.data, &mut flow.in_network, &mut place) {
+                Sent::All(next) => return Some(next),
+                sent => self.carry_on(sent, place),
             }
         }
     }
 
-    /// Sends everything that the receiving half owes now, to a sending half that has it at once. Returns the receiving half's
-    /// next timer, if it still exists.
-    #[inline(always)]
-    fn reply<C: Capabilities, T: Transported>(&mut self, index: usize) -> Option<Time> {
-        let now = self.now;
-        loop {
-            let flow = &mut self.flows[index];
-            let Some((half, feedback)) = T::reply(&mut flow.ends, now) else {
-                return T::receiver(&mut flow.ends).map(|half| half.next_timer());
-            };
-            self.sent += 1;
-            self.arrived += 1;
-            let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
-            note.feedback::<C, _>(half, &feedback, None, now);
-            self.send::<C, T>(index);
+    /// A packet of a sender goes elsewhere than into a link, or a link has dropped or marked packets.
+    #[inline(never)]
+    fn carry_on(&mut self, sent: Sent, place: Option<Packet>) {
+        match (sent, place) {
+            (Sent::Elsewhere(to), Some(packet)) => self.depart(packet, to),
+            (Sent::Amiss(link), _) => self.record_incidents(link as usize),
+            _ => {}
         }
     }
 
@@ -359,11 +356,7 @@ impl Simulation {
     /// The timer of a flow's sender.
     #[inline]
     pub(super) const fn sender_timer(&self, index: usize) -> usize {
-        if index < self.first_member {
-            index
-        } else {
-            self.first_member_timer + 2 * (index - self.first_member)
-        }
+        sender_timer(index, self.first_member, self.first_member_timer)
     }
 
     /// The timer of a flow's receiver.
@@ -375,6 +368,12 @@ impl Simulation {
             self.first_member_timer + 2 * (index - self.first_member) + 1
         }
     }
+}
+
+/// The timer of the sender of flow `index`; flows from `first_member` on have two timers each, from `first_timer` on.
+#[inline]
+pub(super) const fn sender_timer(index: usize, first_member: usize, first_timer: usize) -> usize {
+    if index < first_member { index } else { first_timer + 2 * (index - first_member) }
 }
 
 /// What the recorder reads from a flow at its tick; for a flow that stands for many connections, the sum of their

@@ -18,14 +18,15 @@ impl Simulation {
     /// Notes what the queue of a link has just dropped or marked.
     #[inline]
     pub(super) fn record_incidents(&mut self, index: usize) {
-        if !self.incidents.is_empty() {
+        if self.links[index].has_incidents() {
             self.take_incidents(index);
         }
     }
 
     #[cold]
-    fn take_incidents(&mut self, index: usize) {
+    pub(super) fn take_incidents(&mut self, index: usize) {
         let mut incidents = std::mem::take(&mut self.incidents);
+        self.links[index].swap_incidents(&mut incidents);
         for incident in incidents.drain(..) {
             let drop = match incident {
                 Incident::Dropped(drop) => drop,

@@ -10,6 +10,7 @@ mod lines;
 mod lookahead;
 mod losses;
 mod memory;
+mod near;
 mod observation;
 mod path;
 mod stall;
@@ -226,10 +227,20 @@ impl Simulation {
             let (timer, owner) = self.timers.peek();
             let time = event.min(timer);
             // The plan comes first among events of the same time.
-            let planned = self.next_plan <= time;
-            let time = if planned { self.next_plan } else { time };
-            if time >= until {
-                break;
+            if time >= self.next_plan.min(until) {
+                if self.next_plan >= until {
+                    break;
+                }
+                if self.handled == last {
+                    return false;
+                }
+                self.now = self.next_plan;
+                self.handled += 1;
+                self.plan_event();
+                if self.stalled.is_some() {
+                    break;
+                }
+                continue;
             }
             if self.handled == last {
                 return false;
@@ -237,12 +248,7 @@ impl Simulation {
             debug_assert!(time >= self.now, "time runs backwards");
             self.now = time;
             self.handled += 1;
-            if planned {
-                self.plan_event();
-                if self.stalled.is_some() {
-                    break;
-                }
-            } else if event <= timer {
+            if event <= timer {
                 self.network_event::<C>(source);
             } else {
                 self.timer_event::<C>(owner);

@@ -1,16 +1,12 @@
 //! The way of a packet through the network: links, delay lines and elements.
 
-use windtunnel_qdisc::Incident;
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
 use super::Simulation;
 use super::capabilities::{Capabilities, Full};
 use crate::element::Passage;
-use crate::event_queue::EventQueue;
 use crate::flow::Hop;
-use crate::link::{Link, LinkCx};
-use crate::recorder::Recorder;
 
 /// Events of the network.
 impl Simulation {
@@ -31,20 +27,26 @@ impl Simulation {
     #[inline(never)]
     fn link_event<C: Capabilities>(&mut self, index: usize) {
         let now = self.now;
-        let mut cx = LinkCx { now, incidents: &mut self.incidents };
-        let (departure, next) = self.links[index].complete(&mut cx);
+        let link = &mut self.links[index];
+        let next = link.complete(now);
         self.events.set(index, next);
+        if link.has_incidents() {
+            self.take_incidents(index);
+        }
         self.schedule_queue_timer(index);
-        self.record_incidents(index);
         let link = &mut self.links[index];
         let Some(leaving) = link.leaving() else { return };
         leaving.enqueued_at = now;
         let to = self.from_link[index].of(leaving.flow);
-        self.recorder.dequeued::<C>(now, index, link, departure);
-        let Some(packet) = link.take_leaving() else { return };
-        match to {
-            Hop::Line(line) => self.enter_line(packet, line as usize),
-            to => self.depart(packet, to),
+        self.recorder.dequeued::<C>(now, index, link);
+        let place = link.leaving_place();
+        if let Hop::Line(line) = to {
+            let line = line as usize;
+            if self.lines[line].enter(place) {
+                self.schedule_line(line);
+            }
+        } else if let Some(packet) = place.take() {
+            self.depart(packet, to);
         }
     }
 
@@ -81,8 +83,7 @@ impl Simulation {
 
     #[inline(never)]
     fn queue_timer_event(&mut self, index: usize) {
-        let mut cx = LinkCx { now: self.now, incidents: &mut self.incidents };
-        self.links[index].on_timer(&mut cx);
+        self.links[index].on_timer(self.now);
         self.recorder.queue_changed(self.now, index, &self.links[index]);
         self.schedule_queue_timer(index);
         self.record_incidents(index);
@@ -107,44 +108,32 @@ impl Simulation {
     #[inline(always)]
     pub(super) fn depart(&mut self, mut packet: Packet, to: Hop) {
         match to {
-            Hop::Link(link) => self.enter_link_apart(packet, link as usize),
+            Hop::Link(link) => self.enter_link(packet, link as usize),
             Hop::Line(line) => {
                 packet.enqueued_at = self.now;
-                self.enter_line(packet, line as usize);
+                let line = line as usize;
+                if self.lines[line].enter(&mut Some(packet)) {
+                    self.schedule_line(line);
+                }
             }
             Hop::Element(element) => self.enter_element(packet, element as usize),
             Hop::LeftHost(_) | Hop::Receiver | Hop::Sender => self.forward(packet, to),
         }
     }
 
-    /// A packet enters a delay line at the time with which it is stamped.
-    #[expect(clippy::inline_always, reason = "a packet is moved through it")]
-    #[inline(always)]
-    fn enter_line(&mut self, packet: Packet, index: usize) {
-        let line = &mut self.lines[index];
-        if line.enter(packet) {
-            let (rank, next) = line.next();
-            self.events.set_ranked(self.first_line + index, rank, next);
-        }
+    /// The head of a delay line has changed.
+    #[inline]
+    fn schedule_line(&mut self, index: usize) {
+        let (rank, next) = self.lines[index].next();
+        self.events.set_ranked(self.first_line + index, rank, next);
     }
 
     #[inline(never)]
-    fn enter_link_apart(&mut self, packet: Packet, index: usize) {
-        self.enter_link(packet, index);
-    }
-
-    #[expect(clippy::inline_always, reason = "a packet is moved through it")]
-    #[inline(always)]
     fn enter_link(&mut self, packet: Packet, index: usize) {
-        Entrance {
-            now: self.now,
-            links: &mut self.links,
-            events: &mut self.events,
-            recorder: &mut self.recorder,
-            incidents: &mut self.incidents,
+        let (_, mut near) = self.near(packet.flow.index());
+        if near.enter::<Full>(&mut Some(packet), index) {
+            self.record_incidents(index);
         }
-        .enter::<Full>(&mut Some(packet), index);
-        self.record_incidents(index);
     }
 
     #[inline(never)]
@@ -189,40 +178,6 @@ impl Simulation {
     fn move_queue_timer(&mut self, index: usize, source: usize) {
         if let Some(next) = self.links[index].moved_timer() {
             self.events.set(source, next);
-        }
-    }
-}
-
-/// What a packet that enters a link changes: apart from flows, so that the flow that sends it stays at hand.
-#[derive(Debug)]
-pub(super) struct Entrance<'a> {
-    pub(super) now: Time,
-    pub(super) links: &'a mut [Link],
-    pub(super) events: &'a mut EventQueue,
-    pub(super) recorder: &'a mut Recorder,
-    pub(super) incidents: &'a mut Vec<Incident>,
-}
-
-impl Entrance<'_> {
-    /// A packet enters a link: it is taken from its place, which saves two of three copies. What the queue dropped or
-    /// marked is left among the incidents.
-    #[expect(clippy::inline_always, reason = "a packet is moved through it")]
-    #[inline(always)]
-    pub(super) fn enter<C: Capabilities>(&mut self, packet: &mut Option<Packet>, index: usize) {
-        if C::SINGLE_PACKETS
-            && self.recorder.tells_apart()
-            && let Some(packet) = packet
-        {
-            self.recorder.enters(self.now, index, packet);
-        }
-        let mut cx = LinkCx { now: self.now, incidents: self.incidents };
-        let link = &mut self.links[index];
-        if let Some(next) = link.arrive(packet, &mut cx) {
-            self.events.set(index, next);
-        }
-        self.recorder.queued(index, link.backlog());
-        if C::SINGLE_PACKETS && self.recorder.detailed() {
-            self.recorder.queue_changed(self.now, index, link);
         }
     }
 }

@@ -61,7 +61,7 @@ impl PlainQueue {
 }
 
 impl QueueDiscipline for PlainQueue {
-    fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx<'_>) {
+    fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx) {
         cx.arrived();
         if !self.room.fits(self.backlog(), packet.size(), cx.rate) {
             return cx.drop(packet, DropReason::Full);
@@ -70,10 +70,10 @@ impl QueueDiscipline for PlainQueue {
         self.bytes += packet.size();
         self.packets.push_back(packet);
     }
-    fn choose(&mut self, _: &mut QueueCx<'_>) -> Option<Bytes> {
+    fn choose(&mut self, _: &mut QueueCx) -> Option<Bytes> {
         self.packets.front().map(Packet::size)
     }
-    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
         let mut packet = self.packets.pop_front()?;
         self.bytes -= packet.size();
         self.count += 1;

@@ -125,6 +125,23 @@ impl Receiver {
         }
     }
 
+    /// A segment arrived: what its ACK says, if nothing but this segment is acknowledged, and at once. Otherwise nothing
+    /// has happened yet ([`Receiver::on_segment`]).
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
+    pub fn answer(&mut self, packet: &Packet, now: Time) -> Option<Ack> {
+        if self.policy != AckPolicy::Immediate || self.due_len > 0 || packet.flags.contains(TcpFlags::SYN) {
+            return None;
+        }
+        let flags = match self.mark_of(packet) {
+            Mark::None => TcpFlags::ACK,
+            Mark::Sce => TcpFlags::ACK | TcpFlags::AE,
+            Mark::Ce => TcpFlags::ACK | TcpFlags::ECE,
+        };
+        self.rcv_nxt = packet.seq + packet.payload();
+        Some(Ack { ack: self.rcv_nxt, ts_val: now, ts_ecr: packet.ts_val, flags })
+    }
+
     /// True if it may delay ACKs: a receiver that never does has no timer.
     #[inline]
     pub const fn delays(&self) -> bool {
@@ -143,9 +160,8 @@ impl Receiver {
         }
     }
 
-    /// What the next ACK says; call until there is none.
-    #[inline]
-    pub fn next_ack(&mut self, now: Time) -> Option<Ack> {
+    /// The next ACK to send; call until there is none.
+    pub fn poll_ack(&mut self, now: Time) -> Option<Packet> {
         if self.due_len == 0 {
             return None;
         }
@@ -154,21 +170,11 @@ impl Receiver {
         if self.due_len > 0 {
             self.due[0] = self.due[1];
         }
-        Some(Ack {
-            ack: due.ack,
-            ts_val: now,
-            ts_ecr: due.ts,
-            flags: TcpFlags::ACK
-                .with_if(TcpFlags::SYN, due.syn)
-                .with_if(TcpFlags::ECE, due.mark == Mark::Ce)
-                .with_if(TcpFlags::AE, due.mark == Mark::Sce),
-        })
-    }
-
-    /// The next ACK to send; call until there is none.
-    #[inline]
-    pub fn poll_ack(&mut self, now: Time) -> Option<Packet> {
-        self.next_ack(now).map(|ack| ack.packet(self.flow))
+        let flags = TcpFlags::ACK
+            .with_if(TcpFlags::SYN, due.syn)
+            .with_if(TcpFlags::ECE, due.mark == Mark::Ce)
+            .with_if(TcpFlags::AE, due.mark == Mark::Sce);
+        Some(Ack { ack: due.ack, ts_val: now, ts_ecr: due.ts, flags }.packet(self.flow))
     }
 
     /// Acknowledges everything that is pending.

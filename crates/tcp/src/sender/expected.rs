@@ -66,20 +66,20 @@ impl Sender {
         self.predicted = Predicted::NONE;
     }
 
-    /// The next segment is the one that nearly every segment is.
+    /// The next segment is the one that nearly every segment is: whether cwnd lets it leave.
     #[inline]
-    pub(super) fn sends_on(&self) -> bool {
+    pub(super) fn sends_on(&self) -> Option<bool> {
         let end = self.board.nxt() + self.mss;
         let in_flight = self.board.in_flight().segments;
-        self.predicted.departures
+        let usual = self.predicted.departures
             && self.state == CaState::Open
             && self.forced.is_none()
             && self.unsent > self.mss
             && end <= self.window_end
-            && (in_flight == 0 || self.mss * (in_flight + 1) <= self.cwnd)
             && !self.board.is_empty()
             && self.handshake.established()
-            && !self.push.is_due(end)
+            && !self.push.is_due(end);
+        usual.then(|| in_flight == 0 || self.mss * (in_flight + 1) <= self.cwnd)
     }
 
     /// The packet is the ACK that nearly every ACK is.

@@ -44,7 +44,11 @@ impl Sender {
     /// The next packet to send, if one may leave now; call until there is none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if self.sends_on() { Some(self.send_segment(self.mss, now)) } else { self.poll_any(now) }
+        match self.sends_on() {
+            Some(true) => Some(self.send_segment(self.mss, now)),
+            Some(false) => self.pause(Limited::Cwnd, now),
+            None => self.poll_any(now),
+        }
     }
 
     /// The long way of the same.
