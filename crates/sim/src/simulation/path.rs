@@ -99,6 +99,7 @@ impl Simulation {
             Hop::Sender => self.deliver_ack::<Full>(&mut packet),
             Hop::Link(_) | Hop::Line(_) | Hop::Element(_) => self.depart(packet, to),
             Hop::LeftHost(host) => self.leave_host(packet, host),
+            Hop::Away(exit) => self.cross(packet, exit),
         }
     }
 
@@ -113,7 +114,7 @@ impl Simulation {
                 self.enter_line(packet, line as usize);
             }
             Hop::Element(element) => self.enter_element(packet, element as usize),
-            Hop::LeftHost(_) | Hop::Receiver | Hop::Sender => self.forward(packet, to),
+            Hop::LeftHost(_) | Hop::Receiver | Hop::Sender | Hop::Away(_) => self.forward(packet, to),
         }
     }
 
