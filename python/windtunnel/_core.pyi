@@ -594,6 +594,13 @@ def run(
     ``threads``: the most threads that share the run, where that pays. The result is the same.
     """
 
+def windows(text: str, parts: int) -> str:
+    """The work of a run in at most so many parts, as JSON: ``parts, windows, events, most``.
+
+    ``most`` are the events of the part that had most in its window, in all windows: as many cores take at least the time
+    of these. Raises ScenarioError.
+    """
+
 def estimate(
     text: str,
     file: str | None = None,

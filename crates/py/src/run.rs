@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use windtunnel_scenario::{Estimate, RESIDENT, Reading, Scenario};
-use windtunnel_sim::{MemoryExceeded, Run, RunResult};
+use windtunnel_sim::{Balance, MemoryExceeded, Run, RunResult};
 use windtunnel_store::Parts;
 use windtunnel_units::Bytes;
 
@@ -87,6 +87,20 @@ pub(crate) fn run(
         return Err(error);
     }
     PyRunResult::new(py, result, &scenario, (on, undivided))
+}
+
+/// The work of at most so many parts of a run in its windows, as JSON.
+#[pyfunction]
+pub(crate) fn windows(py: Python<'_>, text: &str, parts: usize) -> PyResult<String> {
+    let scenario = parse(py, text, None, &[], &[], false)?;
+    let balance = py.detach(|| {
+        let (mut run, _) = Run::in_parts(windtunnel_scenario::compile(&scenario), parts, 1)
+            .unwrap_or_else(|unfit| panic!("{unfit}"));
+        run.run_slice(run.end(), u64::MAX);
+        run.balance()
+    });
+    let Balance { parts, windows, events, most, .. } = balance;
+    Ok(format!("{{\"parts\": {parts}, \"windows\": {windows}, \"events\": {events}, \"most\": {most}}}"))
 }
 
 fn advance_to_end(

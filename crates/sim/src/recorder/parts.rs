@@ -26,6 +26,14 @@ pub(crate) struct Moment {
     pub(crate) order: u64,
 }
 
+impl Moment {
+    /// The same as the event after `latest` in its loop: at one time, no event is before one that its loop has handled.
+    #[inline]
+    pub(crate) fn after(self, latest: Moment) -> Moment {
+        if self.time == latest.time { self.max(latest) } else { self }
+    }
+}
+
 /// How many rows of each table there are that is in the order of events: four kinds of points, and transfers.
 type Counts = [usize; 5];
 
@@ -315,5 +323,47 @@ impl Place {
             self.arrival += 1;
         }
         self.before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// One loop takes the first of all pending events, and so do several loops with their own. Each event may make others,
+        /// also of lower ranks: what a loop handles at one time is any sequence of ranks, and the loop of all takes its events
+        /// from the sequences whose next event has the lowest rank. The order of moments is the same.
+        #[test]
+        fn moments_give_the_order_of_one_loop(
+            sequences in prop::collection::vec(prop::collection::vec(0_u64..50, 0..12), 1..5),
+        ) {
+            // A rank is that of one source, which is in one part.
+            let parts = sequences.len() as u64;
+            let rank = |part: usize, rank: u64| rank * parts + part as u64;
+            let mut left: Vec<_> = sequences.iter().map(|sequence| sequence.iter().copied().peekable()).collect();
+            let mut one_loop = Vec::new();
+            while let Some((_, part)) = left
+                .iter_mut()
+                .enumerate()
+                .filter_map(|(part, events)| events.peek().map(|next| (rank(part, *next), part)))
+                .min()
+            {
+                one_loop.push((part, left[part].next()));
+            }
+            let mut merged = Vec::new();
+            for (part, sequence) in sequences.iter().enumerate() {
+                let mut latest = Moment::default();
+                for event in sequence {
+                    latest = Moment { time: Time::ZERO, order: rank(part, *event) }.after(latest);
+                    merged.push((latest, part, Some(*event)));
+                }
+            }
+            merged.sort_by_key(|(at, part, _)| (*at, *part));
+            let merged: Vec<_> = merged.into_iter().map(|(_, part, event)| (part, event)).collect();
+            prop_assert_eq!(merged, one_loop);
+        }
     }
 }

@@ -69,8 +69,7 @@ impl Part {
     /// An event with this place among those of its time has been handled.
     #[inline]
     fn note(&mut self, time: Time, order: u64, recorder: &Recorder) {
-        let at = Moment { time, order };
-        self.latest = if time == self.latest.time { self.latest.max(at) } else { at };
+        self.latest = Moment { time, order }.after(self.latest);
         self.log.note(self.latest, recorder);
     }
 }
