@@ -231,7 +231,7 @@ def test_what_commands_take(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row on one thread and on two has one digest, a ratio of times, and what counted events say of more cores."""
+    """A row on one thread and on two has one digest, a ratio of times, and a model of more cores by counted events."""
     from rich.console import Console
 
     from windtunnel.bench import threads

@@ -89,7 +89,7 @@ pub(crate) fn run(
     PyRunResult::new(py, result, &scenario, (on, undivided))
 }
 
-/// The work of at most so many parts of a run in its windows, as JSON.
+/// The work of a run in at most `parts` parts, in its windows, as JSON.
 #[pyfunction]
 pub(crate) fn windows(py: Python<'_>, text: &str, parts: usize) -> PyResult<String> {
     let scenario = parse(py, text, None, &[], &[], false)?;

@@ -49,7 +49,7 @@ class Row:
         lines += [f'[[node]]\nname = "n{node}"' for node in range(self.links + 1)]
         for link in range(self.links):
             way = f'from = "n{link}"\nto = "n{link + 1}"'
-            lines.append(f'[[link]]\nname = "l{link}"\n{way}\nrate = "{self.rate}"\ndelay = "2 ms"\nqueue = "fq_codel"')
+            lines.append(f'[[link]]\nname = "l{link}"\n{way}\nrate = "{self.rate}"\ndelay = "2 ms"\nqueue = "codel"')
             lines.append(f'[[flow]]\nname = "f{link}"\n{way}\ncount = {each}\ncc = "cubic"\nrtt = "40 ms"')
         longest = max(50, 4 * self.links)
         over_all = f'from = "n0"\nto = "n{self.links}"\ncount = {each}\ncc = "cubic"\nrtt = "{longest} ms"'

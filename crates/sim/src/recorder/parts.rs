@@ -214,17 +214,17 @@ impl Recorder {
     /// Takes over the rows of all parts that are in the order of events. All parts have handled the events before one
     /// moment, and none after it. `reached` is what has reached all receivers until the total's last point.
     pub(crate) fn merge_rows(&mut self, parts: &mut [impl Shared], reached: &mut Bytes) {
-        let mut places = vec![Place::default(); parts.len()];
-        for (place, part) in places.iter_mut().zip(parts.iter_mut()) {
+        let mut readers = vec![Reader::default(); parts.len()];
+        for (reader, part) in readers.iter_mut().zip(parts.iter_mut()) {
             let (_, log) = part.record();
-            place.enter(log);
+            reader.enter(log);
         }
         loop {
-            let first = (0..places.len()).filter_map(|part| Some((places[part].next?, part))).min();
+            let first = (0..readers.len()).filter_map(|part| Some((readers[part].next?, part))).min();
             let Some((at, part)) = first else { break };
-            self.merge_event(at, part, parts, &mut places, reached);
+            self.merge_event(at, part, parts, &mut readers, reached);
             let (_, log) = parts[part].record();
-            places[part].go_on(log);
+            readers[part].go_on(log);
         }
         for part in parts {
             let (recorder, log) = part.record();
@@ -242,12 +242,12 @@ impl Recorder {
         at: Moment,
         part: usize,
         parts: &mut [impl Shared],
-        places: &mut [Place],
+        readers: &mut [Reader],
         reached: &mut Bytes,
     ) {
-        let (from, row) = (places[part].counts, places[part].row);
+        let (from, row) = (readers[part].counts, readers[part].row);
         let to = parts[part].record().1.rows[row].1;
-        places[part].counts = to;
+        readers[part].counts = to;
         for table in 0..from.len() {
             for row in from[table]..to[table] {
                 let recorder = parts[part].recorder();
@@ -258,8 +258,8 @@ impl Recorder {
                 let (Some(whole), Some(points)) = (&mut self.points, &recorder.points) else { continue };
                 let Some((flow, here)) = whole.copy_row(points, table, row) else { continue };
                 let mut total = here;
-                for (other, place) in places.iter_mut().enumerate().filter(|(other, _)| *other != part) {
-                    total += place.reached(parts[other].record().1, at);
+                for (other, reader) in readers.iter_mut().enumerate().filter(|(other, _)| *other != part) {
+                    total += reader.reached(parts[other].record().1, at);
                 }
                 if whole.sum_up(at.time, flow, total - *reached) {
                     *reached = total;
@@ -294,7 +294,7 @@ impl Recorder {
 
 /// How far a part's log has been read.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct Reader {
     /// The next entry with rows, and its moment.
     row: usize,
     next: Option<Moment>,
@@ -305,7 +305,7 @@ struct Place {
     before: Bytes,
 }
 
-impl Place {
+impl Reader {
     fn enter(&mut self, log: &Log) {
         self.next = log.rows.first().map(|(at, _)| *at);
         self.before = log.before;

@@ -114,7 +114,7 @@ impl Simulation {
                 self.enter_line(packet, line as usize);
             }
             Hop::Element(element) => self.enter_element(packet, element as usize),
-            Hop::LeftHost(_) | Hop::Receiver | Hop::Sender | Hop::Away(_) => self.forward(packet, to),
+            _ => self.forward(packet, to),
         }
     }
 

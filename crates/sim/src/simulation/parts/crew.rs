@@ -1,7 +1,7 @@
 //! Threads that run the parts of a run, window by window.
 //!
 //! The caller has the parts to itself between two windows. In a window each thread takes the part that was its own before,
-//! and then any that nobody has taken: where the machine is busy with something else and a thread does not get its turn,
+//! and then any that no other has taken: where the machine is busy with something else and a thread does not get its turn,
 //! the others do its work. A window takes some hundred microseconds, so a thread that has nothing to do looks again for a
 //! while before it sleeps.
 
@@ -17,7 +17,7 @@ use windtunnel_units::Time;
 use super::super::Simulation;
 
 /// How often a thread looks for work: without a pause, then letting others run, before it sleeps. About 20 us, and a few
-/// hundred where nobody else wants to run.
+/// hundred where no other program wants to run.
 const LOOKS: u32 = 2_000;
 const YIELDS: u32 = 200;
 
@@ -149,7 +149,7 @@ impl Shared {
         self.asleep[number].store(false, Ordering::SeqCst);
     }
 
-    /// Runs parts that nobody has taken in this window, the thread's own first. A thread that comes late finds none, as the
+    /// Runs parts that no other thread has taken in this window, the thread's own first. A thread that comes late finds none, as the
     /// next window begins when all are done.
     fn take_part(&self, number: usize, window: u64, until: Time) {
         for index in (number..self.parts.len()).chain(0..number) {

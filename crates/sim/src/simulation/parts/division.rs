@@ -1,7 +1,7 @@
 //! Which part of a run each link, element and flow is in.
 //!
 //! What a packet reaches without a delay is in one part: there the order of events at one moment matters. Delays lie between
-//! groups of links that are joined in this way, and a delay that lies between two parts lets each of them run ahead of the
+//! groups of links that are joined in this way, and a delay between two parts lets each of them run ahead of the
 //! other by as much (conservative look-ahead: Chandy and Misra, "Distributed Simulation", 1979). Short delays are joined as
 //! well, if that pays: of all limits, the one is taken with which the run would take least time.
 
@@ -27,7 +27,7 @@ const WORTHWHILE: f64 = 1.1;
 /// The bits of a typical packet.
 const PACKET: f64 = 12_000.0;
 
-/// At most so many limits of delays are tried.
+/// At most this number of limits of delays is tried.
 const LIMITS: usize = 16;
 
 /// Links, elements and flows by part.
@@ -114,7 +114,7 @@ impl Survey {
         let (links, elements) = (simulation.links.len(), simulation.elements.len());
         let nodes = links + elements + simulation.flows.len();
         let ways = Ways::of(simulation);
-        let node = |place: Place, flow: usize| match place {
+        let node = |at: Place, flow: usize| match at {
             Place::Link(link) => link,
             Place::Element(element) => links + element,
             Place::Ends => links + elements + flow,
@@ -173,7 +173,7 @@ impl Survey {
         limits.dedup();
         let every = limits.len().div_ceil(LIMITS).max(1);
         let limits = limits.into_iter().step_by(every).map(Some);
-        // With the last one, nothing lies between parts.
+        // With the last one, no delay is between parts.
         limits.chain([None]).flat_map(|limit| self.attempt(limit, most)).collect()
     }
 

@@ -1,6 +1,6 @@
 //! One run on several threads: parts of it run next to each other, window by window, and give the same result.
 //!
-//! Each part is a [`Simulation`] over the same links, flows and lines, of which it has some (`division.rs`, `split.rs`).
+//! Each part is a [`Simulation`] with the numbers of all links, flows and lines, and has some of them (`division.rs`, `split.rs`).
 //! Parts meet at the end of each window and exchange packets; a window is no longer than the shortest delay between two
 //! parts. Windows also end where the recorder's clock ticks, as its rows need all parts. What one loop would have decided
 //! by order (rows, sums of all flows) is put together from what each part has noted ([`crate::recorder`]).
@@ -36,7 +36,7 @@ const ENOUGH: u64 = 60_000;
 /// A window with fewer events is run by one thread: others would take longer to begin.
 const FEW: u64 = 300;
 
-/// So many entries of the parts' logs are merged before the recorder's clock ticks.
+/// This number of entries in the log of a part is merged before the recorder's clock ticks.
 const MANY: usize = 1 << 16;
 
 /// A run, on one thread or on several.

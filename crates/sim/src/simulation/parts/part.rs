@@ -165,9 +165,9 @@ impl Simulation {
         while let Some(action) = self.schedule.due(now) {
             self.act(action);
             if let Some(part) = &mut self.part
-                && let Some(place) = part.planned.pop_front()
+                && let Some(number) = part.planned.pop_front()
             {
-                part.note(now, u64::from(place), &self.recorder);
+                part.note(now, u64::from(number), &self.recorder);
             }
         }
         self.next_plan = self.schedule.next();

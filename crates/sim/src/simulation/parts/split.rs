@@ -93,8 +93,8 @@ impl Division {
         flow: usize,
         step: &Step<'_>,
     ) -> Option<(usize, usize, Sign, usize, Duration)> {
-        let part = |place: Place| {
-            usize::from(match place {
+        let part = |at: Place| {
+            usize::from(match at {
                 Place::Ends => self.flows[flow],
                 Place::Link(link) => self.links[link],
                 Place::Element(element) => self.elements[element],
@@ -139,10 +139,10 @@ impl Division {
                 events.set(source, whole.events.time_of(source));
             }
         }
-        let (planned, places) = self.plan(whole, index);
+        let (planned, numbers) = self.plan(whole, index);
         let mut part = Part::new(self.parts);
         part.exits = exits.to_vec();
-        part.planned = places.into();
+        part.planned = numbers.into();
         let schedule = Schedule::new((planned, Vec::new()));
         Simulation {
             now: Time::ZERO,
@@ -208,7 +208,7 @@ impl Division {
         };
         let all = whole.schedule.planned().zip(0..);
         all.filter(|((_, action), _)| owner(action) == index)
-            .map(|(planned, place)| (*planned, place))
+            .map(|(planned, number)| (*planned, number))
             .unzip()
     }
 
