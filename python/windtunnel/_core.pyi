@@ -595,10 +595,10 @@ def run(
     """
 
 def windows(text: str, parts: int) -> str:
-    """The work of a run in at most so many parts, as JSON: ``parts, windows, events, most``.
+    """The work of a run in at most ``parts`` parts, as JSON: ``parts, windows, events, most``.
 
-    ``most`` are the events of the part that had most in its window, in all windows: as many cores take at least the time
-    of these. Raises ScenarioError.
+    ``most`` are the events of the part that had most in its window, in all windows: as many cores take at least the
+    time of these. Raises ScenarioError.
     """
 
 def estimate(
