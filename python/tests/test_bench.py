@@ -228,3 +228,30 @@ def test_what_commands_take(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "COMMANDS", (("broken", ("-c", "raise SystemExit(3)"), None),))
     with pytest.raises(RunFailedError, match="ended with 3"):
         list(commands.command_times(1))
+
+
+def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row on one thread and on two has one digest, a ratio of times, and a model of more cores by counted events."""
+    from rich.console import Console
+
+    from windtunnel.bench import threads
+    from windtunnel.cli import bench_tables
+
+    row = threads.Row("T", "a few flows", 4, 20, "100 Mbit/s", "0.3 s", "10 ms")
+    (measured,) = threads.shared(2, 1, (row,))
+    assert measured.times_as_fast > 0 and measured.cpu > 0 and measured.required == 1.7
+    assert measured.expected.keys() == {2, 4}
+    assert 1 < measured.expected[2] < 2 and measured.expected[2] < measured.expected[4] < 4
+    with Console(width=120, record=True, file=io.StringIO()) as console:
+        bench_tables.show("threads", [measured], console)
+    assert "times as fast" in console.export_text()
+    monkeypatch.setattr(threads.Row, "scenario", lambda _: "nothing")
+    with pytest.raises(RunFailedError, match="ended with 1"):
+        list(threads.shared(2, 1, (row,)))
+
+
+def test_waits_count_as_events() -> None:
+    """Two parts with 500 events each in every window: 1000 events in the time of 500 and a wait."""
+    from windtunnel.bench.threads import WAIT, expected
+
+    assert expected({"windows": 10, "events": 10_000, "most": 5_000}) == 10_000 / (5_000 + 10 * WAIT)

@@ -1,150 +1,116 @@
-"""Runs in threads, and what stops a run: Ctrl-C, in the main thread and in others."""
+"""One run on several threads: the result is the same, and the tool says what it did."""
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
-from conftest import environment
+from conftest import Cli, environment
 
-import windtunnel as wt
+from windtunnel import Scenario, _core
 
-#: Hours of work; with many flows, each look at a run takes longer.
-ENDLESS = """
-duration = "20000 s"
-bottleneck = {{ rate = "1 Gbit/s", queue = {{ kind = "fifo", limit = "1 bdp" }} }}
-record = {{ interval = "1000 s" }}
+HOP = """
+[[link]]
+name = "{a}-{b}"
+from = "{a}"
+to = "{b}"
+rate = "200 Mbit/s"
+delay = "5 ms"
+queue = "fq_codel"
+
 [[flow]]
-count = {count}
+name = "{a} to {b}"
+from = "{a}"
+to = "{b}"
+count = 4
 cc = "cubic"
 rtt = "20 ms"
 """
-SHORT = ENDLESS.format(count=1).replace("20000 s", "5 s")
+
+#: A flow over four bottlenecks, and others over each of them.
+SEVERAL = (
+    'title = "Four bottlenecks"\nduration = "{duration}"\nrecord = {{ interval = "{interval}" }}\n'
+    + "".join(f'[[node]]\nname = "{name}"\n' for name in "abcde")
+    + '[[flow]]\nname = "all"\nfrom = "a"\nto = "e"\ncc = "reno"\nrtt = "50 ms"\n'
+)
 
 
-@pytest.mark.parametrize("count", [1, 1000])
-def test_ctrl_c_stops_a_run_at_once(count: int) -> None:
-    """SIGINT raises KeyboardInterrupt in the main thread within 0.2 s: in the best of five attempts, because other
-    programs may have the processor.
-    """
-    scenario = wt.Scenario.from_toml(ENDLESS.format(count=count))
-    delays = []
-    for attempt in range(5):
-        sent = []
-
-        def interrupt(sent: list[float] = sent) -> None:
-            sent.append(time.perf_counter())
-            os.kill(os.getpid(), signal.SIGINT)
-
-        timer = threading.Timer(0.3 + 0.05 * attempt, interrupt)
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            scenario.run()
-        delays.append(time.perf_counter() - sent[0])
-        timer.join()
-        if delays[-1] < 0.2:
-            return
-    pytest.fail(f"stopped after {delays} s")
+def several(duration: str = "2 s", interval: str = "10 ms") -> str:
+    hops = "".join(HOP.format(a=a, b=b) for a, b in zip("abcd", "bcde", strict=True))
+    return SEVERAL.format(duration=duration, interval=interval) + hops
 
 
-#: A run in a thread of its own, while the main thread waits for it, or has ended.
-PROGRAM = """
-import signal, sys, threading
-import windtunnel as wt
-signal.signal(signal.SIGINT, signal.default_int_handler)
-scenario = wt.Scenario.from_toml(sys.argv[1])
-def work():
-    print(scenario.run(lambda share: print("runs", flush=True) or True).digest, flush=True)
-thread = threading.Thread(target=work)
-thread.start()
-if sys.argv[2] == "wait":
-    thread.join()
-"""
+ONE = 'duration = "1 s"\nbottleneck = { rate = "10 Mbit/s" }\nflow = [{ cc = "reno", rtt = "20 ms" }]\n'
 
 
-def program(text: str, then: str, folder: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", PROGRAM, text, then]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=folder, env=environment(), stdout=pipe, stderr=pipe, text=True)
+@pytest.mark.parametrize("threads", [2, 3])
+def test_the_same_result(threads: int) -> None:
+    """Digest, summary and every cell of every table are those of one thread."""
+    alone, shared = _core.run(several()), _core.run(several(), threads=threads)
+    assert (alone.threads, shared.threads, shared.undivided) == (1, threads, None)
+    assert shared.summary == alone.summary
+    assert list(shared.tables) == list(alone.tables)
+    for name, columns in alone.tables.items():
+        assert list(shared.tables[name]) == list(columns)
+        for column, values in columns.items():
+            np.testing.assert_array_equal(shared.tables[name][column], values, strict=True)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
-def test_ctrl_c_ends_a_program_whose_run_is_in_a_thread(tmp_path: Path) -> None:
-    """Python tells the main thread alone of Ctrl-C. When it has ended the main thread, the run, which would take hours,
-    ends as well.
-    """
-    with program(ENDLESS.format(count=1), "wait", tmp_path) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "runs\n"
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGINT
+def test_the_same_rows_leave() -> None:
+    """Rows that are too many for memory leave at the same times, in the same parts."""
+    text = several("1 s", "0.1 ms")
+    alone, shared = (Scenario.from_toml(text).run(threads=threads) for threads in (1, 2))
+    files = [[file.name for file in run.tables.files("flows")] for run in (alone, shared)]  # type: ignore[attr-defined]
+    assert files[0] == files[1] and len(files[0]) > 1
+    for name, columns in alone.tables.items():
+        for column, values in columns.items():
+            np.testing.assert_array_equal(shared.tables[name][column], values, strict=True)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
-def test_ctrl_c_during_a_function_that_the_core_has_called(tmp_path: Path) -> None:
-    """The interpreter does not end while a run's thread is in such a function, which aborted the process up to Python
-    3.12 (docs/decisions/0043).
-    """
-    busy = PROGRAM.replace("flush=True) or True)", "flush=True) or sum(range(2_000_000)) > 0)")
-    assert busy != PROGRAM
-    command = [sys.executable, "-c", busy, ENDLESS.format(count=1), "wait"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=pipe, stderr=pipe, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "runs\n"
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGINT
+def test_it_says_what_it_did(cli: Cli, tmp_path: Path) -> None:
+    """One line on stderr; the files are those of one thread but for times."""
+    for name, text, said in (
+        ("several", several(), "2 threads shared the run"),
+        ("one", ONE, "one thread had the whole run: all its links and flows are joined"),
+        ("captured", several().replace("record = {", "record = { packets = true,"), "(`record.packets`)"),
+    ):
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+        done = cli("run", f"{name}.toml", "--threads", "2", cwd=tmp_path)
+        assert done.returncode == 0 and done.stderr.count(said) == 1, done.stderr
+        assert said not in cli("run", f"{name}.toml", "--force", cwd=tmp_path).stderr
 
 
-def test_a_run_outlives_the_main_thread(tmp_path: Path) -> None:
-    """A main thread that has come to its end does not stop the runs of other threads."""
-    with program(SHORT, "end", tmp_path) as process:
-        out, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert out.splitlines()[-1] == wt.Scenario.from_toml(SHORT).run().digest
+@pytest.mark.parametrize("number", ["0", "-1", "257", "two", "1.5"])
+def test_other_numbers(cli: Cli, tmp_path: Path, number: str) -> None:
+    (tmp_path / "one.toml").write_text(ONE, encoding="utf-8")
+    done = cli("run", "one.toml", "--threads", number, cwd=tmp_path)
+    assert done.returncode == 2 and "--threads" in done.stderr and done.stdout == ""
+    assert not (tmp_path / "results").exists()
 
 
-def test_other_threads_work_during_a_run() -> None:
-    """A run does not hold the interpreter: another thread gets its turn all the time, and so does a second run."""
-    scenario = wt.Scenario.from_toml(SHORT)
-    scenario.run()
-    turns: list[float] = []
-    done = threading.Event()
-
-    def tick() -> None:
-        while not done.wait(0.001):
-            turns.append(time.perf_counter())
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    start = time.perf_counter()
-    scenario.run()
-    end = time.perf_counter()
-    done.set()
-    thread.join()
-    assert len([turn for turn in turns if start < turn < end]) > 10
+def test_memory_is_limited(cli: Cli, tmp_path: Path) -> None:
+    """The limit is that of all parts together."""
+    (tmp_path / "long.toml").write_text(several("1000 s"), encoding="utf-8")
+    done = cli("run", "long.toml", "--threads", "2", "--memory", "1 MB", cwd=tmp_path)
+    assert done.returncode == 2 and "memory" in done.stderr
 
 
-def test_runs_in_threads_are_the_same_runs() -> None:
-    """Parallel runs have the digests that they have alone."""
-    scenario = wt.Scenario.from_toml(SHORT)
-    alone = [scenario.override(f"seed={seed}").run().digest for seed in (1, 2)]
-    digests: dict[int, str] = {}
-
-    def work(seed: int) -> None:
-        digests[seed] = scenario.override(f"seed={seed}").run().digest
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in (1, 2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [digests[1], digests[2]] == alone
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for one process")
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_ended(tmp_path: Path, end: signal.Signals) -> None:
+    """It ends soon, and leaves no half of a result."""
+    (tmp_path / "long.toml").write_text(several("10000 s"), encoding="utf-8")
+    command = [sys.executable, "-m", "windtunnel", "run", "long.toml", "--threads", "2", "--out", "out"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
+    time.sleep(3)
+    assert process.poll() is None
+    process.send_signal(end)
+    _, said = process.communicate(timeout=10)
+    assert process.returncode not in (0, 2) and "Traceback" not in said
+    assert not (tmp_path / "out").exists()
+    assert {path.name for path in tmp_path.iterdir()} <= {"long.toml", "out.incomplete"}

@@ -448,6 +448,14 @@ class RunResult:
         """The same as TOML, as :func:`check` gives it."""
 
     @property
+    def threads(self) -> int:
+        """On how many threads it ran."""
+
+    @property
+    def undivided(self) -> str | None:
+        """Why it ran on one, if it was to run on several."""
+
+    @property
     def packets(self) -> int:
         """Data segments delivered."""
 
@@ -568,6 +576,7 @@ def run(
     memory: int | None = None,
     built: bool = False,
     parts: tuple[Callable[[list[tuple[str, str]], list[str]], str | PathLike[str]], Mapping[str, str]] | None = None,
+    threads: int = 1,
 ) -> RunResult:
     """Validate, run, and return the result. The GIL is released, unless the run has controllers of Python.
 
@@ -581,6 +590,15 @@ def run(
     the names of the queues. A part of a table is a Parquet file, which
     appears complete or not at all: ``TABLE/000000.parquet`` and so on. By a column of indices (``flow``, ``queue``),
     the mapping says what the column of their names is called. Raises OSError if a part cannot be written.
+
+    ``threads``: the most threads that share the run, where that pays. The result is the same.
+    """
+
+def windows(text: str, parts: int) -> str:
+    """The work of a run in at most ``parts`` parts, as JSON: ``parts, windows, events, most``.
+
+    ``most`` are the events of the part that had most in its window, in all windows: as many cores take at least the
+    time of these. Raises ScenarioError.
     """
 
 def estimate(

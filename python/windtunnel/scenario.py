@@ -188,10 +188,13 @@ class Scenario:
         *,
         memory: SupportsIndex | str | None = None,
         parts: Place | None = None,
+        threads: int = 1,
+        tell: Callable[[str], None] | None = None,
     ) -> RunResult:
         """Simulate. ``memory`` is what the run may take: bytes, or a size such as ``"8 GB"``; by default half of what
         is available. ``parts`` is where rows go that are too many for memory (:mod:`windtunnel.parts`); by default a
-        temporary folder.
+        temporary folder. ``threads`` share the run where that pays; the result is the same. ``tell`` is told whether
+        they did, if there were to be several.
 
         Raises ScenarioError, also where more memory is expected to be needed; MemoryLimitError if a run needs more than
         expected; KeyboardInterrupt if ``progress`` returned False; and what a controller written in Python raises.
@@ -202,14 +205,18 @@ class Scenario:
         self.check_claims()
         limit = memory_limit(memory)
         # Of this thread: other threads may be running other scenarios.
-        before = time.thread_time()
+        clock = time.thread_time if threads == 1 else time.process_time
+        before = clock()
         parts = parts or Temporary()
         with counted():
             raw = _core.run(
                 self._text, self._file, self._overrides, progress, self._allow_read, limit, self._built,
-                (parts.make, NAMES),
+                (parts.make, NAMES), threads,
             )  # fmt: skip
-        cpu_seconds = time.thread_time() - before
+        cpu_seconds = clock() - before
+        if tell is not None and threads > 1:
+            shared = f"{raw.threads} threads shared the run, in parts that delays separate"
+            tell(f"one thread had the whole run: {raw.undivided}" if raw.undivided else shared)
         summary, resolved = json.loads(raw.summary), json.loads(raw.resolved)
         meta = {
             "title": resolved.get("title") or "",

@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use super::result::PyRunResult;
     #[pymodule_export]
-    use super::run::run;
+    use super::run::{run, windows};
     #[pymodule_export]
     use super::store::{merge_parts, write_table};
     #[pymodule_export]

@@ -21,6 +21,8 @@ pub(crate) struct PyRunResult {
     unseeded: Vec<String>,
     resolved: String,
     toml: String,
+    threads: usize,
+    undivided: Option<String>,
 }
 
 /// What `summary.json` says. It is written only when it is asked for, and at once into text: as text it takes 2 kB for
@@ -33,7 +35,13 @@ struct SeededSummary {
 }
 
 impl PyRunResult {
-    pub(crate) fn new(py: Python<'_>, result: RunResult, scenario: &Scenario) -> PyResult<PyRunResult> {
+    /// `threads`: on how many it ran, and why not on more, if it was to.
+    pub(crate) fn new(
+        py: Python<'_>,
+        result: RunResult,
+        scenario: &Scenario,
+        (threads, undivided): (usize, Option<String>),
+    ) -> PyResult<PyRunResult> {
         let tables = PyDict::new(py);
         for table in result.tables {
             tables.set_item(table.name, columns(py, table)?)?;
@@ -46,6 +54,8 @@ impl PyRunResult {
             unseeded: scenario.unseeded(),
             resolved: scenario.to_json(),
             toml: scenario.to_toml(),
+            threads,
+            undivided,
         })
     }
 }
@@ -95,6 +105,16 @@ impl PyRunResult {
     #[getter]
     fn toml(&self) -> &str {
         &self.toml
+    }
+
+    #[getter]
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    #[getter]
+    fn undivided(&self) -> Option<&str> {
+        self.undivided.as_deref()
     }
 
     #[getter]

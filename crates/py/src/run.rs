@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use windtunnel_scenario::{Estimate, RESIDENT, Reading, Scenario};
-use windtunnel_sim::{MemoryExceeded, RunResult, Simulation};
+use windtunnel_sim::{Balance, MemoryExceeded, Run, RunResult};
 use windtunnel_store::Parts;
 use windtunnel_units::Bytes;
 
@@ -39,7 +39,7 @@ const MUCH: Bytes = Bytes::new(64 << 20);
 
 #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Python's function")]
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None, allow_read=Vec::new(), memory=None, built=false, parts=None))]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None, allow_read=Vec::new(), memory=None, built=false, parts=None, threads=1))]
 pub(crate) fn run(
     py: Python<'_>,
     text: &str,
@@ -50,6 +50,7 @@ pub(crate) fn run(
     memory: Option<u64>,
     built: bool,
     parts: Option<(Py<PyAny>, BTreeMap<String, String>)>,
+    threads: usize,
 ) -> PyResult<PyRunResult> {
     let scenario = parse(py, text, file, &overrides, &allow_read, built)?;
     let limit = memory.map_or(Bytes::MAX, Bytes::new);
@@ -63,7 +64,13 @@ pub(crate) fn run(
     let network = py.detach(|| windtunnel_scenario::compile(&scenario));
     let parts = parts.map(|(make, columns)| store::parts(make, &columns, &network));
     let failure = parts.as_ref().map(Parts::failure).unwrap_or_default();
-    let mut simulation = py.detach(|| Simulation::new(network));
+    // Controllers of Python need its interpreter, which one thread has at a time.
+    let foreign = scenario.foreign().into_iter().next().filter(|_| threads > 1);
+    let threads = if foreign.is_some() { 1 } else { threads };
+    let made = py.detach(|| Run::new(network, threads));
+    let (mut simulation, undivided) = made.unwrap_or_else(|unfit| panic!("{unfit}"));
+    let undivided = foreign.map(|what| format!("it uses {what}")).or(undivided);
+    let on = simulation.balance().parts;
     simulation.limit_memory(limit);
     if let Some(parts) = parts {
         simulation.stream_to(Box::new(parts), RESIDENT);
@@ -79,12 +86,26 @@ pub(crate) fn run(
     if let Some(error) = controller::take_failure() {
         return Err(error);
     }
-    PyRunResult::new(py, result, &scenario)
+    PyRunResult::new(py, result, &scenario, (on, undivided))
+}
+
+/// The work of a run in at most `parts` parts, in its windows, as JSON.
+#[pyfunction]
+pub(crate) fn windows(py: Python<'_>, text: &str, parts: usize) -> PyResult<String> {
+    let scenario = parse(py, text, None, &[], &[], false)?;
+    let balance = py.detach(|| {
+        let (mut run, _) = Run::in_parts(windtunnel_scenario::compile(&scenario), parts, 1)
+            .unwrap_or_else(|unfit| panic!("{unfit}"));
+        run.run_slice(run.end(), u64::MAX);
+        run.balance()
+    });
+    let Balance { parts, windows, events, most, .. } = balance;
+    Ok(format!("{{\"parts\": {parts}, \"windows\": {windows}, \"events\": {events}, \"most\": {most}}}"))
 }
 
 fn advance_to_end(
     py: Python<'_>,
-    simulation: &mut Simulation,
+    simulation: &mut Run,
     scenario: &Scenario,
     progress: Option<&Py<PyAny>>,
     interrupts: &Interrupts,
@@ -120,7 +141,7 @@ fn advance_to_end(
 }
 
 /// Frees a run that was stopped. Freeing gigabytes takes a while, and no caller should wait for it.
-fn abandon(simulation: Simulation) {
+fn abandon(simulation: Run) {
     if simulation.memory() >= MUCH {
         thread::spawn(move || drop(simulation));
     }
@@ -134,7 +155,7 @@ fn exceeded(scenario: &Scenario, by: &MemoryExceeded) -> PyErr {
 /// work if the user does not.
 fn finish(
     py: Python<'_>,
-    simulation: Simulation,
+    simulation: Run,
     interrupts: &Interrupts,
 ) -> PyResult<Result<RunResult, MemoryExceeded>> {
     if simulation.memory() < MUCH {
@@ -159,12 +180,7 @@ fn slice_of(scenario: &Scenario) -> u64 {
 
 /// Runs a slice without the interpreter, which is attached whenever the signals are due; returns whether the run is
 /// done.
-fn advance(
-    py: Python<'_>,
-    simulation: &mut Simulation,
-    slice: u64,
-    interrupts: &Interrupts,
-) -> PyResult<bool> {
+fn advance(py: Python<'_>, simulation: &mut Run, slice: u64, interrupts: &Interrupts) -> PyResult<bool> {
     let end = simulation.end();
     let mut left = slice;
     loop {

@@ -132,6 +132,12 @@ impl EventQueue {
         (self.winner.0, self.winner.1.source())
     }
 
+    /// The rank of the earliest event.
+    #[inline]
+    pub(crate) const fn peek_rank(&self) -> u32 {
+        self.winner.1.rank()
+    }
+
     /// Asks for the memory of the first match of `source`, in which most changes end.
     #[inline]
     pub(crate) fn prefetch(&self, source: usize) {

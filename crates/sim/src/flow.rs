@@ -16,6 +16,8 @@ pub(crate) enum Hop {
     LeftHost(u32),
     Receiver,
     Sender,
+    /// Into another part of a run that several threads share: by way of this one of its exits.
+    Away(u32),
 }
 
 /// Where packets go from one place in the network.
@@ -52,6 +54,14 @@ impl Onward {
         {
             *self = Onward::One(*first);
         }
+    }
+
+    /// Sets the next hop of `flow`, one of `flows`; others keep theirs.
+    pub(crate) fn diverge(&mut self, flow: usize, to: Hop, flows: usize) {
+        if let Onward::One(hop) = self {
+            *self = Onward::PerFlow(vec![*hop; flows]);
+        }
+        self.set(flow, to);
     }
 
     /// Sets the next hop of `flow`.

@@ -36,5 +36,5 @@ pub use result::{
     SlowStartExit, Stalled, Summary, TransferSummary, WindowSummary,
 };
 pub use schedule::{During, Moment, When, repeated};
-pub use simulation::{Holder, MemoryExceeded, Simulation, StreamState};
+pub use simulation::{Balance, Holder, MemoryExceeded, Parts, Run, Simulation, StreamState};
 pub use streams::stream_seed;

@@ -74,6 +74,16 @@ impl DelayLine {
         DelayLine { varying: Some(varying), ..DelayLine::new(shortest, ranks) }
     }
 
+    /// An empty line like this one was when it was new.
+    pub(crate) fn twin(&self) -> DelayLine {
+        DelayLine { varying: self.varying, ..DelayLine::new(self.delay, self.ranks) }
+    }
+
+    /// The delay of each packet; none if it changes.
+    pub(crate) fn fixed_delay(&self) -> Option<Duration> {
+        self.varying.is_none().then_some(self.delay)
+    }
+
     /// Packets that enter from now on take this long; `reorder` if they may overtake others.
     pub(crate) fn set_delay(&mut self, delay: Duration, reorder: bool) {
         let latest = self.varying.map_or(Time::ZERO, |varying| varying.latest);

@@ -15,6 +15,9 @@ use crate::rate_trace::{RateTrace, TraceCursor};
 pub use params::{Change, DequeuePoint, LinkParams, LinkRate};
 use ring::Ring;
 
+/// No packet is shorter, in bytes: an IP header.
+const LEAST_PACKET: u64 = 20;
+
 /// The state of the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transmitter {
@@ -84,6 +87,12 @@ impl Link {
             busy_since: Time::ZERO,
             busy: Duration::ZERO,
         }
+    }
+
+    /// Whether no two packets leave at the same moment, if `most` is the highest rate to which it changes.
+    pub(crate) fn spreads(&self, most: Rate) -> bool {
+        let least = most.max(self.cx.rate).transfer_time(Bytes::new(LEAST_PACKET));
+        self.trace.is_none() && !least.is_zero()
     }
 
     /// A packet arrives, and is taken from its place. Returns the time of the transmitter's next event, if it changed.

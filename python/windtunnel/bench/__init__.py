@@ -6,7 +6,8 @@ peak memory is that of the whole process, including the interpreter.
 
 ``works.py`` lists the works, ``measure.py`` runs them, ``instructions.py`` counts what a packet costs, ``growth.py``
 measures how that grows with the flows, ``against.py`` compares with another simulator, ``campaign.py`` measures
-what surrounds the runs of a campaign, and ``commands.py`` what surrounds a run. What they gave is in ``docs/speed.md``.
+what surrounds the runs of a campaign, ``commands.py`` what surrounds a run, and ``threads.py`` compares a run on
+several threads with one on one. What they gave is in ``docs/speed.md``.
 """
 
 from __future__ import annotations

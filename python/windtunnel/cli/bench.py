@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from windtunnel.bench import Work
 
 #: Runs of each work; where times are compared, the median of several in turn.
-_REPEAT, _ROUNDS_OF_GROWTH, _ROUNDS_AGAINST, _ROUNDS_OF_COMMANDS = 1, 3, 8, 5
+_REPEAT, _ROUNDS_OF_GROWTH, _ROUNDS_AGAINST, _ROUNDS_OF_COMMANDS, _ROUNDS_OF_THREADS = 1, 3, 8, 5, 5
 
 
 @click.command
@@ -40,13 +40,20 @@ _REPEAT, _ROUNDS_OF_GROWTH, _ROUNDS_AGAINST, _ROUNDS_OF_COMMANDS = 1, 3, 8, 5
 @click.option(
     "--commands", is_flag=True, help="Measure what a command takes beyond its simulation, instead of the works."
 )
+@click.option(
+    "--threads",
+    metavar="N",
+    type=click.IntRange(min=2, max=64),
+    help="Compare runs on N threads with those on one, and model more cores, instead of the works.",
+)
 @click.option("--json", is_flag=True, help="Print JSON.")
 @click.option(
     "--repeat",
     type=click.IntRange(min=1),
-    help="Runs of each work; the fastest one counts, with --growth and --against the median.",
+    help="Runs of each work; the fastest one counts, with --growth, --against and --threads the median.",
     show_default=(
-        f"{_REPEAT}; --growth {_ROUNDS_OF_GROWTH}, --against {_ROUNDS_AGAINST}, --commands {_ROUNDS_OF_COMMANDS}"
+        f"{_REPEAT}; --growth {_ROUNDS_OF_GROWTH}, --against {_ROUNDS_AGAINST}, --commands {_ROUNDS_OF_COMMANDS}, "
+        f"--threads {_ROUNDS_OF_THREADS}"
     ),
 )
 @click.option(
@@ -69,6 +76,7 @@ def bench(
     against: str | None,
     campaign: int | None,
     commands: bool,
+    threads: int | None,
     json: bool,
     repeat: int | None,
     instructions: bool,
@@ -78,7 +86,7 @@ def bench(
     """Run the benchmark: fixed works, each in a process of its own."""
     from windtunnel.memory import limit
 
-    _check(only, large, growth, against, campaign, commands, instructions, cache)
+    _check(only, large, growth, against, campaign, commands, threads, instructions, cache)
     most = limit(memory)
     if growth:
         from windtunnel.bench.growth import ENDPOINTS, FLOWS, steps
@@ -98,6 +106,10 @@ def bench(
         from windtunnel.bench.commands import COMMANDS, command_times
 
         _print("commands", command_times(repeat or _ROUNDS_OF_COMMANDS), len(COMMANDS), json)
+    elif threads is not None:
+        from windtunnel.bench.threads import ROWS, shared
+
+        _print("threads", shared(threads, repeat or _ROUNDS_OF_THREADS), len(ROWS), json)
     else:
         from windtunnel.bench import measure
 
@@ -113,6 +125,7 @@ def _check(
     against: str | None,
     campaign: int | None,
     commands: bool,
+    threads: int | None,
     instructions: bool,
     cache: bool,
 ) -> None:
@@ -123,6 +136,7 @@ def _check(
         "--against": against is not None,
         "--campaign": campaign is not None,
         "--commands": commands,
+        "--threads": threads is not None,
         "--only": bool(only) and not large,
     }
     together = [name for name, value in chosen.items() if value]

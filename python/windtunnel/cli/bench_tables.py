@@ -17,16 +17,18 @@ if TYPE_CHECKING:
     from windtunnel.bench.commands import CommandTime
     from windtunnel.bench.growth import Step
     from windtunnel.bench.instructions import Cost
+    from windtunnel.bench.threads import Shared
 
 
 def show(kind: str, results: Sequence[Any], console: Console) -> None:
-    """Print the table of ``works``, ``growth``, ``against``, ``campaign`` or ``commands``."""
+    """Print the table of ``works``, ``growth``, ``against``, ``campaign``, ``commands`` or ``threads``."""
     tables: dict[str, Callable[[Sequence[Any], Console], None]] = {
         "works": _works,
         "growth": _growth,
         "against": _against,
         "campaign": _campaign,
         "commands": _commands,
+        "threads": _threads,
     }
     tables[kind](results, console)
 
@@ -137,6 +139,28 @@ def _commands(commands: Sequence[CommandTime], console: Console) -> None:
         most = _number(c.required_cpu_seconds, 2)
         table.add_row(c.command, f"{c.cpu_seconds:.3f}", most, f"{c.peak_mib:.0f}", "yes" if c.met else "NO")
     console.print(table)
+
+
+def _threads(rows: Sequence[Shared], console: Console) -> None:
+    cores = list(dict.fromkeys(cores for row in rows for cores in row.expected))
+    modelled = [f"{cores} cores" for cores in cores]
+    table = _table(["work"], ["threads", "times as fast", "worst", "best", "CPU", "at least", "met", *modelled])
+    for row in rows:
+        table.add_row(
+            row.work,
+            str(row.threads),
+            f"{row.times_as_fast:.2f}",
+            f"{row.worst:.2f}",
+            f"{row.best:.2f}",
+            f"{row.cpu:.2f}",
+            _number(row.required, 1),
+            {None: "", True: "yes", False: "NO"}[row.met],
+            *(_number(row.expected.get(number), 1) for number in cores),
+        )
+    console.print(table)
+    for row in rows:
+        console.print(f"{row.work}: {row.title}", style="dim")
+    console.print("cores: what as many could gain, by counted events", style="dim")
 
 
 def _table(names: Sequence[str], numbers: Sequence[str]) -> Table:

@@ -28,6 +28,9 @@ from windtunnel.result import RunResult
 from windtunnel.scenario import Progress, Scenario
 from windtunnel.scenario_file import STDIN
 
+#: More are a mistake: each has a copy of what the recorder keeps of every flow.
+MOST_THREADS = 256
+
 
 @click.command
 @files_argument
@@ -47,6 +50,14 @@ from windtunnel.scenario_file import STDIN
     show_default="half of what is available",
 )
 @click.option(
+    "--threads",
+    type=click.IntRange(min=1, max=MOST_THREADS),
+    default=1,
+    metavar="N",
+    help="Share each run between N threads, where delays separate its links and that pays; the result is the same.",
+    show_default=True,
+)
+@click.option(
     "--figures", is_flag=True, help="Draw the four-panel figure too, as PNG and SVG; `windtunnel plot` draws it later."
 )
 @click.option("--qlog", is_flag=True, help="Record packets, and write each TCP flow as qlog in the folder's `qlog`.")
@@ -63,6 +74,7 @@ def run(
     settings: tuple[str, ...],
     json: bool,
     memory: str | None,
+    threads: int,
     figures: bool,
     qlog: bool,
     qlog_version: str,
@@ -102,8 +114,11 @@ def run(
     claims = []
     for number, job in enumerate(jobs):
         with _told_what_is_written([str(job.folder) for job in jobs[:number] if job.folder]):
+            notes: list[str] = []
             with _progress(job.title) as progress:
-                result = _simulate(job, progress, memory, parts := _parts(job))
+                result = _simulate(job, progress, memory, threads, parts := _parts(job), notes)
+            for note in notes:
+                message(note)
             if job.folder is not None:
                 save(result, job.folder, force=force, figures=figures, qlog=logs)
             if logs is not None:
@@ -215,11 +230,13 @@ def _told_what_is_recorded(parts: Place) -> Iterator[None]:
         raise
 
 
-def _simulate(job: Job, progress: Progress | None, memory: str | None, parts: Place) -> RunResult:
+def _simulate(
+    job: Job, progress: Progress | None, memory: str | None, threads: int, parts: Place, notes: list[str]
+) -> RunResult:
     file = job.file
     try:
         with _told_what_is_recorded(parts):
-            return job.scenario.run(progress, memory=memory, parts=parts)
+            return job.scenario.run(progress, memory=memory, parts=parts, threads=threads, tell=notes.append)
     except (ScenarioError, InputError, MemoryError, KeyboardInterrupt, SystemExit):
         raise
     except OSError as error:

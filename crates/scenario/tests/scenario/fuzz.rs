@@ -11,7 +11,7 @@ use windtunnel_scenario::Scenario;
 use windtunnel_sim::parse_mahimahi;
 use windtunnel_units::Rate;
 
-use crate::generate::{self, generate};
+use crate::generate::{self, ROWS, generate};
 use crate::invariants;
 use crate::mutate::{CORPUS, check, mutated};
 use crate::random::Random;
@@ -59,6 +59,19 @@ fn scenarios_both_ways() {
         let checked = panic::catch_unwind(|| relations::check_ways(&parse(&text), 5_000));
         checked.unwrap_or_else(|_| panic!("seed {seed} differs the long way:\n{text}"));
     }
+}
+
+/// Parts of a run on several threads give what one loop gives: 200 scenarios of links in a row. Those in which all is joined
+/// (by connections that arrive, or by flows without a delay) cannot be divided.
+#[test]
+fn scenarios_in_parts() {
+    let mut divided = 0;
+    for seed in 3001..=3200 {
+        let text = generate(ROWS + seed);
+        let checked = panic::catch_unwind(|| relations::check_parts(&parse(&text), 5_000));
+        divided += u32::from(checked.unwrap_or_else(|_| panic!("seed {seed} differs in parts:\n{text}")));
+    }
+    assert!(divided > 100, "{divided} of 200 can be divided");
 }
 
 /// What is recorded changes no run, neither its digest nor its summary: 200 scenarios of any kind, each with every key of

@@ -15,6 +15,7 @@ mod mutate;
 mod names;
 mod outcome;
 mod overrides;
+mod parts;
 mod policers;
 mod presets;
 mod queues;

@@ -236,6 +236,18 @@ impl PlacedElement {
         }
     }
 
+    /// An element in a place that no packet passes.
+    pub(crate) fn around(element: Box<dyn Element>) -> PlacedElement {
+        PlacedElement {
+            element,
+            only: None,
+            keeps_order: true,
+            is_on: false,
+            behind: VecDeque::new(),
+            stats: ElementStats::default(),
+        }
+    }
+
     /// It works from now on, or does not.
     pub(crate) const fn switch(&mut self, on: bool) {
         self.is_on = on;

@@ -43,7 +43,7 @@ pub(crate) struct ClassRecorder {
 }
 
 #[derive(Clone, Debug)]
-struct Class {
+pub(crate) struct Class {
     /// Of the current interval.
     interval: Extent,
     /// Of the current segment.
@@ -77,9 +77,28 @@ impl ClassRecorder {
         }
     }
 
-    /// Ends an interval: writes the rows of the queue with this index.
-    pub(crate) fn end_interval(&mut self, now: Time, index: usize) {
-        for (number, class) in self.queues[index].iter_mut().enumerate() {
+    /// An empty record of the same queues.
+    pub(super) fn twin(&self, budget: &Budget) -> ClassRecorder {
+        ClassRecorder { rows: ClassColumns::within(budget), queues: self.queues.clone(), names: Vec::new() }
+    }
+
+    /// What is recorded of the classes of all queues at the moment, until it is put back.
+    pub(super) fn take(&mut self) -> Vec<Vec<Class>> {
+        std::mem::take(&mut self.queues)
+    }
+
+    pub(super) fn put_back(&mut self, queues: Vec<Vec<Class>>) {
+        self.queues = queues;
+    }
+
+    /// The classes of a queue.
+    pub(super) fn of(&mut self, index: usize) -> &mut Vec<Class> {
+        &mut self.queues[index]
+    }
+
+    /// Ends an interval: writes the rows of the queue with this index, whose classes these are.
+    pub(super) fn end_interval(&mut self, now: Time, index: usize, classes: &mut [Class]) {
+        for (number, class) in classes.iter_mut().enumerate() {
             let sojourn = std::mem::replace(&mut class.interval, Extent::NONE);
             if sojourn.count() == 0 || !self.rows.has_room(1) {
                 continue;
@@ -93,12 +112,6 @@ impl ClassRecorder {
             rows.sojourn_max_ms.push(sojourn.max_ms());
             rows.dequeued.push(sojourn.count());
         }
-    }
-
-    /// Ends a segment: returns its totals, by queue and class.
-    pub(crate) fn take_totals(&mut self) -> Vec<Vec<ClassTotals>> {
-        let take = |class: &mut Class| std::mem::replace(&mut class.totals, ClassTotals::new(0));
-        self.queues.iter_mut().map(|classes| classes.iter_mut().map(take).collect()).collect()
     }
 
     /// The rows, if any queue has classes.
@@ -142,6 +155,11 @@ impl ClassRecorder {
         };
         self.names[index].iter().enumerate().map(summary).collect()
     }
+}
+
+/// Ends a segment: returns the totals of a queue's classes.
+pub(super) fn take_totals(classes: &mut [Class]) -> Vec<ClassTotals> {
+    classes.iter_mut().map(|class| std::mem::replace(&mut class.totals, ClassTotals::new(0))).collect()
 }
 
 /// The memory of the classes of a new queue between two edges of windows, with sojourn times up to `longest`.

@@ -64,6 +64,12 @@ pub(crate) trait Rows: Sized {
     /// The columns of a table that was lent, in their order: their memory is used again.
     fn take_back(&mut self, columns: &mut dyn Iterator<Item = Column>);
 
+    /// Adds a row of another such table, if there is room.
+    fn copy_row(&mut self, from: &Self, row: usize);
+
+    /// None are left.
+    fn clear(&mut self);
+
     /// All of them, in the end.
     fn into_table(mut self) -> Table {
         self.lend()
@@ -107,6 +113,16 @@ macro_rules! columns {
         impl $crate::recorder::columns::Rows for $name {
             fn count(&self) -> usize {
                 [$(self.$field.len()),*][0]
+            }
+
+            fn copy_row(&mut self, from: &Self, row: usize) {
+                if self.has_room(1) {
+                    $(self.$field.extend_from_slice(&from.$field[row..=row]);)*
+                }
+            }
+
+            fn clear(&mut self) {
+                $(self.$field.clear();)*
             }
 
             fn lend(&mut self) -> $crate::recorder::columns::Table {

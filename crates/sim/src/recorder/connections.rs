@@ -34,6 +34,11 @@ impl Connections {
         Connections { flows, arrived: Vec::new(), next: flows as u32 }
     }
 
+    /// Of the same flows, without connections.
+    pub(super) const fn twin(&self) -> Connections {
+        Connections { flows: self.flows, arrived: Vec::new(), next: self.next }
+    }
+
     /// A connection of `flow` arrives, and occupies `slot` among the simulation's flows.
     pub(super) fn arrive(&mut self, slot: usize, flow: usize) {
         let arrived = Arrived { flow: flow as u32, number: self.next };

@@ -22,13 +22,13 @@ impl Recorder {
     /// All records but for secrets, which are the flows'; call it after the last interval has ended.
     pub(crate) fn finish(
         mut self,
-        links: &[Link],
+        links: &mut [Link],
         elements: &[PlacedElement],
         end: Time,
         events: u64,
         stalled: Option<Stalled>,
     ) -> RunResult {
-        self.end_segment(end, links);
+        self.of_whole(links, &[], &|_| None, |recorder, whole| recorder.end_segment(end, whole));
         let windows = self
             .windows
             .iter()

@@ -187,6 +187,18 @@ impl FlowRecorder {
         }
     }
 
+    /// A new recorder of the same flow.
+    pub(super) fn twin(&self) -> FlowRecorder {
+        FlowRecorder::new(self.has_window.then_some(self.cwnd))
+    }
+
+    /// Other packets of the flow were lost elsewhere.
+    pub(super) fn lost_elsewhere(&mut self, other: &mut FlowRecorder) {
+        if let Some(losses) = other.sums.losses.take() {
+            self.sums.losses().add(&losses);
+        }
+    }
+
     /// The flow was started, perhaps again.
     pub(super) fn start(&mut self, now: Time) {
         self.started = self.started.min(now);

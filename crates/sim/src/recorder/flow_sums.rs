@@ -32,6 +32,14 @@ pub(crate) struct Losses {
     pub(crate) corrupted: u64,
 }
 
+impl Losses {
+    pub(super) fn add(&mut self, other: &Losses) {
+        self.drops += other.drops;
+        self.ack_drops += other.ack_drops;
+        self.corrupted += other.corrupted;
+    }
+}
+
 impl FlowSums {
     /// Of no interval.
     pub(super) const NONE: FlowSums = FlowSums {
@@ -74,10 +82,7 @@ impl FlowSums {
         self.cwnd_min = self.cwnd_min.min(other.cwnd_min);
         self.cwnd_max = self.cwnd_max.max(other.cwnd_max);
         if let Some(losses) = &other.losses {
-            let sums = self.losses();
-            sums.drops += losses.drops;
-            sums.ack_drops += losses.ack_drops;
-            sums.corrupted += losses.corrupted;
+            self.losses().add(losses);
         }
     }
 

@@ -23,6 +23,7 @@ mod messages;
 mod outlet;
 mod packets;
 mod params;
+mod parts;
 mod payloads;
 mod points;
 mod queue_series;
@@ -39,14 +40,14 @@ use windtunnel_qdisc::{Departure, Dropped, QueueStats, Signal};
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
-use crate::endpoint::{Arrival, Reading};
+use crate::endpoint::{Arrival, Ends, Reading};
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::network::{Network, Window};
 use crate::simulation::Capabilities;
 use band_series::BandRecorder;
 use budget::Budget;
-use class_series::{ClassRecorder, ClassTotals};
+use class_series::{Class, ClassRecorder, ClassTotals};
 use connections::{ConnectionColumn, Connections};
 use events::{Dequeues, Events, mark_code};
 use flow_info::FlowInfo;
@@ -65,7 +66,68 @@ pub(crate) use loss_cause::LossCause;
 pub use outlet::{GROUP, Sink};
 pub(crate) use packets::Tap;
 pub use params::RecordParams;
+pub(crate) use parts::{Log, Moment, Shared};
 pub use state::StateRecording;
+
+/// What a recorder watches: all flows and queues of a run, wherever they are.
+trait Subjects {
+    /// The record of a flow.
+    fn flow(&mut self, index: usize) -> &mut FlowRecorder;
+
+    /// The reading of its sender; none if all are loss-free.
+    fn reading(&self, index: usize) -> Option<Reading>;
+
+    /// Its ends.
+    fn ends(&self, index: usize) -> &Ends;
+
+    /// The record of a queue.
+    fn queue(&mut self, index: usize) -> &mut QueueRecorder;
+
+    /// That of its classes.
+    fn classes(&mut self, index: usize) -> &mut [Class];
+
+    /// Its link.
+    fn link(&mut self, index: usize) -> &mut Link;
+}
+
+/// All of them in one place.
+struct Whole<'a> {
+    of_flows: Vec<FlowRecorder>,
+    of_queues: Vec<QueueRecorder>,
+    of_classes: Vec<Vec<Class>>,
+    links: &'a mut [Link],
+    flows: &'a [Flow],
+    reading: &'a dyn Fn(usize) -> Option<Reading>,
+}
+
+impl Subjects for Whole<'_> {
+    #[inline]
+    fn flow(&mut self, index: usize) -> &mut FlowRecorder {
+        &mut self.of_flows[index]
+    }
+
+    #[inline]
+    fn reading(&self, index: usize) -> Option<Reading> {
+        (self.reading)(index)
+    }
+
+    #[inline]
+    fn ends(&self, index: usize) -> &Ends {
+        &self.flows[index].ends
+    }
+
+    fn queue(&mut self, index: usize) -> &mut QueueRecorder {
+        &mut self.of_queues[index]
+    }
+
+    fn classes(&mut self, index: usize) -> &mut [Class] {
+        &mut self.of_classes[index]
+    }
+
+    fn link(&mut self, index: usize) -> &mut Link {
+        &mut self.links[index]
+    }
+}
 
 /// Totals between two edges of windows.
 #[derive(Debug)]
@@ -421,28 +483,56 @@ impl Recorder {
         flows: &[Flow],
         reading: &dyn Fn(usize) -> Option<Reading>,
     ) {
+        self.of_whole(links, flows, reading, |recorder, whole| recorder.end_interval_of(now, whole));
+    }
+
+    /// Does something with the records of all flows and queues, which are here.
+    fn of_whole(
+        &mut self,
+        links: &mut [Link],
+        flows: &[Flow],
+        reading: &dyn Fn(usize) -> Option<Reading>,
+        act: impl FnOnce(&mut Recorder, &mut Whole<'_>),
+    ) {
+        let mut whole = Whole {
+            of_flows: std::mem::take(&mut self.flows),
+            of_queues: std::mem::take(&mut self.queues),
+            of_classes: self.classes.take(),
+            links,
+            flows,
+            reading,
+        };
+        act(self, &mut whole);
+        let Whole { of_flows, of_queues, of_classes, .. } = whole;
+        (self.flows, self.queues) = (of_flows, of_queues);
+        self.classes.put_back(of_classes);
+    }
+
+    /// Ends the recording interval of these flows and queues.
+    fn end_interval_of(&mut self, now: Time, subjects: &mut impl Subjects) {
         let span = now.since(self.interval_start);
         if !span.is_zero() {
-            for (i, flow) in self.flows.iter_mut().enumerate() {
-                let reading = reading(i);
+            for i in 0..self.flow_info.len() {
+                let reading = subjects.reading(i);
                 let counters = reading.as_ref().map(|reading| &reading.counters);
-                flow.end_interval(now, span, i, counters, &mut self.flow_rows);
+                subjects.flow(i).end_interval(now, span, i, counters, &mut self.flow_rows);
                 if let Some(reading) = &reading {
                     self.tcp_rows.push(reading.info.as_ref());
                 }
             }
-            for (i, queue) in self.queues.iter_mut().enumerate() {
-                let (busy, backlog) = (links[i].take_busy(now), links[i].backlog());
-                queue.end_interval(now, span, busy, backlog, i, &mut self.queue_rows);
-                self.bands.end_interval(now, span, i, &links[i]);
-                self.classes.end_interval(now, i);
+            for i in 0..self.queue_names.len() {
+                let link = subjects.link(i);
+                let (busy, backlog) = (link.take_busy(now), link.backlog());
+                self.bands.end_interval(now, span, i, link);
+                subjects.queue(i).end_interval(now, span, busy, backlog, i, &mut self.queue_rows);
+                self.classes.end_interval(now, i, subjects.classes(i));
             }
-            self.record_state(now, links, flows);
+            self.record_state(now, subjects);
             self.hand_over();
             self.interval_start = now;
         }
         if self.edges.len() > 1 {
-            self.end_segment(now, links);
+            self.end_segment(now, subjects);
         }
         self.next_tick = self.tick_after(now);
     }
@@ -468,37 +558,38 @@ impl Recorder {
 
     /// Ends the segment if an edge of a window is due. The last segment is left to the end of the record, when the flows are
     /// gone.
-    fn end_segment(&mut self, now: Time, links: &[Link]) {
+    fn end_segment(&mut self, now: Time, subjects: &mut impl Subjects) {
         if self.edges.last().is_none_or(|edge| *edge > now) {
             return;
         }
         self.edges.pop();
         let last = self.edges.is_empty();
+        let (flows, queues) = (self.flow_info.len(), self.queue_names.len());
         self.segments.push(SpanTotals {
             from: std::mem::replace(&mut self.segment_start, now),
             to: now,
-            flows: self.flows.iter_mut().map(|flow| flow.take_totals(last)).collect(),
-            queues: self.queues.iter_mut().map(QueueRecorder::take_totals).collect(),
-            bands: links.iter().map(band_series::read).collect(),
-            classes: self.classes.take_totals(),
+            flows: (0..flows).map(|i| subjects.flow(i).take_totals(last)).collect(),
+            queues: (0..queues).map(|i| subjects.queue(i).take_totals()).collect(),
+            bands: (0..queues).map(|i| band_series::read(subjects.link(i))).collect(),
+            classes: (0..queues).map(|i| class_series::take_totals(subjects.classes(i))).collect(),
         });
     }
 
     /// The state of all controllers and queues at the end of an interval.
-    fn record_state(&mut self, now: Time, links: &[Link], flows: &[Flow]) {
+    fn record_state(&mut self, now: Time, subjects: &mut impl Subjects) {
         let push = match self.params.state {
             StateRecording::Off => return,
             StateRecording::Interval => StateRows::push,
             StateRecording::Changes => StateRows::push_changed,
         };
-        for (index, flow) in flows.iter().take(self.flows.len()).enumerate() {
+        for index in 0..self.flow_info.len() {
             if self.cc.has(index) {
-                push(&mut self.cc, now, index, &|out| flow.ends.probe(out));
+                push(&mut self.cc, now, index, &|out| subjects.ends(index).probe(out));
             }
         }
         let all = self.params.state == StateRecording::Interval;
-        for (index, link) in links.iter().enumerate() {
-            self.aqm.push(now, index, link.queue(), all);
+        for index in 0..self.queue_names.len() {
+            self.aqm.push(now, index, subjects.link(index).queue(), all);
         }
     }
 

@@ -108,14 +108,25 @@ impl MarkSpan {
     }
 }
 
+/// What becomes of the sum of all flows' throughput.
+#[derive(Debug)]
+enum Sum {
+    /// There is one flow.
+    None,
+    /// It has points. The flow with the longest base RTT determines their spacing.
+    Points { slowest: usize },
+    /// The points are made elsewhere: for each row of a flow, what had reached the receivers here by then.
+    Elsewhere(Vec<Bytes>),
+}
+
 /// Thinned single events of a run.
 #[derive(Debug)]
 pub(crate) struct Points {
     spacing: Duration,
     flows: Vec<FlowState>,
     queues: Vec<QueueState>,
-    /// The flow with the longest base RTT: it determines the spacing of the total's points.
-    slowest: usize,
+    sum: Sum,
+    /// What has reached all receivers since the total's last point; in a part of a run, since the start.
     total: Bytes,
     total_since: Time,
     throughput: ThroughputPoints,
@@ -136,7 +147,10 @@ impl Points {
             spacing,
             flows: base_rtts.iter().map(flow).collect(),
             queues: vec![QueueState::default(); queues],
-            slowest: (0..base_rtts.len()).max_by_key(|&i| (base_rtts[i], std::cmp::Reverse(i))).unwrap_or(0),
+            sum: match (0..base_rtts.len()).max_by_key(|&i| (base_rtts[i], std::cmp::Reverse(i))) {
+                Some(slowest) if base_rtts.len() > 1 => Sum::Points { slowest },
+                _ => Sum::None,
+            },
             total: Bytes::ZERO,
             total_since: Time::ZERO,
             throughput: ThroughputPoints::within(budget),
@@ -170,21 +184,28 @@ impl Points {
         let amount = std::mem::take(&mut state.received);
         state.throughput_since = now;
         self.push_throughput(now, i32::try_from(flow).unwrap_or(i32::MAX), mbps(amount, since));
-        if self.flows.len() > 1 {
-            self.received_by_all(now, flow);
+        match &mut self.sum {
+            Sum::None => {}
+            Sum::Points { slowest } => {
+                let slowest = *slowest;
+                self.received_by_all(now, flow, slowest);
+            }
+            Sum::Elsewhere(totals) => totals.push(self.total),
         }
     }
 
     /// The total gets a point when the slowest flow gets one; where that flow is silent, others step in after twice
-    /// the time.
-    fn received_by_all(&mut self, now: Time, flow: usize) {
+    /// the time. Returns whether it got one.
+    fn received_by_all(&mut self, now: Time, flow: usize, slowest: usize) -> bool {
         let since = now.since(self.total_since);
-        let pace = self.flows[self.slowest].base_rtt.max(self.spacing);
-        if flow == self.slowest || since >= pace + pace {
+        let pace = self.flows[slowest].base_rtt.max(self.spacing);
+        let due = flow == slowest || since >= pace + pace;
+        if due {
             let amount = std::mem::take(&mut self.total);
             self.total_since = now;
             self.push_throughput(now, -1, mbps(amount, since));
         }
+        due
     }
 
     /// The window of a flow after an ACK.
@@ -229,6 +250,80 @@ impl Points {
                 self.marks.push(queue, kind as u8, span);
             }
         }
+    }
+
+    /// An empty record of the same flows and queues, for a part of the run.
+    pub(super) fn twin(&self, budget: &Budget) -> Points {
+        Points {
+            spacing: self.spacing,
+            flows: self.flows.clone(),
+            queues: self.queues.clone(),
+            sum: Sum::Elsewhere(Vec::new()),
+            total: Bytes::ZERO,
+            total_since: Time::ZERO,
+            throughput: ThroughputPoints::within(budget),
+            cwnd: Thinned::apart(self.spacing, budget),
+            sojourn: Thinned::apart(self.spacing, budget),
+            marks: MarkPoints::within(budget),
+        }
+    }
+
+    /// What has reached all receivers, in a part of a run.
+    #[inline]
+    pub(super) const fn total(&self) -> Bytes {
+        self.total
+    }
+
+    /// How many rows there are of windows, of sojourn times, of throughput and of marks, in a part of a run.
+    #[inline]
+    pub(super) fn counts(&self) -> [usize; 4] {
+        [self.cwnd.staged(), self.sojourn.staged(), self.throughput.count(), self.marks.count()]
+    }
+
+    /// Takes over row `row` of table `table`, in the order of [`Points::counts`], from the record of a part. Returns the
+    /// flow if it is one of throughput, and what had reached the part's receivers by then.
+    pub(super) fn copy_row(&mut self, part: &Points, table: usize, row: usize) -> Option<(usize, Bytes)> {
+        match table {
+            0 => self.cwnd.copy_row(&part.cwnd, row),
+            1 => self.sojourn.copy_row(&part.sojourn, row),
+            2 => {
+                self.throughput.copy_row(&part.throughput, row);
+                if let Sum::Elsewhere(totals) = &part.sum {
+                    return Some((part.throughput.flow[row] as usize, totals[row]));
+                }
+            }
+            _ => self.marks.copy_row(&part.marks, row),
+        }
+        None
+    }
+
+    /// `total` has reached all receivers since the total's last point, when `flow` got one. Returns whether the total got
+    /// one, too.
+    pub(super) fn sum_up(&mut self, now: Time, flow: usize, total: Bytes) -> bool {
+        let Sum::Points { slowest } = self.sum else { return false };
+        self.total = total;
+        self.received_by_all(now, flow, slowest)
+    }
+
+    /// All rows of a part have been taken over.
+    pub(super) fn clear_rows(&mut self) {
+        self.cwnd.clear_staged();
+        self.sojourn.clear_staged();
+        self.throughput.clear();
+        self.marks.clear();
+        if let Sum::Elsewhere(totals) = &mut self.sum {
+            totals.clear();
+        }
+    }
+
+    /// The series of flow `index` was in `part`.
+    pub(super) fn take_flow(&mut self, part: &mut Points, index: usize) {
+        std::mem::swap(&mut self.flows[index], &mut part.flows[index]);
+    }
+
+    /// The series of queue `index` was in `part`.
+    pub(super) fn take_queue(&mut self, part: &mut Points, index: usize) {
+        std::mem::swap(&mut self.queues[index], &mut part.queues[index]);
     }
 
     /// Hands over rows that grow in number with the flows. Marks are put in order at the end.

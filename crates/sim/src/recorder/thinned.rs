@@ -69,6 +69,8 @@ pub(super) struct Thinned<U> {
     spacing: Duration,
     staged: Vec<Point>,
     rows: ThinnedRows,
+    /// All stay staged: another record takes them over.
+    apart: bool,
     unit: PhantomData<U>,
 }
 
@@ -110,7 +112,27 @@ const STAGE: usize = 256;
 impl<U: Unit> Thinned<U> {
     pub(super) fn new(spacing: Duration, budget: &Budget) -> Thinned<U> {
         let (staged, rows) = (Vec::with_capacity(STAGE), ThinnedRows::within(budget));
-        Thinned { spacing, staged, rows, unit: PhantomData }
+        Thinned { spacing, staged, rows, apart: false, unit: PhantomData }
+    }
+
+    /// Those of a part of a run.
+    pub(super) fn apart(spacing: Duration, budget: &Budget) -> Thinned<U> {
+        Thinned { apart: true, ..Thinned::new(spacing, budget) }
+    }
+
+    /// How many are staged.
+    #[inline]
+    pub(super) const fn staged(&self) -> usize {
+        self.staged.len()
+    }
+
+    /// Takes over what a part has staged in this place.
+    pub(super) fn copy_row(&mut self, part: &Thinned<U>, row: usize) {
+        self.push(part.staged[row]);
+    }
+
+    pub(super) fn clear_staged(&mut self) {
+        self.staged.clear();
     }
 
     /// An event of `series`, whose current span is `span`.
@@ -185,6 +207,9 @@ impl<U: Unit> Thinned<U> {
     /// Turns what is staged into columns, with values scaled to the unit of the table.
     #[inline(never)]
     fn flush(&mut self) {
+        if self.apart {
+            return;
+        }
         if !self.rows.has_room(self.staged.len()) {
             return self.staged.clear();
         }

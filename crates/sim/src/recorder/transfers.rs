@@ -93,6 +93,25 @@ impl Transfers {
         }
     }
 
+    /// An empty record of the same flows.
+    pub(super) fn twin(&self, budget: &Budget) -> Transfers {
+        Transfers {
+            rows: TransferColumns::within(budget),
+            paths: self.paths.clone(),
+            path_of: self.path_of.clone(),
+            any: self.any,
+        }
+    }
+
+    #[inline]
+    pub(super) const fn count(&self) -> usize {
+        self.rows.flow.len()
+    }
+
+    pub(super) fn rows(&mut self) -> &mut TransferColumns {
+        &mut self.rows
+    }
+
     pub(super) fn completed(&mut self, now: Time, series: usize, start: Time, size: Bytes) {
         let time = now.since(start);
         let rows = &mut self.rows;

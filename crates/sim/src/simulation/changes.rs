@@ -36,6 +36,11 @@ impl Schedule {
         Schedule { planned: plan.into(), called: VecDeque::new(), waiting, happened: Vec::new() }
     }
 
+    /// What is planned, in order.
+    pub(super) fn planned(&self) -> impl Iterator<Item = &(Time, Action)> {
+        self.planned.iter()
+    }
+
     /// The flows that will start, each as often as it will.
     pub(super) fn starts(&self) -> impl Iterator<Item = usize> {
         let planned = self.planned.iter().map(|(_, action)| action);
@@ -71,7 +76,7 @@ impl Schedule {
     }
 
     /// What is due at `now`; call until there is nothing.
-    fn due(&mut self, now: Time) -> Option<Action> {
+    pub(super) fn due(&mut self, now: Time) -> Option<Action> {
         if self.next() > now {
             return None;
         }
@@ -167,16 +172,20 @@ impl Simulation {
     /// All that is due now happens.
     pub(super) fn follow_plan(&mut self) {
         while let Some(action) = self.schedule.due(self.now) {
-            match action {
-                Action::Start(flow) => self.start_flow(flow),
-                Action::Stop(flow) => self.stop_flow(flow),
-                Action::ChangeLink(link, number) => self.change_link(link, number),
-                Action::SwitchOn(element) => self.elements[element].switch(true),
-                Action::SwitchOff(element) => self.elements[element].switch(false),
-                Action::SetApplicationRate(flow, rate) => {
-                    self.flows[flow].ends.set_rate(rate, self.now);
-                    self.send_now(flow);
-                }
+            self.act(action);
+        }
+    }
+
+    pub(super) fn act(&mut self, action: Action) {
+        match action {
+            Action::Start(flow) => self.start_flow(flow),
+            Action::Stop(flow) => self.stop_flow(flow),
+            Action::ChangeLink(link, number) => self.change_link(link, number),
+            Action::SwitchOn(element) => self.elements[element].switch(true),
+            Action::SwitchOff(element) => self.elements[element].switch(false),
+            Action::SetApplicationRate(flow, rate) => {
+                self.flows[flow].ends.set_rate(rate, self.now);
+                self.send_now(flow);
             }
         }
     }

@@ -348,6 +348,7 @@ impl Simulation {
     /// A medium duplicated a packet.
     pub(super) fn count_copy(&mut self, copy: &mut Packet) {
         self.flows[copy.flow.index()].in_network += 1;
+        self.touch(copy.flow.index());
         if self.recorder.captures() {
             self.recorder.capture_copy(copy);
         }

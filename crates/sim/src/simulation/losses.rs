@@ -12,6 +12,7 @@ impl Simulation {
         let index = packet.flow.index();
         let series = self.flows[index].series as usize;
         self.recorder.lost(series, LossCause::Medium, packet.is_pure_ack(), Some(packet.id()));
+        self.touch(index);
         self.left_network(index);
     }
 
@@ -40,6 +41,7 @@ impl Simulation {
             self.recorder.dropped(self.now, index, series, &drop);
             let cause = LossCause::Queue(drop.reason);
             self.recorder.lost(series, cause, drop.is_ack, (!self.deliver_drops).then_some(drop.id));
+            self.touch(flow);
             if !self.deliver_drops {
                 self.dropped_by_host(flow, index);
                 self.left_network(flow);

@@ -76,9 +76,14 @@ impl Simulation {
             noted = self.noted_by_senders();
             self.noted = (self.handled, noted);
         }
+        self.check_memory_with(self.packets_held() + noted)
+    }
+
+    /// Whether it may hold its rows and these packets.
+    pub(super) fn check_memory_with(&self, packets: Bytes) -> Result<(), MemoryExceeded> {
         let budget = self.recorder.budget();
         let (at, end, limit) = (self.now, self.end, budget.limit());
-        let (rows, packets) = (budget.held(), self.packets_held() + noted);
+        let rows = budget.held();
         let by = match (budget.short(), budget.latest()) {
             (Some(table), _) => Holder::Table(table),
             (None, _) if rows + packets <= limit => return Ok(()),

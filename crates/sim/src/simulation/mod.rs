@@ -12,6 +12,7 @@ mod losses;
 mod memory;
 mod near;
 mod observation;
+mod parts;
 mod path;
 mod stall;
 
@@ -31,10 +32,12 @@ use changes::Schedule;
 use endpoints::reading;
 use layout::Layout;
 use lookahead::Lookahead;
+use parts::Part;
 
 pub(crate) use capabilities::Capabilities;
 pub use memory::{Holder, MemoryExceeded};
 pub use observation::StreamState;
+pub use parts::{Balance, Parts, Run};
 
 /// Whose timer it is: those of all senders first, then those of receivers, and last those of connections that arrived
 /// during the run.
@@ -100,6 +103,8 @@ pub struct Simulation {
     stalled: Option<Stalled>,
     /// What senders kept about packets when they were asked last, and the number of events before.
     noted: (u64, Bytes),
+    /// What it knows as a part of a run that several threads share.
+    part: Option<Box<Part>>,
 }
 
 impl Simulation {
@@ -187,6 +192,7 @@ impl Simulation {
             moved: 0,
             stalled: None,
             noted: (0, Bytes::ZERO),
+            part: None,
         };
         simulation.schedule_plan();
         for link in 0..simulation.links.len() {
@@ -294,7 +300,7 @@ impl Simulation {
         exceeded.map(|()| {
             let changes = self.changes();
             let mut result =
-                self.recorder.finish(&self.links, &self.elements, self.end, self.handled, self.stalled);
+                self.recorder.finish(&mut self.links, &self.elements, self.end, self.handled, self.stalled);
             result.summary.changes = changes;
             RunResult { secrets, ..result }
         })
@@ -330,8 +336,12 @@ impl Simulation {
         let counted = !self.flows.iter().all(|flow| flow.ends.is_loss_free());
         let reading = |index| counted.then(|| reading(&self.flows, index));
         self.recorder.end_interval(now, &mut self.links, &self.flows, &reading);
+        self.give_back();
+    }
+
+    /// Of many flows some are idle; what they held in flight would add up.
+    fn give_back(&mut self) {
         if self.lookahead.active {
-            // Of many flows some are idle; what they held in flight would add up.
             self.flows.iter_mut().filter(|flow| flow.in_network == 0).for_each(|flow| flow.ends.give_back());
         }
     }

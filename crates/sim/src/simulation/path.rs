@@ -100,6 +100,7 @@ impl Simulation {
             Hop::Sender => self.deliver_ack::<Full>(&mut packet),
             Hop::Link(_) | Hop::Line(_) | Hop::Element(_) => self.depart(packet, to),
             Hop::LeftHost(host) => self.leave_host(packet, host),
+            Hop::Away(exit) => self.cross(packet, exit),
         }
     }
 
@@ -117,7 +118,7 @@ impl Simulation {
                 }
             }
             Hop::Element(element) => self.enter_element(packet, element as usize),
-            Hop::LeftHost(_) | Hop::Receiver | Hop::Sender => self.forward(packet, to),
+            _ => self.forward(packet, to),
         }
     }
 

@@ -39,7 +39,7 @@ impl Draft {
     }
 
     /// The path of a flow: all of the chain or, as cross traffic, a part of it; backwards; or named link by link.
-    fn way(&mut self, hops: usize, back: bool) {
+    pub(super) fn way(&mut self, hops: usize, back: bool) {
         let from = self.random.below(hops);
         let to = if self.one_in(2) { hops } else { from + 1 + self.random.below(hops - from) };
         if self.one_in(3) {
@@ -53,7 +53,7 @@ impl Draft {
     }
 
     /// Nodes in a row, with links forwards and perhaps back, and sometimes a link that bypasses all of them.
-    fn chain(&mut self, hops: usize, back: bool) {
+    pub(super) fn chain(&mut self, hops: usize, back: bool) {
         for node in 0..=hops {
             self.table("[[node]]");
             self.key("name", format_args!("n{node}"));
@@ -81,14 +81,14 @@ impl Draft {
 
     /// The keys of a link whose last table has the header `table`.
     fn link(&mut self, table: &str, rate: u64, longest_delay: u64) {
-        let traced = self.one_in(6);
+        let traced = !self.apart && self.one_in(6);
         if traced {
             let file = trace::file(rate, self.random.below(trace::VARIANTS));
             self.bare("rate", format_args!("{{ trace = '{}' }}", file.display()));
         } else {
             self.key("rate", format_args!("{rate} bit/s"));
         }
-        let preset = !self.ideal && self.one_in(8);
+        let preset = !self.ideal && !self.apart && self.one_in(8);
         if preset {
             // The one whose path changes needs a long run, and a rate without a trace.
             let can_change = !traced && self.duration > 4_000_000_000;
@@ -96,7 +96,7 @@ impl Draft {
             self.one_of("preset", if can_change { &all } else { &all[1..] });
         }
         // The delay of a preset may be more than the path has.
-        if preset || self.one_in(3) {
+        if preset || self.apart || self.one_in(3) {
             self.some_time("delay", 1, longest_delay);
         }
         if self.one_in(5) {
@@ -135,7 +135,7 @@ impl Draft {
         if self.one_in(3) {
             self.some_time("every", self.duration / 50, self.duration);
         }
-        let delay = traced || self.one_in(3);
+        let delay = !self.apart && (traced || self.one_in(3));
         if delay {
             self.some_time("delay", 1, longest_delay * 2);
             if !self.ideal {

@@ -35,6 +35,8 @@ pub(crate) struct Draft {
     duration: u64,
     /// Whether the link has a bandwidth-delay product.
     has_bdp: bool,
+    /// Each link has a fixed delay, so that a run over several links can be divided.
+    apart: bool,
 }
 
 /// Reads a random scenario, which may name traces in the folder for temporary files.
@@ -52,8 +54,28 @@ pub(crate) fn read_from(
     Scenario::read(text, &Reading { file, overrides, allow_read: &folders, ..Reading::new(&registry) })
 }
 
+/// Seeds from here on give up to a dozen flows over several links in a row, each with a fixed delay.
+pub(crate) const ROWS: u64 = 1 << 32;
+
 /// The scenario with this seed.
 pub(crate) fn generate(seed: u64) -> String {
+    let mut draft = Draft { apart: seed >= ROWS, ..draft(seed) };
+    draft.top(seed);
+    if draft.apart {
+        let (hops, back) = (2 + draft.random.below(4), !draft.one_in(3));
+        draft.chain(hops, back);
+        for flow in 0..2 + draft.random.below(10) {
+            draft.table("[[flow]]");
+            draft.way(hops, back);
+            draft.flow(flow);
+        }
+    } else {
+        draft.network();
+    }
+    draft.text
+}
+
+fn draft(seed: u64) -> Draft {
     let mut random = Random::new(seed);
     let ideal = random.one_in(8);
     let mtu = [1500, 1500, 1500, 1500, 576, 9000, 68, 60, 65_535][random.below(9)];
@@ -67,10 +89,8 @@ pub(crate) fn generate(seed: u64) -> String {
     let of_packets = u128::from(packets * mtu * 8) * 1_000_000_000 / u128::from(rate);
     let of_round_trips = rtt * random.log(2, 300);
     let duration = (of_packets as u64).max(of_round_trips).clamp(1_000_000, 1_000_000_000_000);
-    let mut draft = Draft { random, text: String::new(), ideal, rate, mtu, rtt, duration, has_bdp: false };
-    draft.top(seed);
-    draft.network();
-    draft.text
+    let text = String::new();
+    Draft { random, text, ideal, rate, mtu, rtt, duration, has_bdp: false, apart: false }
 }
 
 impl Random {

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use windtunnel_scenario::{Scenario, compile};
 use windtunnel_sim::Simulation;
 
+use crate::generate::{self, ROWS};
 use run::Run;
 
 /// A scenario and its run.
@@ -30,9 +31,10 @@ struct Case {
 /// If the relation is violated; the message says how.
 type Relation = (&'static str, fn(&Case) -> bool);
 
-const RELATIONS: [Relation; 13] = [
+const RELATIONS: [Relation; 14] = [
     ("repeated", same::repeated),
     ("the long way", same::the_long_way),
+    ("in parts", same::in_parts),
     ("in slices", same::in_slices),
     ("printed", same::printed),
     ("in a graph", same::in_a_graph),
@@ -52,9 +54,13 @@ pub(crate) fn names() -> BTreeSet<&'static str> {
     RELATIONS.iter().map(|(name, _)| *name).collect()
 }
 
-/// The scenario with this seed: a scenario of any kind, or one whose times and rates can be scaled.
+/// The scenario with this seed: a scenario of any kind, one whose times and rates can be scaled, or one of several links.
 pub(crate) fn generate(seed: u64) -> String {
-    if seed.is_multiple_of(4) { scale::generate(seed) } else { crate::generate::generate(seed) }
+    match seed % 4 {
+        0 => scale::generate(seed),
+        1 => generate::generate(ROWS + seed),
+        _ => generate::generate(seed),
+    }
 }
 
 /// Checks all relations. Returns those that applied. A run with more events than `most_events`, or more packets, is cut
@@ -83,6 +89,15 @@ pub(crate) fn check_records(scenario: &Scenario, most_events: u64) {
 #[cfg(test)]
 pub(crate) fn check_ways(scenario: &Scenario, most_events: u64) {
     same::the_long_way(&case(scenario, most_events));
+}
+
+/// Checks that a run in parts is the run as a whole. Returns whether it can be divided.
+///
+/// # Panics
+/// If it is another run.
+#[cfg(test)]
+pub(crate) fn check_parts(scenario: &Scenario, most_events: u64) -> bool {
+    same::in_parts(&case(scenario, most_events))
 }
 
 fn case(scenario: &Scenario, most_events: u64) -> Case {

@@ -8,11 +8,11 @@ use windtunnel_scenario::{
 };
 use windtunnel_sim::element::{CorruptionParams, DuplicationParams, ElementParams, LossParams};
 use windtunnel_sim::recorder::{RecordParams, StateRecording};
-use windtunnel_sim::{During, Simulation};
+use windtunnel_sim::{During, Run as DividedRun, RunResult, Simulation};
 use windtunnel_units::{Duration, Probability, Time};
 
 use super::Case;
-use super::run::Run;
+use super::run::{Run, bits};
 use crate::generate;
 
 /// The same scenario once more.
@@ -29,6 +29,46 @@ pub(super) fn the_long_way(case: &Case) -> bool {
     let long = Simulation::new(compile(&scenario)).the_long_way();
     Run::of(&scenario).assert_same(&Run::from(long.finish()), "the long way");
     true
+}
+
+/// In two and in three parts, on as many threads and on fewer: each table and the whole summary are the same to the last bit.
+/// A case that cannot be divided does not count.
+pub(super) fn in_parts(case: &Case) -> bool {
+    let state = match case.scenario.record.state {
+        StateRecording::Changes => StateRecording::Interval,
+        state => state,
+    };
+    let record =
+        RecordParams { state, events: false, packets: false, payloads: false, ..case.scenario.record };
+    let scenario = Scenario { record, ..case.scenario.clone() };
+    let whole = Simulation::new(compile(&scenario)).finish();
+    let mut divided = false;
+    for (parts, threads) in [(2, 2), (3, 3), (3, 1), (7, 2)] {
+        let (run, _) = DividedRun::in_parts(compile(&scenario), parts, threads).expect("all flows fit");
+        if let DividedRun::Shared(_) = run {
+            divided = true;
+            assert_identical(&whole, &run.finish_within().expect("memory is not limited"), parts);
+        }
+    }
+    divided
+}
+
+/// # Panics
+/// If the runs are not the same in all that is seen of them.
+fn assert_identical(whole: &RunResult, other: &RunResult, parts: usize) {
+    let summary = |result: &RunResult| serde_json::to_value(&result.summary).expect("a summary is JSON");
+    assert_eq!(whole.summary.digest, other.summary.digest, "{parts} parts: another digest");
+    let names = |result: &RunResult| result.tables.iter().map(|table| table.name).collect::<Vec<_>>();
+    assert_eq!(names(whole), names(other), "{parts} parts: other tables");
+    for (table, same) in whole.tables.iter().zip(&other.tables) {
+        assert_eq!(table.columns.len(), same.columns.len(), "{parts} parts: columns of {}", table.name);
+        for ((name, column), (other, values)) in table.columns.iter().zip(&same.columns) {
+            assert_eq!((name, column.len()), (other, values.len()), "{parts} parts: {}", table.name);
+            let differs = (0..column.len()).find(|row| bits(column, *row) != bits(values, *row));
+            assert_eq!(differs, None, "{parts} parts: row of {}.{name}", table.name);
+        }
+    }
+    assert_eq!(summary(whole), summary(other), "{parts} parts: another summary");
 }
 
 /// In slices of time and of events, as a caller that shows progress runs it.
