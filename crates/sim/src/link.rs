@@ -166,7 +166,7 @@ impl Link {
 
     /// The place of that packet.
     #[inline]
-    pub(crate) const fn leaving_place(&mut self) -> &mut Option<Packet> {
+    pub(crate) const fn left_mut(&mut self) -> &mut Option<Packet> {
         &mut self.slots[self.wire ^ 1]
     }
 

@@ -159,11 +159,11 @@ impl Simulation {
             *near.arrived += 1;
             let note = Note { recorder: near.recorder, flow: index, series };
             note.feedback::<C, _>(sender, &feedback, None, near.now);
-            let mut place = None;
-            return match near.send::<C, T>(sender, &flow.data, &mut flow.in_network, &mut place) {
+            let mut waiting = None;
+            return match near.send::<C, T>(sender, &flow.data, &mut flow.in_network, &mut waiting) {
                 Sent::All(next) => near.schedule_sender::<T>(sender, &mut flow.sender_event, index, next),
                 sent => {
-                    self.carry_on(sent, place);
+                    self.carry_on(sent, waiting);
                     self.send::<C, T>(index);
                 }
             };
@@ -193,10 +193,10 @@ impl Simulation {
         if next <= near.now {
             let note = Note { recorder: near.recorder, flow: index, series: flow.series as usize };
             note.expiry(half, near.now);
-            let mut place = None;
-            next = match near.send::<C, T>(half, &flow.data, &mut flow.in_network, &mut place) {
+            let mut waiting = None;
+            next = match near.send::<C, T>(half, &flow.data, &mut flow.in_network, &mut waiting) {
                 Sent::All(next) => next,
-                sent => return self.carry_on_expired::<C, T>(sent, place, index, timer),
+                sent => return self.carry_on_expired::<C, T>(sent, waiting, index, timer),
             };
         }
         flow.sender_event = next;
@@ -208,11 +208,11 @@ impl Simulation {
     fn carry_on_expired<C: Capabilities, T: Transported>(
         &mut self,
         sent: Sent,
-        place: Option<Packet>,
+        waiting: Option<Packet>,
         index: usize,
         timer: usize,
     ) {
-        self.carry_on(sent, place);
+        self.carry_on(sent, waiting);
         let next = self.transmit::<C, T>(index).unwrap_or(Time::NEVER);
         self.flows[index].sender_event = next;
         self.timers.set(timer, next.max(self.now));
@@ -251,12 +251,12 @@ impl Simulation {
         loop {
             let (flow, mut near) = self.near(index);
             let Some(half) = T::sender(&mut flow.ends) else { return };
-            let mut place = None;
-            match near.send::<C, T>(half, &flow.data, &mut flow.in_network, &mut place) {
+            let mut waiting = None;
+            match near.send::<C, T>(half, &flow.data, &mut flow.in_network, &mut waiting) {
                 Sent::All(next) => {
                     return near.schedule_sender::<T>(half, &mut flow.sender_event, index, next);
                 }
-                sent => self.carry_on(sent, place),
+                sent => self.carry_on(sent, waiting),
             }
         }
     }
@@ -272,18 +272,18 @@ impl Simulation {
         loop {
             let (flow, mut near) = self.near(index);
             let half = T::sender(&mut flow.ends)?;
-            let mut place = None;
-            match near.send::<C, T>(half, &flow.data, &mut flow.in_network, &mut place) {
+            let mut waiting = None;
+            match near.send::<C, T>(half, &flow.data, &mut flow.in_network, &mut waiting) {
                 Sent::All(next) => return Some(next),
-                sent => self.carry_on(sent, place),
+                sent => self.carry_on(sent, waiting),
             }
         }
     }
 
     /// A packet of a sender goes elsewhere than into a link, or a link has dropped or marked packets.
     #[inline(never)]
-    fn carry_on(&mut self, sent: Sent, place: Option<Packet>) {
-        match (sent, place) {
+    fn carry_on(&mut self, sent: Sent, waiting: Option<Packet>) {
+        match (sent, waiting) {
             (Sent::Elsewhere(to), Some(packet)) => self.depart(packet, to),
             (Sent::Amiss(link), _) => self.record_incidents(link as usize),
             _ => {}

@@ -64,7 +64,10 @@ impl Simulation {
 impl Near<'_> {
     /// A sending half sends what it may, as long as its packets enter links that take them. Another packet is left in
     /// `place`.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "read where it is used, and not before: 30 instructions")]
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "read where it is used, and not before: 30 instructions"
+    )]
     #[inline(always)]
     pub(super) fn send<C: Capabilities, T: Transported>(
         &mut self,

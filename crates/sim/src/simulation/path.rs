@@ -39,13 +39,13 @@ impl Simulation {
         leaving.enqueued_at = now;
         let to = self.from_link[index].of(leaving.flow);
         self.recorder.dequeued::<C>(now, index, link);
-        let place = link.leaving_place();
+        let left = link.left_mut();
         if let Hop::Line(line) = to {
             let line = line as usize;
-            if self.lines[line].enter(place) {
+            if self.lines[line].enter(left) {
                 self.schedule_line(line);
             }
-        } else if let Some(packet) = place.take() {
+        } else if let Some(packet) = left.take() {
             self.depart(packet, to);
         }
     }
