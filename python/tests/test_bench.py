@@ -242,9 +242,10 @@ def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert measured.times_as_fast > 0 and measured.cpu > 0 and measured.required == 1.7
     assert measured.expected.keys() == {2, 4}
     assert 1 < measured.expected[2] < 2 and measured.expected[2] < measured.expected[4] < 4
-    with Console(width=120, record=True, file=io.StringIO()) as console:
+    with Console(width=80, record=True, file=io.StringIO()) as console:
         bench_tables.show("threads", [measured], console)
-    assert "times as fast" in console.export_text()
+    text = console.export_text()
+    assert "times as fast" in text and "2 threads compared with one" in text and "…" not in text
     monkeypatch.setattr(threads.Row, "scenario", lambda _: "nothing")
     with pytest.raises(RunFailedError, match="ended with 1"):
         list(threads.shared(2, 1, (row,)))

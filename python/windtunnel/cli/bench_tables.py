@@ -143,12 +143,10 @@ def _commands(commands: Sequence[CommandTime], console: Console) -> None:
 
 def _threads(rows: Sequence[Shared], console: Console) -> None:
     cores = list(dict.fromkeys(cores for row in rows for cores in row.expected))
-    modelled = [f"{cores} cores" for cores in cores]
-    table = _table(["work"], ["threads", "times as fast", "worst", "best", "CPU", "at least", "met", *modelled])
+    table = _table(["work"], ["times as fast", "from", "to", "CPU", "goal", "met", *map(str, cores)])
     for row in rows:
         table.add_row(
             row.work,
-            str(row.threads),
             f"{row.times_as_fast:.2f}",
             f"{row.worst:.2f}",
             f"{row.best:.2f}",
@@ -160,7 +158,12 @@ def _threads(rows: Sequence[Shared], console: Console) -> None:
     console.print(table)
     for row in rows:
         console.print(f"{row.work}: {row.title}", style="dim")
-    console.print("cores: what as many could gain, by counted events", style="dim")
+    threads = rows[0].threads if rows else 0
+    console.print(
+        f"{threads} threads compared with one, by the clock: median and extremes; CPU: of all threads, relative to "
+        f"one; {', '.join(map(str, cores))}: what as many cores could gain, by counted events",
+        style="dim",
+    )
 
 
 def _table(names: Sequence[str], numbers: Sequence[str]) -> Table:
