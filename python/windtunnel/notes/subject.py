@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -279,13 +280,9 @@ class Subject:
             if "reverse" in self.scenario:
                 entries.append(("reverse", self.scenario["reverse"], (), self.flows))
         else:
+            data, acks = self._passing("path"), self._passing("reverse")
             entries = [
-                (
-                    str(link["name"]),
-                    link,
-                    tuple(flow for flow in self.flows if link["name"] in (flow.setup.get("path") or ())),
-                    tuple(flow for flow in self.flows if link["name"] in (flow.setup.get("reverse") or ())),
-                )
+                (str(link["name"]), link, tuple(data[link["name"]]), tuple(acks[link["name"]]))
                 for link in self.scenario.get("link") or ()
             ]
         records = {record["name"]: record for record in (self.summary or {}).get("queues") or ()}
@@ -294,6 +291,14 @@ class Subject:
             Queue(index, name, link, flows, acks, mtu, records.get(name, {}))
             for index, (name, link, flows, acks) in enumerate(entries)
         )
+
+    def _passing(self, way: str) -> defaultdict[str, list[Flow]]:
+        """The flows that pass each link on their ``path``, or on their way in ``reverse``."""
+        flows: defaultdict[str, list[Flow]] = defaultdict(list)
+        for flow in self.flows:
+            for link in dict.fromkeys(flow.setup.get(way) or ()):
+                flows[link].append(flow)
+        return flows
 
     @cached_property
     def data_queues(self) -> tuple[Queue, ...]:
