@@ -4,7 +4,7 @@
 //! A [`Packet`] can carry every signal of the field (DSCP, the ECN code points, ECE, CWR, AE, AccECN counters, SACK
 //! blocks, timestamps, capability options).
 //!
-//! A packet is moved, never copied: it leaves the simulation only by delivery or by a counted drop.
+//! A packet is moved, never copied, in [`PacketRing`]s above all: it leaves the simulation only by delivery or by a counted drop.
 
 mod accecn;
 mod ack_rate;

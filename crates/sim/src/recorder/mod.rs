@@ -30,6 +30,7 @@ mod queue_series;
 mod queue_state;
 pub mod sizes;
 mod state;
+mod subjects;
 mod tcp_series;
 mod thinned;
 mod transfers;
@@ -40,7 +41,7 @@ use windtunnel_qdisc::{Departure, Dropped, QueueStats, Signal};
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
-use crate::endpoint::{Arrival, Ends, Reading};
+use crate::endpoint::{Arrival, Reading};
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::network::{Network, Window};
@@ -58,6 +59,7 @@ use points::{MarkKind, Points};
 use queue_series::{QueueColumns, QueueRecorder, QueueTotals};
 use queue_state::QueueStates;
 use state::{Probe, StateRows};
+use subjects::{Subjects, Whole};
 use tcp_series::TcpColumns;
 use transfers::Transfers;
 
@@ -68,66 +70,6 @@ pub(crate) use packets::Tap;
 pub use params::RecordParams;
 pub(crate) use parts::{Log, Moment, Shared};
 pub use state::StateRecording;
-
-/// What a recorder watches: all flows and queues of a run, wherever they are.
-trait Subjects {
-    /// The record of a flow.
-    fn flow(&mut self, index: usize) -> &mut FlowRecorder;
-
-    /// The reading of its sender; none if all are loss-free.
-    fn reading(&self, index: usize) -> Option<Reading>;
-
-    /// Its ends.
-    fn ends(&self, index: usize) -> &Ends;
-
-    /// The record of a queue.
-    fn queue(&mut self, index: usize) -> &mut QueueRecorder;
-
-    /// That of its classes.
-    fn classes(&mut self, index: usize) -> &mut [Class];
-
-    /// Its link.
-    fn link(&mut self, index: usize) -> &mut Link;
-}
-
-/// All of them in one place.
-struct Whole<'a> {
-    of_flows: Vec<FlowRecorder>,
-    of_queues: Vec<QueueRecorder>,
-    of_classes: Vec<Vec<Class>>,
-    links: &'a mut [Link],
-    flows: &'a [Flow],
-    reading: &'a dyn Fn(usize) -> Option<Reading>,
-}
-
-impl Subjects for Whole<'_> {
-    #[inline]
-    fn flow(&mut self, index: usize) -> &mut FlowRecorder {
-        &mut self.of_flows[index]
-    }
-
-    #[inline]
-    fn reading(&self, index: usize) -> Option<Reading> {
-        (self.reading)(index)
-    }
-
-    #[inline]
-    fn ends(&self, index: usize) -> &Ends {
-        &self.flows[index].ends
-    }
-
-    fn queue(&mut self, index: usize) -> &mut QueueRecorder {
-        &mut self.of_queues[index]
-    }
-
-    fn classes(&mut self, index: usize) -> &mut [Class] {
-        &mut self.of_classes[index]
-    }
-
-    fn link(&mut self, index: usize) -> &mut Link {
-        &mut self.links[index]
-    }
-}
 
 /// Totals between two edges of windows.
 #[derive(Debug)]
