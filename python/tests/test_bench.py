@@ -226,8 +226,24 @@ def test_what_commands_take(monkeypatch: pytest.MonkeyPatch) -> None:
         bench_tables.show("commands", [idle, busy], console)
     assert "NO" in console.export_text()
     monkeypatch.setattr(commands, "COMMANDS", (("broken", ("-c", "raise SystemExit(3)"), None),))
-    with pytest.raises(RunFailedError, match="ended with 3"):
+    with pytest.raises(RunFailedError, match=r"SystemExit\(3\) failed"):
         list(commands.command_times(1))
+
+
+def test_peak_memory_of_a_command(tmp_path: Path) -> None:
+    """The peak is the command's own: not that of the process that starts it, which has 300 MB here, and not less than
+    what the command takes. Of a command that fails, the last line is told.
+    """
+    from windtunnel.bench.child import taken_by
+
+    large = bytearray(b"x") * 300_000_000
+    idle = taken_by([sys.executable, "-I", "-c", "pass"], tmp_path)
+    busy = taken_by([sys.executable, "-I", "-c", "x = bytearray(b'x') * 200_000_000"], tmp_path)
+    assert len(large) > 2e8
+    assert idle.peak_bytes < 1e8
+    assert 2e8 < busy.peak_bytes < 3e8
+    with pytest.raises(RunFailedError, match="failed: no such thing"):
+        taken_by([sys.executable, "-I", "-c", "raise SystemExit('no such thing')"], tmp_path)
 
 
 def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import pytest
 from conftest import environment
 
 from windtunnel import InputError, RunResult, Scenario, _core, load
+from windtunnel.bench.child import taken_by
 from windtunnel.coarse import ROWS
 from windtunnel.folder import save
 from windtunnel.stored import StoredTables, coarse, parts
@@ -160,11 +160,7 @@ def peak_of_run(tmp_path: Path, text: str) -> float:
     """The peak memory of ``windtunnel run`` in MB."""
     (tmp_path / "large.toml").write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "windtunnel", "run", "large.toml", "--force"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return usage.ru_maxrss * 1024 / 1e6
+    return taken_by(command, tmp_path, environment()).peak_bytes / 1e6
 
 
 DAY = """\

@@ -40,8 +40,10 @@ type Next = (Time, Entrant);
 /// No event.
 const NEVER: Next = (Time::NEVER, Entrant::new(u32::MAX, 0));
 
-/// A match: the next events that meet in it.
+/// A match: the next events that meet in it. It has a cache line of its own: where the allocator puts the table must not
+/// decide how many lines a match touches.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Match {
     times: [Time; ENTRANTS],
     entrants: [Entrant; ENTRANTS],

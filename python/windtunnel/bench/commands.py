@@ -6,15 +6,13 @@ of `docs/speed.md` for the machine there; the time of an idle interpreter stands
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windtunnel.errors import RunFailedError
+from windtunnel.bench.child import Taken, taken_by
 
 _SCENARIO = """\
 title = "CUBIC and Reno for a minute"
@@ -52,21 +50,13 @@ def command_times(repeat: int) -> Iterator[CommandTime]:
         folder = Path(name)
         (folder / _FILE).write_text(_SCENARIO, encoding="utf-8")
         for _, arguments, _ in COMMANDS:  # what Python compiles when it first loads a module
-            _time(arguments, folder)
-        rounds = [[_time(arguments, folder) for _, arguments, _ in COMMANDS] for _ in range(repeat)]
+            _taken(arguments, folder)
+        rounds = [[_taken(arguments, folder) for _, arguments, _ in COMMANDS] for _ in range(repeat)]
     for (command, _, most), taken in zip(COMMANDS, zip(*rounds, strict=True), strict=True):
-        seconds = min(seconds for seconds, _ in taken)
-        peak = max(peak for _, peak in taken)
+        seconds = min(once.cpu_seconds for once in taken)
+        peak = max(once.peak_bytes for once in taken) / 2**20
         yield CommandTime(command, seconds, most, peak, most is None or seconds <= most)
 
 
-def _time(arguments: Sequence[str], folder: Path) -> tuple[float, float]:
-    """CPU seconds and peak memory in MiB of a process."""
-    command = [sys.executable, *arguments]
-    # Only this wait tells what one process took.
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RunFailedError(f"{' '.join(command)} ended with {process.returncode}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+def _taken(arguments: Sequence[str], folder: Path) -> Taken:
+    return taken_by([sys.executable, *arguments], folder)

@@ -202,7 +202,7 @@ impl CongestionControl for Bbr3 {
         self.update_ack_aggregation(ack, path.now);
         self.check_full_bw_reached(ack);
         self.check_startup(ack, path);
-        self.check_drain(path);
+        self.check_drain(ack, path);
         self.update_cycle(ack, path);
         self.update_min_rtt(ack, path);
         self.advance_latest_delivery_signals(ack);

@@ -2,7 +2,7 @@
 //!
 //! draft-ietf-ccwg-bbr-06 sections 5.3.2 (Drain), 5.3.3 (`ProbeBW`) and 5.5.10.2 (losses of a probe).
 
-use windtunnel_units::{Duration, Time};
+use windtunnel_units::{Bytes, Duration, Time};
 
 use super::controller::{Bbr3, Mode};
 use super::ecn::reprobe_rounds;
@@ -19,14 +19,38 @@ const PROBE: f64 = 1.25;
 
 impl Bbr3 {
     /// Drain ends when the queue is gone, or after some rounds: the bandwidth may have fallen.
-    pub(super) fn check_drain(&mut self, path: &PathView) {
+    pub(super) fn check_drain(&mut self, ack: &AckSample, path: &PathView) {
         if self.mode != Mode::Drain {
             return;
         }
         let rounds = self.drain_start_round.map_or(0, |start| self.round.count - start);
         let too_long = self.rules.drain_rounds.is_some_and(|most| rounds > most);
-        if too_long || path.in_flight.as_f64() <= self.inflight(self.bw(), 1.0) {
+        if too_long || self.has_drained(ack, path) {
             self.start_probe_bw_down(path.now);
+        }
+    }
+
+    fn has_drained(&self, ack: &AckSample, path: &PathView) -> bool {
+        if self.rules.in_flight_at_departure {
+            let in_flight = self.in_flight_at_departure(path.in_flight, ack, path);
+            return in_flight <= self.inflight(self.max_bw(), 1.0);
+        }
+        path.in_flight.as_f64() <= self.inflight(self.bw(), 1.0)
+    }
+
+    /// How much of `in_flight` is left when pacing lets the next segment leave. A burst that is to raise the amount counts.
+    fn in_flight_at_departure(&self, in_flight: Bytes, ack: &AckSample, path: &PathView) -> f64 {
+        let wait = ack.next_departure.since(path.now);
+        let burst = if self.pacing_gain > 1.0 { self.send_quantum() } else { 0.0 };
+        (in_flight.as_f64() + burst - self.bw() * wait.as_secs_f64()).max(0.0)
+    }
+
+    /// What the rules of `ProbeBW` compare with the bounds.
+    fn in_flight_while_cycling(&self, ack: &AckSample, path: &PathView) -> f64 {
+        if self.rules.in_flight_at_departure {
+            self.in_flight_at_departure(ack.prior_in_flight, ack, path)
+        } else {
+            path.in_flight.as_f64()
         }
     }
 
@@ -44,7 +68,7 @@ impl Bbr3 {
             Mode::Down => {
                 if let Some(doublings) = self.probe_due(path) {
                     self.start_probe_bw_refill(doublings);
-                } else if self.is_time_to_cruise(path) {
+                } else if self.is_time_to_cruise(ack, path) {
                     self.start_probe_bw_cruise();
                 }
             }
@@ -177,14 +201,14 @@ impl Bbr3 {
     }
 
     /// The queue is drained, and others have room.
-    fn is_time_to_cruise(&self, path: &PathView) -> bool {
-        let in_flight = path.in_flight.as_f64();
+    fn is_time_to_cruise(&self, ack: &AckSample, path: &PathView) -> bool {
+        let in_flight = self.in_flight_while_cycling(ack, path);
         in_flight <= self.inflight_with_headroom() && in_flight <= self.inflight(self.max_bw(), 1.0)
     }
 
     /// The probe has found the end: of the bandwidth, or of what the last one lost too much of.
     fn is_time_to_go_down(&mut self, ack: &AckSample, path: &PathView) -> bool {
-        let in_flight = path.in_flight.as_f64();
+        let in_flight = self.in_flight_while_cycling(ack, path);
         let limited = ack.cwnd_limited && self.cwnd >= self.bounds.inflight_longterm;
         let over = if self.probe_bw.prev_too_high && in_flight >= self.bounds.inflight_longterm {
             self.probe_bw.prev_precautionary = true;

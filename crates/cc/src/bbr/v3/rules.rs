@@ -30,6 +30,10 @@ pub(super) struct Rules {
     pub(super) any_loss_without_sack: bool,
     /// Too much loss is also seen by the ACKs of a probe, not by the losses alone.
     pub(super) acks_show_loss: bool,
+    /// What is compared with the product of the path is what will be in flight when the next segment leaves
+    /// (`bbr_packets_in_net_at_edt`), and in `ProbeBW` it counts from before the ACK (`prior_in_flight`). In the draft it is what the
+    /// ACK leaves in flight (sections 5.3.2 and 5.3.3).
+    pub(super) in_flight_at_departure: bool,
     /// Drain starts without the losses of Startup, and Cruise with a bound of the short term that is not above the long-term one.
     /// Losses that were none give the bounds back from when the recovery started, by which time the first of them may have lowered
     /// the long-term one, and no mode (`bbr_ssthresh`, `bbr_undo_cwnd`). In the draft it is the bounds before them, and the probe
@@ -60,6 +64,7 @@ impl Rules {
         plateau: true,
         any_loss_without_sack: true,
         acks_show_loss: false,
+        in_flight_at_departure: false,
         linux_signals: false,
         one_filter: true,
         paces_initial_window: true,
@@ -79,6 +84,7 @@ impl Rules {
         drain_rounds: None,
         any_loss_without_sack: false,
         acks_show_loss: true,
+        in_flight_at_departure: true,
         linux_signals: true,
         paces_initial_window: false,
         ..Rules::DRAFT_06

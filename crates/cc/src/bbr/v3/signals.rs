@@ -164,7 +164,7 @@ impl Bbr3 {
                 self.reset_congestion_signals();
             }
             self.update_gains();
-            self.check_drain(path);
+            self.check_drain(ack, path);
         }
     }
 

@@ -5,6 +5,7 @@
 mod ack_frequency;
 mod ce_as_loss;
 mod columns;
+mod departure;
 mod no_sack;
 mod probe;
 mod probe_rtt;
@@ -78,6 +79,10 @@ struct Ack {
     cwnd_limited: bool,
     /// The amount in flight now.
     in_flight: u64,
+    /// What was in flight before the ACK; if not given as much as now.
+    before: Option<u64>,
+    /// How long pacing delays the next segment.
+    wait: Duration,
     rtt: Duration,
     /// Marked CE of what is newly delivered.
     marks: u64,
@@ -96,6 +101,8 @@ const fn round(n: u64) -> Ack {
         app_limited: false,
         cwnd_limited: false,
         in_flight: n,
+        before: None,
+        wait: Duration::ZERO,
         rtt: RTT,
         marks: 0,
     }
@@ -178,6 +185,8 @@ impl Flow {
             newly_delivered: MSS * ack.newly,
             delivered: MSS * self.delivered,
             lost: MSS * self.lost,
+            prior_in_flight: MSS * ack.before.unwrap_or(ack.in_flight),
+            next_departure: self.now + ack.wait,
             rtt: Some(ack.rtt),
             rate,
             ecn: EcnFeedback { ce, ..EcnFeedback::default() },
