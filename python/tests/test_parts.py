@@ -15,11 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import environment
 
-from windtunnel import InputError, RunResult, Scenario, _core, load
+from windtunnel import InputError, RunResult, Scenario, Table, _core, contract, load
 from windtunnel.bench.child import taken_by
 from windtunnel.coarse import ROWS
+from windtunnel.contract import read_table
+from windtunnel.export import write_pcapng, write_qlog
+from windtunnel.export.packets import POINTS
 from windtunnel.folder import save
-from windtunnel.stored import StoredTables, coarse, parts
+from windtunnel.panels import Run, packets
+from windtunnel.report import write_report
+from windtunnel.stored import OF_PACKETS, StoredTables, coarse, parts
 
 #: With so short intervals that rows take more than what stays in memory.
 SCENARIO = """\
@@ -31,6 +36,20 @@ flow = [{{ name = "a", cc = "cubic", rtt = "20 ms" }}, {{ name = "b", cc = "reno
 """
 TEXT = SCENARIO.format(duration="8 s")
 LEAVING = ("flows", "queues", "cc", "aqm")
+#: With more packets than that.
+PACKETS = """\
+title = "Many packets"
+duration = "{duration}"
+record = {{ packets = true, points = "20 ms" }}
+flow = [{{ name = "a", cc = "cubic", rtt = "20 ms" }}, {{ name = "b", cc = "reno", rtt = "30 ms" }}]
+[bottleneck]
+rate = "50 Mbit/s"
+queue = {{ kind = "pie" }}
+impair = [
+    {{ kind = "loss", probability = "0.1 %" }}, {{ kind = "duplication", probability = "0.1 %" }},
+    {{ kind = "reordering" }},
+]
+"""
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +140,76 @@ def test_a_part_that_cannot_be_written(tmp_path: Path) -> None:
         _core.run(TEXT, parts=(refuse, {}))
 
 
+def refuse_whole_packets(*files: Path, name: str | None = None) -> Table:
+    """Stands for ``read_table``."""
+    assert (name or files[0].stem) not in OF_PACKETS, "the table is read as a whole"
+    return read_table(*files, name=name)
+
+
+def test_packets_leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packets that left are those of a run that keeps all, and so are logs, capture and page, which are made of a part
+    at a time.
+    """
+    text = PACKETS.format(duration="14 s")
+    result, whole = Scenario.from_toml(text).run(), _core.run(text)
+    assert result.digest == whole.digest
+    assert isinstance(result.tables, StoredTables)
+    kept = RunResult(result.summary, whole.tables, result.meta)
+    assert len(result.tables.files("packets")) > 3
+    with monkeypatch.context() as patch:
+        patch.setattr(contract, "read_table", refuse_whole_packets)
+        for name, each in (("left", result), ("kept", kept)):
+            (tmp_path / name).mkdir()
+            write_qlog(each, tmp_path / name, points=POINTS)
+            write_pcapng(each, tmp_path / name / "pcapng", points=POINTS)
+            write_report(each, tmp_path / name / "report.html")
+    for file in (tmp_path / "kept").iterdir():
+        assert file.read_bytes() == (tmp_path / "left" / file.name).read_bytes(), file.name
+    assert {1, 2, 3} & set(whole.tables["packets"]["drop"].tolist()) >= {2, 3}
+    for column, values in whole.tables["packets"].items():
+        np.testing.assert_array_equal(result.tables["packets"][column], values, strict=True)
+
+
+def test_panels_of_more_packets_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of too many dots those stay that draw the same picture: the first and every extreme."""
+    result = Scenario.from_toml(PACKETS.format(duration="3 s")).run()
+    every = [(s.t, s.y) for s in packets.delays(Run(result))]
+    all_sent = packets.sequence(Run(result))
+    monkeypatch.setattr(packets, "MOST", 4000)
+    few = [(s.t, s.y) for s in packets.delays(Run(result))]
+    sent = packets.sequence(Run(result))
+    assert sum(len(t) for t, _ in few) <= 4000 < sum(len(t) for t, _ in every) / 2
+    for (t, y), (times, delays) in zip(few, every, strict=True):
+        assert (t[0], y.min(), y.max()) == (times[0], delays.min(), delays.max())
+        assert set(zip(t, y, strict=True)) <= set(zip(times, delays, strict=True))
+    assert sent is not None and all_sent is not None
+    for fewer, all_of in zip(sent.choices, all_sent.choices, strict=True):
+        assert [s.key for s in fewer.series] == [s.key for s in all_of.series]
+        assert fewer.series[0].y.max() == all_of.series[0].y.max()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_run_with_packets_that_is_killed(tmp_path: Path) -> None:
+    """Packets that were recorded until a kill can be read and exported, and are the beginning of all."""
+    (tmp_path / "long.toml").write_text(PACKETS.format(duration="3000 s"), encoding="utf-8")
+    command = [sys.executable, "-m", "windtunnel", "run", "long.toml", "--qlog", "--out", "out"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL)
+    kept = tmp_path / "out.incomplete"
+    deadline = time.monotonic() + 120
+    while not len(list(kept.glob("packets/*.parquet"))) > 2:
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    result = load(kept)
+    whole = _core.run(PACKETS.format(duration="14 s")).tables["packets"]
+    for column, values in result.tables["packets"].items():
+        shared = min(len(values), len(whole[column]))
+        assert shared >= 3 << 15
+        np.testing.assert_array_equal(values[:shared], whole[column][:shared])
+    assert write_qlog(result, tmp_path)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
 def test_a_run_that_is_ended(tmp_path: Path, end: signal.Signals) -> None:
@@ -156,10 +245,10 @@ def test_a_run_that_is_ended(tmp_path: Path, end: signal.Signals) -> None:
     assert (tmp_path / "out" / "report.html").exists() and not kept.exists()
 
 
-def peak_of_run(tmp_path: Path, text: str) -> float:
+def peak_of_run(tmp_path: Path, text: str, *arguments: str) -> float:
     """The peak memory of ``windtunnel run`` in MB."""
     (tmp_path / "large.toml").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "windtunnel", "run", "large.toml", "--force"]
+    command = [sys.executable, "-m", "windtunnel", "run", "large.toml", "--force", *arguments]
     return taken_by(command, tmp_path, environment()).peak_bytes / 1e6
 
 
@@ -180,3 +269,13 @@ flow = [{ cc = "cubic", rtt = "40 ms", count = 1000 }]
 def test_peak_memory(tmp_path: Path, text: str, most: float) -> None:
     """A day of one flow and a minute of a thousand stay within their goals, page included."""
     assert peak_of_run(tmp_path, text) < most
+
+
+@pytest.mark.long
+def test_peak_memory_of_logs(tmp_path: Path) -> None:
+    """``run --qlog`` takes about as much memory for three minutes at 50 Mbit/s as for one: a run that kept its packets
+    took 370 and 1030 MB.
+    """
+    minute, three = (peak_of_run(tmp_path, PACKETS.format(duration=t), "--qlog") for t in ("60 s", "180 s"))
+    assert minute < 200
+    assert three < 1.5 * minute

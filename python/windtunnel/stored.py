@@ -17,6 +17,9 @@ from windtunnel.table import Table
 #: Rows of a part: enough that the work for a part as such does not matter.
 PART = 1 << 15
 
+#: Tables with a row for each packet, which have neither intervals nor points: they are read in parts.
+OF_PACKETS = ("packets", "payloads")
+
 #: The files of a table: its rows one after the other.
 Files: TypeAlias = tuple[Path, ...]
 
@@ -70,15 +73,19 @@ class StoredTables(Mapping[str, Table]):
         """See :func:`coarse`."""
         from windtunnel.coarse import coarse_table
 
-        return {name: coarse_table(self, name) if len(self.files(name)) > 1 else self[name] for name in self._tables}
+        return {
+            name: coarse_table(self, name) if len(self.files(name)) > 1 else self[name]
+            for name in self._tables
+            if not (name in OF_PACKETS and self.files(name))
+        }
 
 
-def parts(tables: Mapping[str, Table], name: str, columns: Collection[str]) -> Iterator[Table]:
+def parts(tables: Mapping[str, Mapping[str, Any]], name: str, columns: Collection[str]) -> Iterator[Table]:
     """The rows of a table in their order, in parts of at most :data:`PART`, with those of ``columns`` that it has.
 
     There is always a first part. No more than a part of a stored table is in memory.
     """
-    return tables.parts(name, columns) if isinstance(tables, StoredTables) else _slices(tables[name], columns)
+    return tables.parts(name, columns) if isinstance(tables, StoredTables) else _slices(Table(tables[name]), columns)
 
 
 def parts_of(tables: Mapping[str, Table], name: str) -> Files:
@@ -88,7 +95,7 @@ def parts_of(tables: Mapping[str, Table], name: str) -> Files:
 
 def coarse(tables: Mapping[str, Any]) -> Mapping[str, Any]:
     """The tables for a picture. One that left memory while the run went on has longer intervals, with the same sums,
-    means and extremes; all others are as they are.
+    means and extremes; all others are as they are. Those of :data:`OF_PACKETS` are not there while they are in files.
     """
     return tables.coarse if isinstance(tables, StoredTables) else tables
 

@@ -22,6 +22,10 @@ use windtunnel_sim::recorder::GROUP;
 use crate::keys::{Column, Keys, Same, named};
 use crate::values::Values;
 
+/// Values that are copied for the writer at one time: many payloads would take much memory twice. A multiple of what it
+/// takes for a page itself, so that pages end where they would without.
+const BATCH: usize = 1 << 12;
+
 /// A Parquet file that grows by groups of rows.
 pub struct TableFile {
     writer: SerializedFileWriter<BufWriter<File>>,
@@ -208,11 +212,16 @@ fn put<T: DataType>(
     values: impl Iterator<Item = Option<T::T>>,
 ) -> Result<()> {
     // One number for each row says whether it has a value, as Parquet's interface takes it.
-    let (mut present, mut there) = (Vec::with_capacity(GROUP), Vec::with_capacity(GROUP));
-    for value in values {
-        present.push(i16::from(value.is_some()));
-        there.extend(value);
+    let (mut present, mut there) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+    let mut values = values.peekable();
+    while values.peek().is_some() {
+        for value in values.by_ref().take(BATCH) {
+            present.push(i16::from(value.is_some()));
+            there.extend(value);
+        }
+        to.typed::<T>().write_batch(&there, Some(&present), None)?;
+        present.clear();
+        there.clear();
     }
-    to.typed::<T>().write_batch(&there, Some(&present), None)?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Formatter};
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -72,7 +73,7 @@ impl<F: FnMut() -> io::Result<PathBuf>> Parts<F> {
         self.failure.clone()
     }
 
-    fn write(&mut self, table: &Table) -> io::Result<()> {
+    fn write(&mut self, table: &Table, rows: Range<usize>) -> io::Result<()> {
         let folder = match &self.folder {
             Some(folder) => folder,
             None => self.folder.insert((self.make)()?),
@@ -83,7 +84,7 @@ impl<F: FnMut() -> io::Result<PathBuf>> Parts<F> {
             fs::create_dir(&folder)?;
         }
         let (file, partial) = (folder.join(part(*number)), folder.join("partial"));
-        write(&partial, table, self.keys.clone()).map_err(to_io)?;
+        write(&partial, table, rows, self.keys.clone()).map_err(to_io)?;
         fs::rename(partial, file)?;
         *number += 1;
         Ok(())
@@ -91,9 +92,9 @@ impl<F: FnMut() -> io::Result<PathBuf>> Parts<F> {
 }
 
 impl<F: FnMut() -> io::Result<PathBuf> + Send> Sink for Parts<F> {
-    fn rows(&mut self, table: &Table) {
+    fn rows(&mut self, table: &Table, rows: Range<usize>) {
         if !self.failed
-            && let Err(error) = self.write(table)
+            && let Err(error) = self.write(table, rows)
         {
             self.failed = true;
             self.failure.set(error);
@@ -106,7 +107,7 @@ fn part(number: usize) -> String {
     format!("{number:06}.parquet")
 }
 
-fn write(path: &Path, table: &Table, keys: Keys) -> Result<()> {
+fn write(path: &Path, table: &Table, rows: Range<usize>, keys: Keys) -> Result<()> {
     let bytes: Vec<Vec<&[u8]>> = table
         .columns
         .iter()
@@ -126,7 +127,7 @@ fn write(path: &Path, table: &Table, keys: Keys) -> Result<()> {
             Column::Bool(v) => Values::Bool(v),
             Column::Binary(_) => Values::Binary(bytes),
         };
-        (*name, values)
+        (*name, values.rows(rows.clone()))
     });
     let columns: Vec<(&str, Values<'_>)> = columns.collect();
     let mut file = TableFile::create(path, &columns, keys)?;

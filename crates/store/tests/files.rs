@@ -171,8 +171,8 @@ fn parts() {
     let flow = |values: Vec<u32>| ("flow", Column::U32(values));
     let p = |values: Vec<f64>| ("p", Column::F64(values));
     let table = |columns| Table { name: "aqm", columns };
-    parts.rows(&table(vec![flow(vec![0, 1])]));
-    parts.rows(&table(vec![flow(vec![0]), p(vec![0.5])]));
+    parts.rows(&table(vec![flow(vec![7, 0, 1, 7])]), 1..3);
+    parts.rows(&table(vec![flow(vec![0]), p(vec![0.5])]), 0..1);
     assert!(parts.failure().take().is_none());
     let files = ["000000.parquet", "000001.parquet"].map(|name| own.0.join("aqm").join(name));
     assert_eq!(rows(&files[0]).len(), 2);
@@ -192,8 +192,8 @@ fn parts() {
     // Another run must not write into the folder of this one.
     let folder = own.0.clone();
     let mut again = Parts::new(move || Ok(folder.clone()), Vec::new());
-    again.rows(&table(vec![flow(vec![0])]));
-    again.rows(&table(vec![flow(vec![0])]));
+    again.rows(&table(vec![flow(vec![0])]), 0..1);
+    again.rows(&table(vec![flow(vec![0])]), 0..1);
     assert_eq!(again.failure().take().expect("refused").kind(), ErrorKind::AlreadyExists);
     assert!(again.failure().take().is_none());
 }

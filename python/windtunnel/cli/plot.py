@@ -104,6 +104,7 @@ def plot(
     """Draw the four-panel figure of each result folder, or rates and round-trip times on two axes."""
     from windtunnel.atomic import staged_file
     from windtunnel.folder import load
+    from windtunnel.stored import OF_PACKETS
 
     if flent and (panels or states):
         raise InputError("--flent is a figure of its own: leave out --panel and --state")
@@ -119,7 +120,7 @@ def plot(
     # Figures of several folders appear together, so that a folder that cannot be drawn leaves none behind.
     with ExitStack() as stages:
         for folder, file in zip(result_dirs, files, strict=True):
-            result = load(folder)
+            result = load(folder, lazily=OF_PACKETS)
             figure = (
                 flent_style(result, title=title, span=span)
                 if flent

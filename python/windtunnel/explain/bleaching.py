@@ -13,6 +13,8 @@ import numpy as np
 
 from windtunnel.explain.trace import CWR, ECE, Flow
 from windtunnel.result import RunResult
+from windtunnel.stored import parts
+from windtunnel.table import Table
 
 _SENDER, _RECEIVER = 0, 3
 _NOT_ECT, _CE = 0, 3
@@ -24,11 +26,10 @@ _COLUMNS = {"sack_n": "SACK option", "accecn_kind": "AccECN option", "ts_val_ns"
 
 def bleaching_of_run(result: RunResult) -> list[list[str]] | None:
     """For each flow what its packets lost between sender and receiver; None if packets were not recorded."""
-    packets = result.tables.get("packets")
-    if packets is None or not {"tap", "id", "ecn", "dscp", "dir", "flow"} <= packets.keys():
+    ends = _at_ends(result)
+    if ends is None:
         return None
-    columns = ["id", "ecn", "dscp", "dir", "flow", *(column for column in _COLUMNS if column in packets)]
-    first, last = ({name: packets[name][packets["tap"] == tap] for name in columns} for tap in (_SENDER, _RECEIVER))
+    first, last = ends
     of_flows: list[list[str]] = []
     for flow in range(len(result.flows)):
         lines = []
@@ -53,6 +54,21 @@ def bleaching_of_run(result: RunResult) -> list[list[str]] | None:
                     lines.append(f"{count} of {len(a)} {what} {name}")
         of_flows.append(lines)
     return of_flows
+
+
+def _at_ends(result: RunResult) -> list[dict[str, Any]] | None:
+    """The packets at their senders and receivers; None if packets were not recorded."""
+    if "packets" not in result.tables:
+        return None
+    needed = ("id", "ecn", "dscp", "dir", "flow")
+    chosen: list[list[Table]] = [[], []]
+    for packets in parts(result.tables, "packets", ("tap", *needed, *_COLUMNS)):
+        if not {"tap", *needed} <= packets.keys():
+            return None
+        for end, tap in zip(chosen, (_SENDER, _RECEIVER), strict=True):
+            here = packets["tap"] == tap
+            end.append(Table({name: column[here] for name, column in packets.items() if name != "tap"}))
+    return [{name: np.concatenate([each[name] for each in end]) for name in end[0]} for end in chosen]
 
 
 def _pairs(start: Any, end: Any, flow: int, direction: int) -> tuple[Any, Any]:

@@ -24,6 +24,7 @@ from windtunnel.explain.trace import Flow, Trace, of_run, with_most_data
 from windtunnel.explain.window import window
 from windtunnel.folder import load
 from windtunnel.result import RunResult
+from windtunnel.stored import OF_PACKETS
 
 #: Version of the JSON document; it changes when readers have to change.
 SCHEMA_VERSION = 1
@@ -64,7 +65,7 @@ def explain(path: str | Path, most: int | None = None) -> Explanation:
     """
     path = Path(path)
     if path.is_dir():
-        result = load(path)
+        result = load(path, lazily=OF_PACKETS)
         return explain_trace(of_run(result, path), result)
     return explain_trace(_at_most(of_file(path), most), None)
 

@@ -20,6 +20,7 @@ from windtunnel import _core
 from windtunnel.errors import InputError
 from windtunnel.input_file import shown_name
 from windtunnel.result import RunResult
+from windtunnel.stored import parts
 
 #: Why a segment was sent (column ``kind`` of the departures; ``crates/trace/src/walk/rows.rs``).
 NEW, FAST, TIMEOUT, PROBE, UNSEEN, NEEDLESS = range(6)
@@ -215,17 +216,17 @@ def seconds(nanoseconds: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 def _run_segments(result: RunResult, point: int) -> Columns | None:
     """The segments seen at a capture point, in the columns of a capture; None if packets were not recorded."""
-    packets = result.tables.get("packets")
-    if packets is None or any(name not in packets for name in (*_CAPTURED, "ts_val_ns", "ts_ecr_ns", "tap", "proto")):
+    tcp, columns, chosen = 6, (*_CAPTURED, "ts_val_ns", "ts_ecr_ns"), []
+    if "packets" not in result.tables:
         return None
-    tcp = 6
-    mine = (packets["tap"] == point) & (packets["proto"] == tcp)
-    # Of flows that stand for many connections only the first belongs to the flow's own number.
-    mine &= packets.get("connection", packets["flow"]) == packets["flow"]
-    segments = {
-        name: np.ascontiguousarray(packets[name][mine], _TYPES.get(name, np.uint64))
-        for name in (*_CAPTURED, "ts_val_ns", "ts_ecr_ns")
-    }
+    for packets in parts(result.tables, "packets", (*columns, "tap", "proto", "connection")):
+        if any(name not in packets for name in (*columns, "tap", "proto")):
+            return None
+        mine = (packets["tap"] == point) & (packets["proto"] == tcp)
+        # Of flows that stand for many connections only the first belongs to the flow's own number.
+        mine &= packets.get("connection", packets["flow"]) == packets["flow"]
+        chosen.append([np.asarray(packets[name][mine], _TYPES.get(name, np.uint64)) for name in columns])
+    segments = dict(zip(columns, map(np.concatenate, zip(*chosen, strict=True)), strict=True))
     segments |= {"ts_val": segments.pop("ts_val_ns"), "ts_ecr": segments.pop("ts_ecr_ns")}
     return segments
 

@@ -36,6 +36,7 @@ class Run:
 
     def __init__(self, result: Result) -> None:
         self.tables = coarse(result.tables)
+        self.recorded = result.tables
         self.summary = result.summary
         self._scenario: Mapping[str, Any] = (getattr(result, "meta", None) or {}).get("scenario") or {}
         self.records: list[Mapping[str, Any]] = list(result.summary.get("flows", ()))

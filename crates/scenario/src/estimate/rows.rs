@@ -60,8 +60,8 @@ impl TableRows {
         Bytes::new(self.row.get().saturating_mul(self.rows))
     }
 
-    /// The same of a table whose rows leave memory when they are many, at the end of one of `ticks` intervals. Room for
-    /// rows doubles, so that there may be twice as much as is used.
+    /// The same of a table whose rows leave memory when they are many, at the end of one of `ticks` intervals or soon after
+    /// that. Room for rows doubles, so that there may be twice as much as is used.
     fn leaving(self, ticks: f64) -> TableRows {
         let (of_an_interval, resident) =
             (whole(self.rows as f64 / ticks), RESIDENT.get() / self.row.get().max(1));
@@ -87,6 +87,9 @@ pub(super) fn tables(scenario: &Scenario, traffic: &Traffic) -> Vec<TableRows> {
     let leaves = |table: TableRows| if table.table == "mark_points" { table } else { table.leaving(ticks) };
     tables.extend(count.points().into_iter().map(leaves));
     tables.push(count.transfers());
+    // Packets leave up to the first one under way: none is for longer than about a second where it was last seen.
+    let seconds = scenario.duration.as_secs_f64();
+    tables.extend(count.packets().into_iter().map(|table| table.leaving(seconds)));
     tables.extend(count.events());
     tables.retain(|table| table.rows > 0);
     tables
@@ -276,6 +279,11 @@ impl Count<'_> {
                 table("ack_events", self.traffic.acks(), sizes::ACK_EVENTS, Expectation, NO_EVENTS),
             ]);
         }
+        tables
+    }
+
+    fn packets(&self) -> Vec<TableRows> {
+        let mut tables = Vec::new();
         if self.record.packets {
             let sent: f64 = self.traffic.groups.iter().map(|group| group.sent + group.replies).sum();
             let at_ends: f64 = self.traffic.groups.iter().map(|group| group.data + group.replies).sum();
@@ -283,7 +291,7 @@ impl Count<'_> {
             let rows = sent + at_ends + at_queues;
             // Each packet has a note, and two rows or more.
             let row = sizes::PACKETS + Bytes::from_f64(sizes::PACKET_NOTES.as_f64() * sent / rows.max(1.0));
-            tables.push(table("packets", rows, row, Expectation, NO_PACKETS));
+            tables.push(table("packets", rows, row, Certainty::Expectation, NO_PACKETS));
         }
         if self.record.payloads {
             tables.push(self.payloads());

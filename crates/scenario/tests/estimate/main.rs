@@ -22,6 +22,7 @@ mod random;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -83,8 +84,8 @@ fn measure_file(file: Option<&str>, name: &str, text: &str, settings: &[&str]) -
 struct Left(Arc<Mutex<BTreeMap<&'static str, u64>>>);
 
 impl Sink for Left {
-    fn rows(&mut self, table: &Table) {
-        *self.0.lock().expect("one thread").entry(table.name).or_default() += table.columns[0].1.len() as u64;
+    fn rows(&mut self, table: &Table, rows: Range<usize>) {
+        *self.0.lock().expect("one thread").entry(table.name).or_default() += rows.len() as u64;
     }
 }
 

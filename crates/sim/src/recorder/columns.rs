@@ -1,6 +1,9 @@
 //! Tables of typed columns: a run hands them out without a copy.
 
+use std::ops::Range;
 use std::sync::Arc;
+
+use windtunnel_units::Bytes;
 
 /// One column.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +45,21 @@ impl Column {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// A copy of some of the rows.
+    #[must_use]
+    pub fn part(&self, rows: Range<usize>) -> Column {
+        match self {
+            Column::F64(v) => Column::F64(v[rows].to_vec()),
+            Column::U64(v) => Column::U64(v[rows].to_vec()),
+            Column::I64(v) => Column::I64(v[rows].to_vec()),
+            Column::U32(v) => Column::U32(v[rows].to_vec()),
+            Column::I32(v) => Column::I32(v[rows].to_vec()),
+            Column::U8(v) => Column::U8(v[rows].to_vec()),
+            Column::Bool(v) => Column::Bool(v[rows].to_vec()),
+            Column::Binary(v) => Column::Binary(v[rows].to_vec()),
+        }
+    }
 }
 
 /// A named table; all of its columns have one length.
@@ -53,16 +71,27 @@ pub struct Table {
     pub columns: Vec<(&'static str, Column)>,
 }
 
+impl Table {
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |(_, column)| column.len())
+    }
+}
+
 /// Rows that are being recorded.
 pub(crate) trait Rows: Sized {
     /// How many there are.
     fn count(&self) -> usize;
 
+    /// How much more memory one more row would take.
+    fn growth(&self) -> Bytes;
+
     /// All of them as a table. None are left here.
     fn lend(&mut self) -> Table;
 
-    /// The columns of a table that was lent, in their order: their memory is used again.
-    fn take_back(&mut self, columns: &mut dyn Iterator<Item = Column>);
+    /// The columns of a table that was lent, in their order, without the first rows, which are `gone`: their memory is used
+    /// again.
+    fn take_back(&mut self, columns: &mut dyn Iterator<Item = Column>, gone: usize);
 
     /// Adds a row of another such table, if there is room.
     fn copy_row(&mut self, from: &Self, row: usize);
@@ -132,9 +161,15 @@ macro_rules! columns {
                 }
             }
 
-            fn take_back(&mut self, columns: &mut dyn Iterator<Item = $crate::recorder::columns::Column>) {
+            fn growth(&self) -> windtunnel_units::Bytes {
+                let (held, room) = (self.count(), [$(self.$field.capacity()),*][0]);
+                let more = if held < room { 0 } else { $crate::recorder::budget::growth(held, 1) };
+                windtunnel_units::Bytes::new(more as u64 * Self::ROW)
+            }
+
+            fn take_back(&mut self, columns: &mut dyn Iterator<Item = $crate::recorder::columns::Column>, gone: usize) {
                 $(if let Some($crate::recorder::columns::Column::$variant(mut values)) = columns.next() {
-                    values.clear();
+                    values.drain(..gone);
                     self.$field = values;
                 })*
             }

@@ -68,7 +68,7 @@ impl Connections {
 
 /// The column `connection` of a table of single events; only runs in which connections arrive have it, because in
 /// others it would equal the column `flow`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ConnectionColumn(Option<Vec<u32>>);
 
 impl ConnectionColumn {
@@ -83,8 +83,17 @@ impl ConnectionColumn {
         }
     }
 
-    /// Adds the column to the table that it belongs to.
-    pub(super) fn add_to(self, table: &mut Table) {
-        table.columns.extend(self.0.map(|numbers| ("connection", Column::U32(numbers))));
+    /// Adds the column to the table that it belongs to. No numbers are left here.
+    pub(super) fn add_to(&mut self, table: &mut Table) {
+        let numbers = self.0.as_mut().map(std::mem::take);
+        table.columns.extend(numbers.map(|numbers| ("connection", Column::U32(numbers))));
+    }
+
+    /// The column of a table that was lent, without the first numbers, which are `gone`.
+    pub(super) fn take_back(&mut self, columns: &mut dyn Iterator<Item = Column>, gone: usize) {
+        if let (Some(numbers), Some(Column::U32(mut column))) = (&mut self.0, columns.next()) {
+            column.drain(..gone);
+            *numbers = column;
+        }
     }
 }

@@ -157,7 +157,7 @@ impl Dequeues {
     }
 
     /// The table; the oscillators' columns are there if any queue has them.
-    pub(crate) fn into_table(self) -> Table {
+    pub(crate) fn into_table(mut self) -> Table {
         let mut table = self.events.into_table();
         self.connections.add_to(&mut table);
         let any = |oscillator: usize| self.positions.iter().any(|positions| positions[oscillator].is_some());

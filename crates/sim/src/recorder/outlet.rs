@@ -1,12 +1,17 @@
 //! Rows that leave memory while a run goes on: what a long or a large run records may be more than memory holds.
 //!
 //! Once all rows together take enough memory, each table that has many at the end of a recording interval hands over all
-//! of them, and their memory is used again. So whole intervals leave together, and it depends on the run alone which rows do. The tables with a row for
-//! each interval leave in this way, and the points that grow with the number of flows. Others stay until the end: rows
-//! that are changed later (packets, whose loss is noted where they were last seen), that are put in order (marks), or
-//! from which exact percentiles are computed (transfers).
+//! of them, and their memory is used again. So whole intervals leave together, and it depends on the run alone which rows
+//! do. The tables with a row for each interval leave in this way, and the points that grow with the number of flows.
+//!
+//! Packets come faster than intervals end. Before their table takes more memory than enough, its first rows leave in groups,
+//! up to the first one that may still change: the loss of a packet is noted where it was last seen ([`super::packets`]).
+//! Payloads leave likewise.
+//!
+//! Others stay until the end: rows that are put in order (marks), or from which exact percentiles are computed (transfers).
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use windtunnel_units::Bytes;
 
@@ -15,9 +20,9 @@ use super::columns::{Rows, Table};
 
 /// Takes over rows, some of a table at a time and in their order.
 pub trait Sink: Debug + Send {
-    /// These rows of a table follow those before. A later part may have more columns, behind the others: a value that
+    /// These `rows` of a table follow those before. A later part may have more columns, behind the others: a value that
     /// rows before do not have is missing there.
-    fn rows(&mut self, table: &Table);
+    fn rows(&mut self, table: &Table, rows: Range<usize>);
 }
 
 /// A table leaves memory once it has this many rows, a few megabytes of the widest one, and all take enough.
@@ -49,9 +54,27 @@ impl Outlet {
         rows >= GROUP && self.budget.held() >= self.enough
     }
 
+    /// How many of the first `settled` rows, which never change again, are to leave before a table takes more memory.
+    pub(super) fn takes_of(&self, rows: &impl Rows, settled: usize) -> usize {
+        let more = rows.growth();
+        let enough = more > Bytes::ZERO && self.budget.held() + more >= self.enough;
+        if enough { settled / GROUP * GROUP } else { 0 }
+    }
+
     pub(super) fn give(&mut self, table: &Table) {
+        self.give_rows(table, 0..table.rows());
+    }
+
+    /// Takes the first `count` rows of a table, in groups.
+    pub(super) fn give_groups(&mut self, table: &Table, count: usize) {
+        for first in (0..count).step_by(GROUP) {
+            self.give_rows(table, first..count.min(first + GROUP));
+        }
+    }
+
+    fn give_rows(&mut self, table: &Table, rows: Range<usize>) {
         if let Some(sink) = &mut self.sink {
-            sink.rows(table);
+            sink.rows(table, rows);
             if !self.left.contains(&table.name) {
                 self.left.push(table.name);
             }
@@ -63,14 +86,15 @@ impl Outlet {
         if self.takes(rows.count()) {
             let table = rows.lend();
             self.give(&table);
-            rows.take_back(&mut table.columns.into_iter().map(|(_, column)| column));
+            let gone = table.rows();
+            rows.take_back(&mut table.columns.into_iter().map(|(_, column)| column), gone);
         }
     }
 
     /// Takes the last rows of a table, if others have left. It then has no columns any more.
     pub(super) fn finish(&mut self, table: &mut Table) {
         if self.left.contains(&table.name) {
-            self.give(table);
+            self.give_groups(table, table.rows());
             table.columns.clear();
         }
     }

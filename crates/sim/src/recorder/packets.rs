@@ -4,9 +4,13 @@
 //! A copy that a medium makes has a number of its own, because its way and its end are its own, and names the packet
 //! that it copies. It appears from the next point on: a copy that is lost before that leaves no row. The last bit of
 //! a number is the packet's direction.
+//!
+//! The loss of a packet is noted where it was last seen. So a row may change while its packet is under way and was seen
+//! nowhere else since; all other rows are settled. Those before the first that may change can leave memory
+//! ([`super::outlet`]), and what is noted about packets before the first one under way is forgotten.
 
 use windtunnel_tcp::WindowScale;
-use windtunnel_units::Time;
+use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{AckRate, EcnCounts, Packet, SackBlock};
 
 use super::Recorder;
@@ -14,6 +18,7 @@ use super::budget::Budget;
 use super::columns::{Rows, Table, columns};
 use super::connections::ConnectionColumn;
 use super::loss_cause::LossCause;
+use super::outlet::Outlet;
 use super::payloads::Payloads;
 use crate::endpoint::Hidden;
 
@@ -83,8 +88,12 @@ pub(crate) enum Tap {
 pub(super) struct Captures {
     rows: PacketColumns,
     connections: ConnectionColumn,
-    /// By number.
+    /// How many rows have left, and how many of those that are here are known to be settled.
+    left: usize,
+    settled: usize,
+    /// By number, without the first ones, which are forgotten.
     packets: Vec<Captured>,
+    forgotten: usize,
     payloads: Option<Payloads>,
     budget: Budget,
 }
@@ -95,7 +104,9 @@ pub(super) struct Captured {
     /// The number of the packet that it copies; else 0.
     copy_of: u64,
     retransmission: bool,
-    /// Where it was last seen, if anywhere.
+    /// It is under way no more: it has arrived, or was lost.
+    ended: bool,
+    /// Where it was last seen, if anywhere; rows that have left count.
     last_row: Option<usize>,
 }
 
@@ -124,44 +135,123 @@ impl Captures {
     pub(super) fn new(connections: ConnectionColumn, payloads: bool, budget: &Budget) -> Captures {
         let rows = PacketColumns::within(budget);
         let payloads = payloads.then(|| Payloads::new(budget));
-        Captures { rows, connections, packets: Vec::new(), payloads, budget: budget.clone() }
+        Captures {
+            rows,
+            connections,
+            left: 0,
+            settled: 0,
+            packets: Vec::new(),
+            forgotten: 0,
+            payloads,
+            budget: budget.clone(),
+        }
     }
 
     /// Gives a packet that is being sent its number.
-    pub(super) fn number(&mut self, packet: &mut Packet, reply: bool, retransmission: bool) {
-        self.add(packet, reply, Captured { copy_of: 0, retransmission, last_row: None });
+    pub(super) fn number(
+        &mut self,
+        packet: &mut Packet,
+        reply: bool,
+        retransmission: bool,
+        outlet: &mut Outlet,
+    ) {
+        self.add(packet, reply, Captured { copy_of: 0, retransmission, ended: false, last_row: None });
         if let Some(payloads) = &mut self.payloads {
-            payloads.push(packet);
+            payloads.push(packet, outlet);
         }
     }
 
     /// Numbers a copy that a medium made. A copy of a copy counts as a copy of the packet that was sent.
     pub(super) fn number_copy(&mut self, copy: &mut Packet) {
         let original = copy.id();
-        if let Some(captured) = position(original).and_then(|n| self.packets.get(n)) {
+        if let Some(captured) = self.captured(original) {
             let copy_of = if captured.copy_of == 0 { original } else { captured.copy_of };
-            self.add(copy, original & 1 == 1, Captured { copy_of, last_row: None, ..*captured });
+            let captured = Captured { copy_of, ended: false, last_row: None, ..*captured };
+            self.add(copy, original & 1 == 1, captured);
         }
     }
 
     fn add(&mut self, packet: &mut Packet, reply: bool, captured: Captured) {
+        self.forget();
         if !self.budget.room_in(&mut self.packets, "packets") {
             return;
         }
         self.packets.push(captured);
         // No packet has number 0, which stands for packets that are not captured.
-        packet.set_id((self.packets.len() as u64) << 1 | u64::from(reply));
+        packet.set_id(((self.forgotten + self.packets.len()) as u64) << 1 | u64::from(reply));
     }
 
-    fn push(&mut self, now: Time, tap: Tap, packet: &Packet, of: Owner, hidden: Option<Hidden>) {
-        let id = packet.id();
-        let row = self.rows.t_ns.len();
-        let Some(captured) = position(id).and_then(|n| self.packets.get_mut(n)) else { return };
-        let rows = &mut self.rows;
-        if !rows.has_room(1) {
+    /// Forgets the packets before the first one under way, if one more would take more memory and they are half of all.
+    fn forget(&mut self) {
+        if self.packets.len() == self.packets.capacity() {
+            let ended = self.packets.iter().take_while(|captured| captured.ended).count();
+            if 2 * ended >= self.packets.len() {
+                self.packets.drain(..ended);
+                self.forgotten += ended;
+            }
+        }
+    }
+
+    /// The position of the packet with this number; none if it is not captured, or was forgotten.
+    fn position(&self, id: u64) -> Option<usize> {
+        ((id >> 1) as usize).checked_sub(1 + self.forgotten)
+    }
+
+    fn captured(&mut self, id: u64) -> Option<&mut Captured> {
+        self.position(id).and_then(|n| self.packets.get_mut(n))
+    }
+
+    /// How many of the first rows are settled.
+    fn settle(&mut self) -> usize {
+        while let Some(id) = self.rows.id.get(self.settled) {
+            let row = self.left + self.settled;
+            let captured = self.position(*id).and_then(|n| self.packets.get(n));
+            if captured.is_some_and(|captured| !captured.ended && captured.last_row == Some(row)) {
+                break;
+            }
+            self.settled += 1;
+        }
+        self.settled
+    }
+
+    /// Hands over the rows that are settled, before the table takes more memory than enough.
+    fn hand_over(&mut self, outlet: &mut Outlet) {
+        if self.rows.growth() == Bytes::ZERO {
             return;
         }
+        let settled = self.settle();
+        let gone = outlet.takes_of(&self.rows, settled);
+        if gone > 0 {
+            let mut table = self.rows.lend();
+            self.connections.add_to(&mut table);
+            outlet.give_groups(&table, gone);
+            let mut columns = table.columns.into_iter().map(|(_, column)| column);
+            self.rows.take_back(&mut columns, gone);
+            self.connections.take_back(&mut columns, gone);
+            self.left += gone;
+            self.settled -= gone;
+        }
+    }
+
+    fn push(
+        &mut self,
+        now: Time,
+        tap: Tap,
+        packet: &Packet,
+        of: Owner,
+        hidden: Option<Hidden>,
+        outlet: &mut Outlet,
+    ) {
+        let id = packet.id();
+        self.hand_over(outlet);
+        let row = self.left + self.rows.count();
+        let has_room = self.rows.has_room(1);
+        let Some(captured) = self.captured(id).filter(|_| has_room) else { return };
         captured.last_row = Some(row);
+        // A damaged packet is counted as lost after this, and before anything else.
+        captured.ended = tap == if id & 1 == 0 { Tap::Receiver } else { Tap::Sender };
+        let Captured { copy_of, retransmission, .. } = *captured;
+        let rows = &mut self.rows;
         let (tap, queue) = match tap {
             Tap::Sender => (0, u32::MAX),
             Tap::QueueIn(queue) => (1, queue),
@@ -176,7 +266,7 @@ impl Captures {
         rows.proto.push(of.wire.protocol);
         rows.dir.push((id & 1) as u8);
         rows.id.push(id);
-        rows.copy_of.push(captured.copy_of);
+        rows.copy_of.push(copy_of);
         rows.size.push(packet.size().get() as u32);
         rows.payload.push(packet.payload().get() as u32);
         rows.seq.push(packet.seq.get());
@@ -193,7 +283,7 @@ impl Captures {
         rows.push_ack_rate(packet);
         rows.push_accecn(packet);
         rows.drop.push(0);
-        rows.retransmission.push(captured.retransmission);
+        rows.retransmission.push(retransmission);
         let hidden = hidden.unwrap_or_default();
         rows.cwnd.push(hidden.cwnd.get());
         rows.ssthresh.push(hidden.ssthresh.get());
@@ -205,22 +295,19 @@ impl Captures {
 
     /// The packet with this number was lost after its last capture.
     pub(super) fn lost(&mut self, id: u64, cause: LossCause) {
-        let row = position(id).and_then(|n| self.packets.get(n)).and_then(|captured| captured.last_row);
+        let Some(captured) = self.captured(id) else { return };
+        captured.ended = true;
+        let row = captured.last_row.and_then(|row| row.checked_sub(self.left));
         if let Some(code) = row.and_then(|row| self.rows.drop.get_mut(row)) {
             *code = cause.code();
         }
     }
 
-    pub(super) fn into_tables(self) -> impl Iterator<Item = Table> {
+    pub(super) fn into_tables(mut self) -> impl Iterator<Item = Table> {
         let mut table = self.rows.into_table();
         self.connections.add_to(&mut table);
         std::iter::once(table).chain(self.payloads.map(Payloads::into_table))
     }
-}
-
-/// The position of the packet with this number among all; none if it is not captured.
-fn position(id: u64) -> Option<usize> {
-    (id >> 1).checked_sub(1).map(|n| n as usize)
 }
 
 impl PacketColumns {
@@ -316,8 +403,8 @@ impl Recorder {
     ) {
         let owner = self.owner(packet);
         if let Some(captures) = &mut self.captures {
-            captures.number(packet, false, retransmission);
-            captures.push(now, Tap::Sender, packet, owner, hidden);
+            captures.number(packet, false, retransmission, &mut self.outlet);
+            captures.push(now, Tap::Sender, packet, owner, hidden, &mut self.outlet);
         }
     }
 
@@ -326,8 +413,8 @@ impl Recorder {
     pub(crate) fn capture_reply(&mut self, now: Time, packet: &mut Packet) {
         let owner = self.owner(packet);
         if let Some(captures) = &mut self.captures {
-            captures.number(packet, true, false);
-            captures.push(now, Tap::Receiver, packet, owner, None);
+            captures.number(packet, true, false, &mut self.outlet);
+            captures.push(now, Tap::Receiver, packet, owner, None, &mut self.outlet);
         }
     }
 
@@ -336,7 +423,7 @@ impl Recorder {
     pub(crate) fn capture(&mut self, now: Time, tap: Tap, packet: &Packet) {
         let owner = self.owner(packet);
         if let Some(captures) = &mut self.captures {
-            captures.push(now, tap, packet, owner, None);
+            captures.push(now, tap, packet, owner, None, &mut self.outlet);
         }
     }
 
@@ -345,6 +432,91 @@ impl Recorder {
     pub(crate) fn capture_copy(&mut self, copy: &mut Packet) {
         if let Some(captures) = &mut self.captures {
             captures.number_copy(copy);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use windtunnel_wire::FlowId;
+
+    use super::*;
+
+    /// What happens to a packet.
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        Sent,
+        Seen,
+        Copied,
+        Arrived,
+        Damaged,
+        Lost,
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        use Event::*;
+        prop::sample::select(vec![Sent, Sent, Sent, Seen, Seen, Copied, Arrived, Arrived, Damaged, Lost])
+    }
+
+    proptest! {
+        /// The rows that are held to be settled are those before the first that may still change: the last one of a packet
+        /// under way. So those that stay are bounded by what happened since that packet was last seen, and the notes by the
+        /// packets since the oldest one under way.
+        #[test]
+        fn rows_wait_for_packets_under_way(events in prop::collection::vec((event(), any::<prop::sample::Index>()), 1..500)) {
+            let budget = Budget::default();
+            let mut outlet = Outlet::new(&budget);
+            let mut captures = Captures::new(ConnectionColumn::default(), false, &budget);
+            let wire = Wire { protocol: UDP, scale: WindowScale { shift: 0, scaled_syn: false } };
+            let of = Owner { flow: 0, connection: 0, wire };
+            let mut under_way: Vec<Packet> = Vec::new();
+            // By row, the packet and the cause of its loss.
+            let mut rows: Vec<(u64, u8)> = Vec::new();
+            let mut most = 0;
+            for (event, which) in events {
+                let mut see = |captures: &mut Captures, packet: &Packet, tap| {
+                    captures.push(Time::ZERO, tap, packet, of, None, &mut outlet);
+                    rows.push((packet.id(), 0));
+                };
+                if matches!(event, Event::Sent) {
+                    let mut packet = Packet::new(FlowId::new(0), Bytes::new(100), Bytes::new(72));
+                    captures.number(&mut packet, false, false, &mut Outlet::new(&budget));
+                    see(&mut captures, &packet, Tap::Sender);
+                    under_way.push(packet);
+                } else if !under_way.is_empty() {
+                    let index = which.index(under_way.len());
+                    match event {
+                        Event::Sent | Event::Seen => see(&mut captures, &under_way[index], Tap::QueueIn(0)),
+                        Event::Copied => {
+                            let mut copy = under_way[index].duplicate();
+                            captures.number_copy(&mut copy);
+                            under_way.push(copy);
+                        }
+                        Event::Arrived => see(&mut captures, &under_way.swap_remove(index), Tap::Receiver),
+                        Event::Damaged | Event::Lost => {
+                            let packet = under_way.swap_remove(index);
+                            if matches!(event, Event::Damaged) {
+                                see(&mut captures, &packet, Tap::Receiver);
+                            }
+                            captures.lost(packet.id(), LossCause::Medium);
+                            if let Some(last) = rows.iter_mut().rfind(|(id, _)| *id == packet.id()) {
+                                last.1 = LossCause::Medium.code();
+                            }
+                        }
+                    }
+                }
+                let last_of = |packet: &Packet| rows.iter().rposition(|(id, _)| *id == packet.id());
+                let first = under_way.iter().filter_map(last_of).min().unwrap_or(rows.len());
+                prop_assert_eq!(captures.settle(), first);
+                let oldest = under_way.iter().map(|packet| packet.id() >> 1).min();
+                let newest = (captures.forgotten + captures.packets.len()) as u64;
+                most = most.max(oldest.map_or(0, |oldest| newest - oldest + 1));
+                // Room for them doubles while more than half of them are needed.
+                prop_assert!(captures.packets.len() as u64 <= 4 * most + 64);
+            }
+            let noted: Vec<(u64, u8)> = captures.rows.id.iter().copied().zip(captures.rows.drop.iter().copied()).collect();
+            prop_assert_eq!(noted, rows);
         }
     }
 }

@@ -10,6 +10,7 @@ use windtunnel_wire::Packet;
 
 use super::budget::Budget;
 use super::columns::{Rows, Table, columns};
+use super::outlet::Outlet;
 
 const TABLE: &str = "payloads";
 
@@ -28,6 +29,11 @@ pub(super) const fn memory(length: u64) -> Bytes {
     Bytes::new(PayloadColumns::ROW + OWNERS + length)
 }
 
+/// What a payload takes besides its row.
+fn shared(content: &Arc<[u8]>) -> Bytes {
+    Bytes::new(OWNERS + content.len() as u64)
+}
+
 /// The payloads of a run.
 #[derive(Debug)]
 pub(super) struct Payloads {
@@ -41,12 +47,24 @@ impl Payloads {
     }
 
     /// Keeps the payload of a packet that has got its number.
-    pub(super) fn push(&mut self, packet: &Packet) {
+    pub(super) fn push(&mut self, packet: &Packet, outlet: &mut Outlet) {
         let Some(content) = packet.content() else { return };
-        let shared = Bytes::new(OWNERS + content.len() as u64);
+        self.hand_over(outlet);
+        let shared = shared(content);
         if self.rows.has_room(1) && self.budget.take(TABLE, shared, || true) {
             self.rows.id.push(packet.id());
             self.rows.content.push(Arc::clone(content));
+        }
+    }
+
+    /// Hands over rows, before the table takes more memory than enough. No row ever changes.
+    fn hand_over(&mut self, outlet: &mut Outlet) {
+        let gone = outlet.takes_of(&self.rows, self.rows.count());
+        if gone > 0 {
+            self.budget.give_back(self.rows.content[..gone].iter().map(shared).sum());
+            let table = self.rows.lend();
+            outlet.give_groups(&table, gone);
+            self.rows.take_back(&mut table.columns.into_iter().map(|(_, column)| column), gone);
         }
     }
 

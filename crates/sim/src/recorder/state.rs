@@ -268,6 +268,7 @@ impl StateRows {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
     use std::sync::{Arc, Mutex};
 
     use super::*;
@@ -375,7 +376,8 @@ mod tests {
     struct Kept(Arc<Mutex<Vec<Table>>>);
 
     impl Sink for Kept {
-        fn rows(&mut self, table: &Table) {
+        fn rows(&mut self, table: &Table, rows: Range<usize>) {
+            assert_eq!(rows, 0..table.rows(), "these rows leave all at once");
             self.0.lock().expect("one thread").push(table.clone());
         }
     }

@@ -64,15 +64,16 @@ pub(super) fn hand_over(flows: &mut FlowColumns, tcp: &mut TcpColumns, outlet: &
     if outlet.takes(flows.count()) {
         let table = table(flows, tcp);
         outlet.give(&table);
+        let gone = table.rows();
         let mut columns = table.columns.into_iter().map(|(_, column)| column);
-        flows.take_back(&mut columns);
-        tcp.take_back(&mut columns);
+        flows.take_back(&mut columns, gone);
+        tcp.take_back(&mut columns, gone);
     }
 }
 
 fn table(flows: &mut FlowColumns, tcp: &mut TcpColumns) -> Table {
     let mut table = flows.lend();
-    let rows = table.columns[0].1.len();
+    let rows = table.rows();
     let mut more = tcp.lend().columns;
     for (_, column) in &mut more {
         if let Column::F64(values) = column {

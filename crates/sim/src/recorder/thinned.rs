@@ -227,7 +227,8 @@ impl<U: Unit> Thinned<U> {
         if outlet.takes(self.rows.count() + self.staged.len()) {
             let table = self.table(names);
             outlet.give(&table);
-            self.rows.take_back(&mut table.columns.into_iter().map(|(_, column)| column));
+            let gone = table.rows();
+            self.rows.take_back(&mut table.columns.into_iter().map(|(_, column)| column), gone);
         }
     }
 
