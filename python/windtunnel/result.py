@@ -222,8 +222,10 @@ class RunResult:
         """The same in pieces: the text of a million flows takes as much memory as their run."""
         document = self.document()
         keys, flows = list(document), document["flows"]
-        place = keys.index("flows")
-        before, after = (_indented({key: document[key] for key in part}) for part in (keys[:place], keys[place + 1 :]))
+        flows_at = keys.index("flows")
+        before, after = (
+            _indented({key: document[key] for key in part}) for part in (keys[:flows_at], keys[flows_at + 1 :])
+        )
         opening, closing = '{\n  "flows": [', "\n  ]\n}"
         yield before.removesuffix("\n}") + "," + opening.removeprefix("{")
         for first in range(0, len(flows), _PIECE):
