@@ -11,7 +11,7 @@ import pytest
 from conftest import Cli, environment, refused
 
 from windtunnel import Scenario, _core
-from windtunnel.bench import LARGE, WORKS, against, growth, instructions, training
+from windtunnel.bench import LARGE, WORKS, against, growth, instructions, million, training
 from windtunnel.errors import RunFailedError
 
 needs_valgrind = pytest.mark.skipif(not instructions.available(), reason="counting instructions needs valgrind")
@@ -272,3 +272,13 @@ def test_waits_count_as_events() -> None:
     from windtunnel.bench.threads import WAIT, expected
 
     assert expected({"windows": 10, "events": 10_000, "most": 5_000}) == 10_000 / (5_000 + 10 * WAIT)
+
+
+def test_a_flow_is_expected_to_need_no_more_because_there_are_more_links() -> None:
+    """Ten times the links with as many flows each: the links' own memory apart, that is ten times the memory."""
+
+    def memory(links: int) -> float:
+        return float(Scenario.from_toml(million.scenario(links, 100)).estimate()["memory_bytes"])
+
+    assert memory(100) == pytest.approx(10 * memory(10), rel=0.1)
+    assert len(Scenario.from_toml(million.scenario(2, 3)).run().flows) == 6

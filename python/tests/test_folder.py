@@ -68,8 +68,10 @@ def test_contract(result: RunResult, tmp_path: Path) -> None:
     )
 
 
-def test_the_summary_is_json_with_an_indent(result: RunResult) -> None:
+@pytest.mark.parametrize("piece", [1, 1000])
+def test_the_summary_is_json_with_an_indent(result: RunResult, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
     """`summary.json` is what Python's own encoder writes: numbers, texts in any language, what is empty."""
+    monkeypatch.setattr("windtunnel.result._PIECE", piece)
     strange = {
         "text": 'a "quoted" \\ {text}, [2]:\n\t\u2028\U0001f600',
         "": [[], {}, [{}]],
@@ -81,6 +83,8 @@ def test_the_summary_is_json_with_an_indent(result: RunResult) -> None:
     assert run.to_json() == json.dumps(run.document(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     with pytest.raises(ValueError, match="JSON"):
         RunResult(result.summary, result.tables, {**result.meta, "x": float("nan")}).to_json()
+    without = RunResult({**summary, "flows": []}, result.tables, {**result.meta, "scenario": strange})
+    assert without.to_json() == json.dumps(without.document(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def test_tables_have_dictionaries_where_values_repeat(result: RunResult, tmp_path: Path) -> None:

@@ -135,6 +135,29 @@ def test_warnings_come_first_and_many_flows_are_few_notes() -> None:
     assert left[-1]["numbers"]["flows"] > 50
 
 
+@pytest.mark.parametrize("rule", BEFORE)
+def test_equal_flows_are_said_to_be_what_each_of_them_is(rule: str) -> None:
+    """Before a run one flow stands for most of its equals: notes are those of as many entries with one flow each."""
+    for keys in (BEFORE[rule].fires, BEFORE[rule].quiet):
+        scenario = wt.Scenario(**keys).resolve()
+        of_groups = [{**flow, "count": 7} for flow in scenario["flow"]]
+        of_entries = [
+            {**flow, "count": 1, "name": f"{flow['name']}-{member}"}
+            for flow in scenario["flow"]
+            for member in range(1, 8)
+        ]
+        of_many, of_each = (notes_before({**scenario, "flow": flows}) for flows in (of_groups, of_entries))
+        assert [note.document() for note in of_many] == [note.document() for note in of_each]
+
+
+def test_a_million_flows_are_checked_as_their_entries() -> None:
+    """The number of equal flows does not matter for the time that it takes to say what holds for all of them."""
+    scenario = wt.Scenario(**one({**CUBIC, "count": 1_000_000}, duration="500 ms")).resolve()
+    assert len(Subject(scenario).flows) < 10
+    (*_, more) = named([note.document() for note in notes_before(scenario)], "short-run")
+    assert more["numbers"]["flows"] == 999_997
+
+
 def test_only_the_slowest_link_is_a_buffer() -> None:
     """An unlimited FIFO on a fast link before the bottleneck stays empty: no note is about it, before or after."""
     fast_first = AFTER_A_FAST_LINK

@@ -80,7 +80,8 @@ def save(
 
         write_report(result, stage / "report.html", title=result.title or path.name)
         # Written last, because this file makes the folder a result folder.
-        (stage / _SUMMARY).write_text(result.to_json(), encoding="utf-8")
+        with (stage / _SUMMARY).open("w", encoding="utf-8") as text:
+            text.writelines(result.json_pieces())
     return path
 
 

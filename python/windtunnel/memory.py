@@ -39,6 +39,18 @@ def limit(memory: SupportsIndex | str | None) -> int | None:
     return wanted
 
 
+def give_back() -> None:
+    """Gives what the core has freed back to the system. The C library keeps it for later, in pieces, and Python has
+    memory of its own; a library that cannot do this is left alone.
+    """
+    import ctypes
+
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError, TypeError):
+        return
+
+
 def _size(memory: SupportsIndex | str) -> int:
     if isinstance(memory, str):
         try:

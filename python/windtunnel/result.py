@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 #: Tables by name.
 Tables: TypeAlias = Mapping[str, Table]
+
+#: The number of flows in a piece of ``summary.json``.
+_PIECE = 1000
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -213,8 +216,22 @@ class RunResult:
 
     def to_json(self) -> str:
         """The text of ``summary.json``."""
-        compact = json.dumps(self.document(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return _core.indented(compact) + "\n"
+        return "".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[str]:
+        """The same in pieces: the text of a million flows takes as much memory as their run."""
+        document = self.document()
+        keys, flows = list(document), document["flows"]
+        flows_at = keys.index("flows")
+        before, after = (
+            _indented({key: document[key] for key in part}) for part in (keys[:flows_at], keys[flows_at + 1 :])
+        )
+        opening, closing = '{\n  "flows": [', "\n  ]\n}"
+        yield before.removesuffix("\n}") + "," + opening.removeprefix("{")
+        for first in range(0, len(flows), _PIECE):
+            piece = _indented({"flows": flows[first : first + _PIECE]})
+            yield ("," if first else "") + piece[len(opening) : -len(closing)]
+        yield ("\n  ]" if flows else "]") + "," + after.removeprefix("{") + "\n"
 
     def plot(
         self,
@@ -252,3 +269,8 @@ class RunResult:
     def __repr__(self) -> str:
         flows, seconds = len(self.flows), self.summary.get("duration_s")
         return f"<RunResult {self.title!r}: {flows} flows, {seconds:g} s, digest {self.digest}>"
+
+
+def _indented(document: Mapping[str, Any]) -> str:
+    """JSON with line breaks."""
+    return _core.indented(json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")))

@@ -17,6 +17,7 @@ import tomli_w
 from windtunnel import _core
 from windtunnel.active_runs import counted
 from windtunnel.errors import InputError
+from windtunnel.memory import give_back
 from windtunnel.memory import limit as memory_limit
 from windtunnel.parts import Place, Temporary, tables_of
 from windtunnel.provenance import build, host, plugins
@@ -28,6 +29,8 @@ from windtunnel.table import NAMES
 #: Called with the share of simulated time that is done; a run stops when it returns False.
 Progress: TypeAlias = Callable[[float], bool]
 
+#: From this number of flows on, what the core leaves behind is worth giving back before the summary is read.
+_MANY_FLOWS = 10_000
 
 __all__ = ["Bottleneck", "Claim", "Flow", "Link", "Node", "Record", "Reverse", "Scenario", "Tcp", "Window"]
 
@@ -217,7 +220,10 @@ class Scenario:
         if tell is not None and threads > 1:
             shared = f"{raw.threads} threads shared the run, in parts that delays separate"
             tell(f"one thread had the whole run: {raw.undivided}" if raw.undivided else shared)
-        summary, resolved = json.loads(raw.summary), json.loads(raw.resolved)
+        resolved = json.loads(raw.resolved)
+        if sum(int(flow.get("count") or 1) for flow in resolved.get("flow") or ()) >= _MANY_FLOWS:
+            give_back()
+        summary = json.loads(raw.summary)
         meta = {
             "title": resolved.get("title") or "",
             "scenario": resolved,

@@ -2,7 +2,6 @@
 
 use windtunnel_prefetch::prefetch;
 use windtunnel_units::Time;
-use windtunnel_wire::FlowId;
 
 use crate::endpoint::Ends;
 
@@ -18,59 +17,6 @@ pub(crate) enum Hop {
     Sender,
     /// Into another part of a run that several threads share: by way of this one of its exits.
     Away(u32),
-}
-
-/// Where packets go from one place in the network.
-#[derive(Clone, Debug)]
-pub(crate) enum Onward {
-    /// All flows go the same way.
-    One(Hop),
-    /// By flow; a flow that never passes the place has its own sender there.
-    PerFlow(Vec<Hop>),
-}
-
-impl Onward {
-    /// The next hop of a packet of `flow`.
-    #[inline]
-    pub(crate) fn of(&self, flow: FlowId) -> Hop {
-        match self {
-            Onward::One(hop) => *hop,
-            Onward::PerFlow(hops) => hops[flow.index()],
-        }
-    }
-
-    /// A new flow takes the same way as `flow`.
-    pub(crate) fn extend_like(&mut self, flow: usize) {
-        if let Onward::PerFlow(hops) = self {
-            hops.push(hops[flow]);
-        }
-    }
-
-    /// Keeps one hop where all flows go the same way: a table of thousands of flows is not in the cache.
-    pub(crate) fn simplify(&mut self) {
-        if let Onward::PerFlow(hops) = self
-            && let [first, others @ ..] = hops.as_slice()
-            && others.iter().all(|hop| hop == first)
-        {
-            *self = Onward::One(*first);
-        }
-    }
-
-    /// Sets the next hop of `flow`, one of `flows`; others keep theirs.
-    pub(crate) fn diverge(&mut self, flow: usize, to: Hop, flows: usize) {
-        if let Onward::One(hop) = self {
-            *self = Onward::PerFlow(vec![*hop; flows]);
-        }
-        self.set(flow, to);
-    }
-
-    /// Sets the next hop of `flow`.
-    pub(crate) fn set(&mut self, flow: usize, to: Hop) {
-        match self {
-            Onward::One(hop) => *hop = to,
-            Onward::PerFlow(hops) => hops[flow] = to,
-        }
-    }
 }
 
 /// A flow of the network: one cache line, as with many flows every line counts.

@@ -13,6 +13,7 @@ mod flow;
 mod line;
 mod link;
 mod network;
+mod onward;
 mod random;
 mod rate_trace;
 pub mod recorder;

@@ -9,12 +9,12 @@ read it. Within a file, that is the order of its functions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from windtunnel.notes import aqm, buffers, ecn, limits, losses, mds, measuring, sharing, starting
 from windtunnel.notes.note import Note, Rule
-from windtunnel.notes.subject import Subject
+from windtunnel.notes.subject import EACH, Subject
 
 if TYPE_CHECKING:
     from windtunnel.result import Tables
@@ -25,9 +25,6 @@ __all__ = ["RULES", "Note", "Rule", "Subject", "notes_after", "notes_before"]
 _SUBJECTS = (buffers, aqm, ecn, mds, limits, losses, sharing, starting, measuring)
 #: All rules.
 RULES = tuple(rule for module in _SUBJECTS for rule in vars(module).values() if isinstance(rule, Rule))
-
-#: Notes of one rule about single flows: the rest of them is one note.
-_EACH = 3
 
 
 def notes_before(scenario: Mapping[str, Any]) -> list[Note]:
@@ -50,10 +47,15 @@ def _notes(rules: Iterable[Rule], subject: Subject) -> list[Note]:
 def _shortened(notes: Iterable[Note]) -> Iterator[Note]:
     """A thousand flows do not make a thousand notes: after the first ones of a rule, how many more it holds for."""
     for of_a_flow, some in groupby(notes, key=lambda note: note.flow is not None):
-        group = list(some)
-        shown = group if not of_a_flow or len(group) <= _EACH + 1 else group[:_EACH]
-        yield from shown
-        if more := len(group) - len(shown):
-            first = group[0]
-            text = f"{first.rule.replace('-', ' ')}: the same holds for {more} more flows"
-            yield Note(first.rule, first.level, text, numbers={"flows": more})
+        shorter = _first if of_a_flow else iter
+        yield from shorter(some)
+
+
+def _first(notes: Iterator[Note]) -> Iterator[Note]:
+    """The first of these notes about flows, and how many more there are."""
+    shown = list(islice(notes, EACH))
+    yield from shown
+    for last in islice(notes, 1):
+        more, first = last.flows + sum(note.flows for note in notes), shown[0]
+        text = f"{first.rule.replace('-', ' ')}: the same holds for {more} more flows"
+        yield last if more == 1 else Note(first.rule, first.level, text, numbers={"flows": more})

@@ -6,7 +6,7 @@ import math
 
 from windtunnel.kinds import has_trait
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import Subject, seconds
+from windtunnel.notes.subject import Subject, number, seconds
 from windtunnel.notes.words import count, percent, rate, size, time
 
 #: A length that counts packets.
@@ -143,7 +143,7 @@ def hash_collisions(subject: Subject) -> Sayings:
     share its bucket.
     """
     for queue in subject.data_queues:
-        buckets, flows = queue.spec.get("flows"), len(queue.flows)
+        buckets, flows = queue.spec.get("flows"), number(queue.flows)
         if queue.spec.get("hash", "perfect") == "perfect" or not buckets or flows < 2:
             continue
         shared = 1 - (1 - 1 / buckets) ** (flows - 1)

@@ -6,7 +6,7 @@ import math
 
 from windtunnel.kinds import has_trait, kept
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import Flow, Queue, Subject, seconds
+from windtunnel.notes.subject import Flow, Queue, Subject, number, seconds
 from windtunnel.notes.words import percent, rate, size, time, times
 
 #: A buffer of more than this many bandwidth-delay products only adds delay.
@@ -55,7 +55,7 @@ def small_buffer(subject: Subject) -> Sayings:
             continue
         longest = max(greedy, key=lambda flow: flow.rtt)
         bdp = queue.bdp(longest)
-        needed = bdp * (1 / kept(longest.cc) - 1) / math.sqrt(len(greedy))
+        needed = bdp * (1 / kept(longest.cc) - 1) / math.sqrt(number(greedy))
         if not queue.limit < needed / 2:
             continue
         numbers = {"limit_bytes": queue.limit, "bdp_bytes": bdp, "needed_bytes": needed}

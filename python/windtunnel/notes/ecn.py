@@ -7,7 +7,7 @@ from typing import Any
 
 from windtunnel.kinds import has_trait
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import Flow, Queue, Subject
+from windtunnel.notes.subject import Flow, Queue, Subject, number
 from windtunnel.notes.words import count, percent
 
 #: What a mark point's ``kind`` says.
@@ -63,7 +63,7 @@ def l4s_read_as_mds(subject: Subject) -> Sayings:
                 f'{queue.name}: {queue.label} in ecn_mode "mds" drops what it would mark of '
                 f'{_names(l4s)}, which sends ECT(1); ecn_mode = "l4s" or "rfc3168", or dualpi2, marks it',
                 queue=queue,
-                numbers={"flows": len(l4s)},
+                numbers={"flows": number(l4s)},
             )
 
 
@@ -149,7 +149,7 @@ def _why(queues: list[Queue]) -> str:
 
 
 def _names(flows: list[Flow]) -> str:
-    return flows[0].name if len(flows) == 1 else f"{flows[0].name} and {len(flows) - 1} more"
+    return flows[0].name if len(flows) == 1 else f"{flows[0].name} and {number(flows) - 1} more"
 
 
 def _marks_made(subject: Subject, kind: int) -> dict[int, int]:

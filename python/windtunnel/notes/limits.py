@@ -91,7 +91,7 @@ def offered_load_low(subject: Subject) -> Sayings:
     controllers and AQMs to decide.
     """
     for queue in subject.data_queues:
-        offered = sum(_offers(flow) for flow in queue.flows)
+        offered = sum(_offers(flow) * flow.count for flow in queue.flows)
         # An unknown load is NaN, which compares as false.
         if offered < 0.9 * queue.rate:
             yield Said(
@@ -109,7 +109,7 @@ def unresponsive_overload(subject: Subject) -> Sayings:
     """
     for queue in subject.data_queues:
         deaf = [flow for flow in queue.flows if not flow.cc and has_trait(flow.app["kind"], "paced")]
-        sent = sum(_offers(flow) for flow in deaf if not flow.app.get("responsive"))
+        sent = sum(_offers(flow) * flow.count for flow in deaf if not flow.app.get("responsive"))
         if sent >= 0.9 * queue.rate:
             yield Said(
                 f"{queue.name}: datagrams that answer nothing come at {rate(sent)} to a link of {rate(queue.rate)}",

@@ -71,9 +71,11 @@ def mds_own_sce(subject: Subject) -> Sayings:
     """
     for queue in subject.data_queues:
         marked = int(queue.measured.get("sce") or 0)
-        mds = [flow for flow in _mds_flows(subject) if flow in queue.flows and flow.measured.get("sce_marks")]
+        if not marked:
+            continue
+        mds = [flow for flow in queue.flows if flow.response == "mds" and flow.measured.get("sce_marks")]
         others = [flow for flow in queue.flows if flow.is_greedy and flow.response != "mds"]
-        if not marked or not mds or not others or has_trait(queue.kind, "fair") or _keeps_tau(queue):
+        if not mds or not others or has_trait(queue.kind, "fair") or _keeps_tau(queue):
             continue
         yield Said(
             f"{queue.name}: {queue.label} marks SCE by its own schedule, not tau for each CE: {mds[0].name} and "

@@ -24,6 +24,8 @@ class Note:
     queue: str | None = None
     #: The numbers in base units: seconds, bytes, bits per second, shares.
     numbers: Mapping[str, float] = field(default_factory=dict)
+    #: For how many equal flows it holds.
+    flows: int = 1
 
     def document(self) -> dict[str, Any]:
         """The note in ``summary.json``; a number that is not finite is null."""
@@ -74,7 +76,7 @@ class Rule:
             flow = said.flow.name if said.flow else None
             queue = said.queue.name if said.queue else None
             numbers = {key: float(value) for key, value in said.numbers.items()}
-            yield Note(self.name, self.level, said.text, flow, queue, numbers)
+            yield Note(self.name, self.level, said.text, flow, queue, numbers, said.flow.count if said.flow else 1)
 
 
 def rule(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from windtunnel.kinds import has_trait
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import Flow, Queue, Subject, seconds
+from windtunnel.notes.subject import Flow, Queue, Subject, number, seconds
 from windtunnel.notes.words import count, percent, time, times
 
 if TYPE_CHECKING:
@@ -119,14 +119,14 @@ def one_start(subject: Subject) -> Sayings:
             staggered = str(flow.setup.get("stagger") or "0 s") != "0 s" or flow.setup.get("active")
             if flow.is_greedy and not staggered and subject.narrowest(flow) is queue:
                 alike.setdefault((flow.terms, flow.rtt, flow.start), []).append(flow)
-        largest = max(alike.values(), key=len, default=[])
-        if len(largest) >= 2:
+        largest = max(alike.values(), key=number, default=[])
+        if number(largest) >= 2:
             yield Said(
-                f"{queue.name}: {len(largest)} equal flows ({largest[0].label}) start at {time(largest[0].start)} "
+                f"{queue.name}: {number(largest)} equal flows ({largest[0].label}) start at {time(largest[0].start)} "
                 "together on "
                 f"a tail drop: phase decides who loses; stagger them, or vary the seed with jitter",
                 queue=queue,
-                numbers={"flows": len(largest), "start_s": largest[0].start},
+                numbers={"flows": number(largest), "start_s": largest[0].start},
             )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from windtunnel.result import Tables
 
 _PACKETS = ("packet", "packets")
+
+#: The number of equal flows that every rule tells apart.
+EACH = 3
 
 
 def seconds(text: Any) -> float:
@@ -44,6 +47,8 @@ class Flow:
     measured: Mapping[str, Any] = field(default_factory=dict)
     #: What flows of one entry have in common, as soon as one of them was asked.
     shared: dict[str, str] = field(default_factory=dict)
+    #: How many equal flows it stands for, itself included: more than one only before a run.
+    count: int = 1
 
     @cached_property
     def cc(self) -> str:
@@ -130,6 +135,11 @@ class Flow:
         return float((self.measured.get("limited") or {}).get(what) or 0.0)
 
 
+def number(flows: Iterable[Flow]) -> int:
+    """How many flows these are, those included that they stand for."""
+    return sum(flow.count for flow in flows)
+
+
 @dataclass(frozen=True)
 class Queue:
     """A link's queue, and the flows whose data pass it."""
@@ -177,7 +187,7 @@ class Queue:
     @cached_property
     def fair_rate(self) -> float:
         """The link's rate for each flow that always has data to send; all of it if there is none."""
-        return self.rate / max(1, sum(flow.is_greedy for flow in self.flows))
+        return self.rate / max(1, number(flow for flow in self.flows if flow.is_greedy))
 
     def drain(self, amount: float) -> float:
         """How long the link takes to send these bytes."""
@@ -259,17 +269,30 @@ class Subject:
 
     @cached_property
     def flows(self) -> tuple[Flow, ...]:
-        """All flows, in the order of the tables."""
+        """All flows, in the order of the tables. Before a run equal ones differ by name only: one stands for all of an
+        entry but the first.
+        """
         records = (self.summary or {}).get("flows") or ()
         flows: list[Flow] = []
+        first, each = 0, self.ran or self._tells_equals_apart
         for group, setup in enumerate(self.scenario.get("flow") or ()):
             count, shared = int(setup.get("count") or 1), dict[str, str]()
-            for member in range(count):
-                index = len(flows)
+            single = count if each else min(count, EACH)
+            for member in range(min(count, single + 1)):
+                index = first + member
                 name = f"{setup['name']}-{member + 1}" if count > 1 else str(setup["name"])
                 measured = records[index] if index < len(records) else {}
-                flows.append(Flow(index, name, setup, group, measured, shared))
+                stands_for = 1 if member < single else count - single
+                flows.append(Flow(index, name, setup, group, measured, shared, stands_for))
+            first += count
         return tuple(flows)
+
+    @property
+    def _tells_equals_apart(self) -> bool:
+        """An impairment takes packets of single flows."""
+        links = [self.scenario.get(name) or {} for name in ("bottleneck", "reverse")]
+        links += self.scenario.get("link") or ()
+        return any("flows" in (each.get("only") or {}) for link in links for each in impairments(link))
 
     @cached_property
     def queues(self) -> tuple[Queue, ...]:
@@ -306,9 +329,9 @@ class Subject:
         return tuple(queue for queue in self.queues if queue.flows)
 
     @cached_property
-    def _paths(self) -> list[list[Queue]]:
+    def _paths(self) -> dict[int, list[Queue]]:
         """The queues of each flow's data."""
-        paths: list[list[Queue]] = [[] for _ in self.flows]
+        paths: dict[int, list[Queue]] = {flow.index: [] for flow in self.flows}
         for queue in self.queues:
             for flow in queue.flows:
                 paths[flow.index].append(queue)
@@ -319,10 +342,10 @@ class Subject:
         return self._paths[flow.index]
 
     @cached_property
-    def _narrowest(self) -> list[Queue | None]:
+    def _narrowest(self) -> dict[int, Queue | None]:
         """The queue of the slowest link on each flow's way."""
-        paced = ([queue for queue in path if queue.rate > 0] for path in self._paths)
-        return [min(path, key=lambda queue: queue.rate, default=None) for path in paced]
+        paced = ((flow, [queue for queue in path if queue.rate > 0]) for flow, path in self._paths.items())
+        return {flow: min(path, key=lambda queue: queue.rate, default=None) for flow, path in paced}
 
     def narrowest(self, flow: Flow) -> Queue | None:
         """The queue of the slowest link on a flow's way."""

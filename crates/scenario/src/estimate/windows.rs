@@ -28,8 +28,11 @@ const SEGMENT: f64 = 64.0 * 2.0;
 /// (docs/decisions/0032-memory-per-flow.md).
 const CONNECTION: f64 = 3328.0;
 
-/// The entry of a flow at a link or an element on its path.
+/// The entry of a flow at a link, a delay or an element on its path.
 const HOP: f64 = 16.0;
+
+/// The way from a link, a delay or an element, by flow, is a table of up to this length for each place.
+const WAYS: f64 = 1024.0;
 
 /// A link: the first allocation of its queue, and its recorder.
 const LINK: f64 = (64 << 10) as f64 + (16 << 10) as f64;
@@ -88,14 +91,14 @@ fn longest(group: &FlowGroup) -> Duration {
 
 fn links(scenario: &Scenario) -> Part {
     let queues = scenario.links.iter().filter(|link| link.rate.is_some()).count() as f64;
-    let hops = scenario.links.iter().map(|link| 2 + link.elements.len()).sum::<usize>() as f64;
+    let places = scenario.links.iter().map(|link| 2 + link.elements.len()).sum::<usize>() as f64;
     let flows: f64 = scenario.flows.iter().map(|group| f64::from(group.count)).sum();
     Part {
-        what: format!("links and ways through them: {} x link, {flows:.0} x flow", scenario.links.len()),
-        memory: Bytes::from_f64(queues * LINK + hops * flows * HOP),
+        what: format!("links and ways through them: {} x link", scenario.links.len()),
+        memory: Bytes::from_f64(queues * LINK + places * flows.min(WAYS) * HOP),
         certainty: Certainty::Bound,
-        key: key::of_flow(0, "count"),
-        remedy: "have fewer flows or links",
+        key: key::of_link(scenario, 0, "queue"),
+        remedy: "have fewer links",
     }
 }
 

@@ -401,6 +401,41 @@ fn memory_per_flow() {
     assert!(ended <= 2560.0, "{ended} bytes for a flow that has ended");
 }
 
+/// A flow needs no more memory because the network has more links that others pass: in a row of them, each with 200 flows of
+/// its own, between 40 that pass all links.
+#[test]
+fn memory_by_links() {
+    let _turn = alone();
+    let row = |links: usize| {
+        let ends = |from: usize, to: usize| format!("from = \"n{from}\"\nto = \"n{to}\"\n");
+        let flows = |name: &str, count: u32| {
+            format!("name = \"{name}\"\ncount = {count}\ncc = \"cubic\"\nrtt = \"1 s\"\n")
+        };
+        let mut text =
+            "duration = \"10 ms\"\n[record]\ninterval = \"10 ms\"\npoints = \"0 s\"\nstate = \"off\"\n"
+                .to_owned();
+        text += &(0..=links).map(|node| format!("[[node]]\nname = \"n{node}\"\n")).collect::<String>();
+        text += &format!("[[flow]]\n{}{}", ends(0, links), flows("first", 20));
+        for link in 0..links {
+            let way = ends(link, link + 1);
+            text += &format!("[[link]]\nname = \"l{link}\"\n{way}rate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n");
+            text += &format!("[[flow]]\n{way}{}", flows(&format!("f{link}"), 200));
+        }
+        text + &format!("[[flow]]\n{}{}", ends(0, links), flows("last", 20))
+    };
+    let of_one_link = |links: usize| {
+        let network = compile(&generate::read(&row(links), &[]).expect("valid"));
+        let simulation = Simulation::new(network);
+        let held = ALLOCATIONS.current_usage();
+        drop(simulation);
+        (held - ALLOCATIONS.current_usage()) as f64 / links as f64
+    };
+    let (few, many) = (of_one_link(20), of_one_link(100));
+    println!("bytes of a link and its flows: {few:.0} of 20, {many:.0} of 100");
+    // With an entry for each of 20,000 flows and not of 4000 it would be 250 kB more.
+    assert!(many <= 1.1 * few, "{many} bytes, and {few} where links are few");
+}
+
 /// Random scenarios: bounds hold, and hardly any run needs much more memory than expected.
 #[test]
 fn estimates_of_random_scenarios() {

@@ -1,10 +1,11 @@
 //! Connections that arrive during the run, and end.
 
 use windtunnel_units::Time;
+use windtunnel_wire::FlowId;
 
 use super::{Simulation, Timer};
 use crate::endpoint::Ends;
-use crate::flow::Flow;
+use crate::flow::{Flow, Hop};
 
 impl Simulation {
     /// A connection of the flow `group` arrives.
@@ -27,11 +28,9 @@ impl Simulation {
     /// One more flow, which takes the way of `group`.
     fn add_slot(&mut self, group: usize) -> usize {
         let slot = self.flows.len();
-        let ways = [&mut self.from_link, &mut self.from_line, &mut self.from_element];
-        for onward in ways.into_iter().flatten() {
-            onward.extend_like(group);
-        }
         let Flow { data, acks, series, .. } = self.flows[group];
+        self.lead(slot, group, data);
+        self.lead(slot, group, acks);
         self.flows.push(Flow::new(Ends::Nobody, data, acks, series));
         if let Some(arrivals) = self.flows[group].ends.arrivals_mut() {
             arrivals.add_slot(slot);
@@ -39,6 +38,25 @@ impl Simulation {
         self.timed.extend([Timer::Sender(slot as u32), Timer::Receiver(slot as u32)]);
         self.timers.grow(self.timed.len());
         slot
+    }
+
+    /// The flow `slot`, which comes after all others, takes the way of `flow` from the hop `to` on.
+    fn lead(&mut self, slot: usize, flow: usize, mut to: Hop) {
+        loop {
+            let onward = match to {
+                Hop::Link(link) => &mut self.from_link[link as usize],
+                Hop::Line(line) => &mut self.from_line[line as usize],
+                Hop::Element(element) => &mut self.from_element[element as usize],
+                Hop::LeftHost(host) => {
+                    to = self.from_host[host as usize];
+                    continue;
+                }
+                Hop::Receiver | Hop::Sender | Hop::Away(_) => return,
+            };
+            to = onward.of(FlowId::new(flow as u32));
+            onward.set(slot, to);
+            onward.settle();
+        }
     }
 
     /// A packet of `flow` reached an end that counts it.

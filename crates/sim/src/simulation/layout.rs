@@ -9,8 +9,9 @@ use crate::application::{ApplicationConfig, DatagramReceiver, DatagramSender, St
 use crate::arrivals::Arrivals;
 use crate::element::{TunnelEnd, tunnels_match};
 use crate::endpoint::{Ends, FlowContext, Halves, Kind, Pair, Parts, TcpEnd};
-use crate::flow::{Flow, Hop, Onward};
+use crate::flow::{Flow, Hop};
 use crate::network::{FlowSpec, Network, PathHop, Transport, UnfitFlow};
+use crate::onward::Onward;
 use crate::rtp::{RtpReceiver, RtpSender};
 
 use super::lines::{Delays, Lines};
@@ -35,11 +36,10 @@ pub(super) struct Layout {
 impl Layout {
     /// Links with their propagation delays, and elements, not yet passed by any flow.
     pub(super) fn new(network: &Network) -> Layout {
-        let shared = Onward::PerFlow(vec![Hop::Sender; network.flows.len()]);
         let mut layout = Layout {
             lines: Lines::new(network),
-            from_link: vec![shared.clone(); network.links.len()],
-            from_element: vec![shared.clone(); network.elements.len()],
+            from_link: vec![Onward::UNSET; network.links.len()],
+            from_element: vec![Onward::UNSET; network.elements.len()],
             from_host: Vec::new(),
             link_lines: Vec::new(),
             keeps_order: network.elements.iter().map(|i| i.config.keeps_order()).collect(),
@@ -47,7 +47,7 @@ impl Layout {
             kind: None,
         };
         for (index, link) in network.links.iter().enumerate() {
-            let line = layout.lines.of_link(index, &link.params, shared.clone());
+            let line = layout.lines.of_link(index, &link.params);
             layout.link_lines.push(line);
         }
         layout
@@ -90,10 +90,10 @@ impl Layout {
         Ok(Flow::new(ends, data, acks, series))
     }
 
-    /// All flows are laid out: where all go the same way from a place, that needs no table.
-    pub(super) fn simplify(&mut self) {
+    /// All flows are laid out.
+    pub(super) fn settle(&mut self) {
         for ways in [&mut self.from_link, &mut self.lines.onward, &mut self.from_element] {
-            ways.iter_mut().for_each(Onward::simplify);
+            ways.iter_mut().for_each(Onward::settle);
         }
     }
 

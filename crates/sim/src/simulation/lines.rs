@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use windtunnel_units::Duration;
 use windtunnel_wire::FlowId;
 
-use crate::flow::{Hop, Onward};
+use crate::flow::Hop;
 use crate::line::{DelayLine, Ranks};
 use crate::link::LinkParams;
 use crate::network::{FlowSpec, Network, PathHop};
+use crate::onward::Onward;
 
 /// The delay lines of a network, and where packets go from each.
 #[derive(Debug)]
@@ -64,13 +65,13 @@ impl Lines {
     }
 
     /// A line for the propagation delay of a link; none for a delay that is always zero.
-    pub(super) fn of_link(&mut self, link: usize, params: &LinkParams, onward: Onward) -> Option<u32> {
+    pub(super) fn of_link(&mut self, link: usize, params: &LinkParams) -> Option<u32> {
         let rank = self.first_of_links + link as u32;
         let (ranks, delay) = (Ranks::same(rank), params.delay);
         let changes = params.changes.iter().filter_map(|change| change.delay);
         match changes.min() {
-            Some(least) => Some(self.push(DelayLine::varying(delay, least.min(delay), ranks), onward)),
-            None => (!delay.is_zero()).then(|| self.add(delay, ranks, onward)),
+            Some(least) => Some(self.push(DelayLine::varying(delay, least.min(delay), ranks), Onward::UNSET)),
+            None => (!delay.is_zero()).then(|| self.add(delay, ranks, Onward::UNSET)),
         }
     }
 

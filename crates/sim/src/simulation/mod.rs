@@ -21,10 +21,11 @@ use windtunnel_units::{Bytes, Time};
 
 use crate::element::PlacedElement;
 use crate::event_queue::EventQueue;
-use crate::flow::{Flow, Hop, Onward};
+use crate::flow::{Flow, Hop};
 use crate::line::DelayLine;
 use crate::link::{Change, Link};
 use crate::network::{Network, UnfitFlow};
+use crate::onward::Onward;
 use crate::recorder::Recorder;
 use crate::result::{RunResult, Stalled};
 use capabilities::{Full, Plain};
@@ -130,7 +131,7 @@ impl Simulation {
         let flows: Result<Vec<Flow>, UnfitFlow> =
             network.flows.iter().enumerate().map(|(i, spec)| layout.flow(i, spec)).collect();
         let mut flows = flows?;
-        layout.simplify();
+        layout.settle();
         let recorder = Recorder::new(&network, &flows);
         let schedule = Schedule::new(network.schedule());
         schedule.check(&flows, |flow| network.flows[flow].name.clone())?;

@@ -157,9 +157,9 @@ impl Survey {
                     load[node(step.to, flow)] += AT_LINK * share;
                 }
                 let (from, to) = (groups.of(node(step.from, flow)), groups.of(node(step.to, flow)));
-                if let (true, Some((_, delay))) = (from != to, ways.cut(step)) {
-                    let least = delays.entry((from.min(to), from.max(to))).or_insert(delay);
-                    *least = delay.min(*least);
+                if let (true, Some(cut)) = (from != to, ways.cut(step)) {
+                    let least = delays.entry((from.min(to), from.max(to))).or_insert(cut.delay);
+                    *least = cut.delay.min(*least);
                 }
             });
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_units::{Bytes, Time};
 
 use super::super::Simulation;
 use super::super::changes::Schedule;
@@ -10,21 +10,61 @@ use super::super::lookahead::Lookahead;
 use super::absent;
 use super::division::Division;
 use super::part::{ELSEWHERE, Exit, Part};
-use super::ways::{Place, Sign, Step, Ways};
+use super::ways::{Cut, Place, Sign, Ways};
 use crate::endpoint::Ends;
 use crate::event_queue::EventQueue;
-use crate::flow::{Flow, Hop, Onward};
+use crate::flow::{Flow, Hop};
 use crate::line::DelayLine;
 use crate::network::Action;
+use crate::onward::Onward;
 
 /// A line that packets enter in one part and leave in another: by the line, the part that they leave it in, and the part
 /// that they come from.
 type Entries = BTreeMap<(usize, usize, usize), u32>;
 
-/// Hops to be set: in this part, for this flow.
+/// The ways through one part: where packets go from its links, lines and elements, and where they leave it.
+#[derive(Clone, Debug)]
+struct Way {
+    from_link: Vec<Onward>,
+    from_line: Vec<Onward>,
+    from_element: Vec<Onward>,
+    from_host: Vec<Hop>,
+    exits: Vec<Exit>,
+}
+
+impl Way {
+    /// A part that no flow passes.
+    fn new(whole: &Simulation) -> Way {
+        let unset = |places: usize| vec![Onward::UNSET; places];
+        Way {
+            from_link: unset(whole.from_link.len()),
+            from_line: unset(whole.from_line.len()),
+            from_element: unset(whole.from_element.len()),
+            from_host: whole.from_host.clone(),
+            exits: Vec::new(),
+        }
+    }
+
+    /// What the sign says packets of `flow` are to do; none for the signs that a flow has itself.
+    fn set(&mut self, sign: Sign, flow: usize, to: Hop) {
+        match sign {
+            Sign::Data | Sign::Acks => {}
+            Sign::Host(host) => self.from_host[host as usize] = to,
+            Sign::Link(link) => self.from_link[link].set(flow, to),
+            Sign::Line(line) => self.from_line[line].set(flow, to),
+            Sign::Element(element) => self.from_element[element].set(flow, to),
+        }
+    }
+
+    fn settle(&mut self) {
+        let ways = [&mut self.from_link, &mut self.from_line, &mut self.from_element];
+        ways.into_iter().flatten().for_each(Onward::settle);
+    }
+}
+
+/// A flow's packets leave its own part at once: the sign says so from now on.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
-    part: usize,
     flow: usize,
     sign: Sign,
     exit: u32,
@@ -33,10 +73,14 @@ struct Turn {
 impl Division {
     /// The parts of `whole`, which keeps its recorder and its plan, and nothing that moves.
     pub(super) fn split(&self, whole: &mut Simulation) -> Vec<Simulation> {
-        let (entries, exits, turns) = self.crossings(whole);
+        let (entries, ways, turns) = self.ways(whole);
         let mut parts: Vec<Simulation> =
-            (0..self.parts).map(|part| self.part(whole, part, &entries, &exits[part])).collect();
-        let flows = whole.flows.len();
+            ways.into_iter().enumerate().map(|(part, way)| self.part(whole, part, &entries, way)).collect();
+        for Turn { flow, sign, exit } in turns {
+            let flow = &mut whole.flows[flow];
+            let start = if matches!(sign, Sign::Data) { &mut flow.data } else { &mut flow.acks };
+            *start = Hop::Away(exit);
+        }
         for (index, flow) in std::mem::take(&mut whole.flows).into_iter().enumerate() {
             parts[usize::from(self.flows[index])].flows[index] = flow;
         }
@@ -45,13 +89,6 @@ impl Division {
         }
         for (index, element) in std::mem::take(&mut whole.elements).into_iter().enumerate() {
             parts[usize::from(self.elements[index])].elements[index] = element;
-        }
-        for Turn { part, flow, sign, exit } in turns {
-            parts[part].turn(flow, sign, Hop::Away(exit), flows);
-        }
-        for part in &mut parts {
-            let ways = [&mut part.from_link, &mut part.from_line, &mut part.from_element];
-            ways.into_iter().flatten().for_each(Onward::simplify);
         }
         whole.lines.clear();
         for ways in [&mut whole.from_link, &mut whole.from_line, &mut whole.from_element] {
@@ -62,75 +99,67 @@ impl Division {
         parts
     }
 
-    /// Where packets go from part to part.
-    fn crossings(&self, whole: &Simulation) -> (Entries, Vec<Vec<Exit>>, Vec<Turn>) {
-        let (mut entries, mut exits, mut turns) = (Entries::new(), vec![Vec::new(); self.parts], Vec::new());
-        let mut added = vec![whole.lines.len() as u32; self.parts];
+    /// Lays the ways of all flows out anew, each in the parts that it passes: what a part knows of flows does not grow with
+    /// those of other parts.
+    fn ways(&self, whole: &Simulation) -> (Entries, Vec<Way>, Vec<Turn>) {
+        let (mut entries, mut turns) = (Entries::new(), Vec::new());
+        let mut parts = vec![Way::new(whole); self.parts];
         let mut numbers: BTreeMap<(usize, usize, usize), u32> = BTreeMap::new();
         let ways = Ways::of(whole);
         for flow in 0..whole.flows.len() {
             ways.follow(flow, |step| {
-                let Some((from, to, sign, line, delay)) = self.crossing(&ways, flow, step) else { return };
-                let entry = *entries.entry((line, to, from)).or_insert_with(|| {
-                    added[to] += 1;
-                    added[to] - 1
-                });
-                let exits = &mut exits[from];
-                let exit = *numbers.entry((from, line, to)).or_insert_with(|| {
-                    exits.push(Exit { part: to, line: entry, delay });
-                    exits.len() as u32 - 1
-                });
-                turns.push(Turn { part: from, flow, sign, exit });
+                let (from, to) = (self.at(flow, step.from), self.at(flow, step.to));
+                let cut = ways.cut(step).filter(|_| from != to);
+                for (number, (sign, hop)) in step.signs.iter().enumerate() {
+                    let Some(Cut { sign: last, line, delay }) = cut else {
+                        parts[from].set(*sign, flow, *hop);
+                        continue;
+                    };
+                    if number < last {
+                        parts[from].set(*sign, flow, *hop);
+                        continue;
+                    }
+                    let entry = *entries.entry((line, to, from)).or_insert_with(|| {
+                        let from_line = &mut parts[to].from_line;
+                        from_line.push(Onward::UNSET);
+                        from_line.len() as u32 - 1
+                    });
+                    if number > last {
+                        let sign = if number == last + 1 { Sign::Line(entry as usize) } else { *sign };
+                        parts[to].set(sign, flow, *hop);
+                        continue;
+                    }
+                    let exits = &mut parts[from].exits;
+                    let exit = *numbers.entry((from, line, to)).or_insert_with(|| {
+                        exits.push(Exit { part: to, line: entry, delay });
+                        exits.len() as u32 - 1
+                    });
+                    parts[from].set(*sign, flow, Hop::Away(exit));
+                    if matches!(sign, Sign::Data | Sign::Acks) {
+                        turns.push(Turn { flow, sign: *sign, exit });
+                    }
+                }
             });
         }
-        (entries, exits, turns)
+        parts.iter_mut().for_each(Way::settle);
+        (entries, parts, turns)
     }
 
-    /// The parts between which a step goes, if there are two; and the line between them.
-    fn crossing(
-        &self,
-        ways: &Ways<'_>,
-        flow: usize,
-        step: &Step<'_>,
-    ) -> Option<(usize, usize, Sign, usize, Duration)> {
-        let part = |at: Place| {
-            usize::from(match at {
-                Place::Ends => self.flows[flow],
-                Place::Link(link) => self.links[link],
-                Place::Element(element) => self.elements[element],
-            })
-        };
-        let (from, to) = (part(step.from), part(step.to));
-        let (number, delay) = ways.cut(step).filter(|_| from != to)?;
-        let (sign, line) = step.lines[number];
-        Some((from, to, sign, line, delay))
+    /// The part in which a flow is at this place.
+    fn at(&self, flow: usize, place: Place) -> usize {
+        usize::from(match place {
+            Place::Ends => self.flows[flow],
+            Place::Link(link) => self.links[link],
+            Place::Element(element) => self.elements[element],
+        })
     }
 
     /// A part with nothing in it but what its packets need on their way.
-    fn part(&self, whole: &Simulation, index: usize, entries: &Entries, exits: &[Exit]) -> Simulation {
-        let nowhere = Onward::One(Hop::Sender);
-        let mine = |owner: &[u16], at: usize, way: &Onward| {
-            if usize::from(owner[at]) == index { way.clone() } else { nowhere.clone() }
-        };
-        let of_links: BTreeMap<usize, usize> = whole
-            .link_lines
-            .iter()
-            .enumerate()
-            .filter_map(|(link, line)| Some(((*line)? as usize, link)))
-            .collect();
-        let of_line = |line: usize, way: &Onward| match (way, of_links.get(&line)) {
-            (Onward::PerFlow(_), Some(link)) => mine(&self.links, *link, way),
-            _ => way.clone(),
-        };
+    fn part(&self, whole: &Simulation, index: usize, entries: &Entries, way: Way) -> Simulation {
         let mut lines: Vec<_> = whole.lines.iter().map(DelayLine::twin).collect();
-        let mut from_line: Vec<_> =
-            whole.from_line.iter().enumerate().map(|(line, way)| of_line(line, way)).collect();
-        let mut mine_of_entries: Vec<_> = entries.iter().filter(|((_, to, _), _)| *to == index).collect();
-        mine_of_entries.sort_by_key(|(_, entry)| **entry);
-        for ((line, _, _), _) in mine_of_entries {
-            lines.push(whole.lines[*line].twin());
-            from_line.push(whole.from_line[*line].clone());
-        }
+        let mut mine: Vec<_> = entries.iter().filter(|((_, to, _), _)| *to == index).collect();
+        mine.sort_by_key(|(_, entry)| **entry);
+        lines.extend(mine.into_iter().map(|((line, _, _), _)| whole.lines[*line].twin()));
         let first_element = whole.first_line + lines.len();
         let mut events = EventQueue::new(first_element + whole.elements.len());
         // Only timers of queues are set before a run begins.
@@ -141,7 +170,7 @@ impl Division {
         }
         let (planned, numbers) = self.plan(whole, index);
         let mut part = Part::new(self.parts);
-        part.exits = exits.to_vec();
+        part.exits = way.exits;
         part.planned = numbers.into();
         let schedule = Schedule::new((planned, Vec::new()));
         Simulation {
@@ -162,20 +191,10 @@ impl Division {
             lines,
             elements: whole.elements.iter().map(|_| absent::element()).collect(),
             flows: (0..whole.flows.len() as u32).map(elsewhere).collect(),
-            from_link: whole
-                .from_link
-                .iter()
-                .enumerate()
-                .map(|(at, way)| mine(&self.links, at, way))
-                .collect(),
-            from_line,
-            from_element: whole
-                .from_element
-                .iter()
-                .enumerate()
-                .map(|(at, way)| mine(&self.elements, at, way))
-                .collect(),
-            from_host: whole.from_host.clone(),
+            from_link: way.from_link,
+            from_line: way.from_line,
+            from_element: way.from_element,
+            from_host: way.from_host,
             schedule,
             link_lines: whole.link_lines.clone(),
             link_changes: whole.link_changes.clone(),
@@ -245,18 +264,4 @@ impl Division {
 fn elsewhere(index: u32) -> Flow {
     let flow = Flow::new(Ends::Nobody, Hop::Sender, Hop::Sender, index);
     Flow { in_network: ELSEWHERE, ..flow }
-}
-
-impl Simulation {
-    /// Packets of `flow` go another way behind a sign.
-    fn turn(&mut self, flow: usize, sign: Sign, to: Hop, flows: usize) {
-        match sign {
-            Sign::Data => self.flows[flow].data = to,
-            Sign::Acks => self.flows[flow].acks = to,
-            Sign::Host(host) => self.from_host[host as usize] = to,
-            Sign::Link(link) => self.from_link[link].diverge(flow, to, flows),
-            Sign::Line(line) => self.from_line[line].diverge(flow, to, flows),
-            Sign::Element(element) => self.from_element[element].diverge(flow, to, flows),
-        }
-    }
 }

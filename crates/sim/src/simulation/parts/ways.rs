@@ -27,12 +27,21 @@ pub(super) enum Sign {
     Element(usize),
 }
 
-/// A step of a flow's way: from a place through delay lines to the next place. Each line is behind a sign.
+/// A step of a flow's way: from a place through delay lines to the next place. It has the signs on its way, and where each
+/// of them points.
 #[derive(Debug)]
 pub(super) struct Step<'a> {
     pub(super) from: Place,
-    pub(super) lines: &'a [(Sign, usize)],
+    pub(super) signs: &'a [(Sign, Hop)],
     pub(super) to: Place,
+}
+
+/// Where a step may be cut: at the sign with this number, which points to this line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    pub(super) sign: usize,
+    pub(super) line: usize,
+    pub(super) delay: Duration,
 }
 
 /// What is the same for all flows.
@@ -57,23 +66,26 @@ impl<'a> Ways<'a> {
         Ways { simulation, delays }
     }
 
-    /// Where a step may be cut: the number of the longest of its lines, and that one's delay.
-    pub(super) fn cut(&self, step: &Step<'_>) -> Option<(usize, Duration)> {
-        let delays = step.lines.iter().enumerate();
-        let delays = delays.filter_map(|(number, (_, line))| Some((number, self.delays[*line]?)));
-        delays.max_by_key(|(number, delay)| (*delay, std::cmp::Reverse(*number)))
+    /// Where a step may be cut: at the longest of its lines.
+    pub(super) fn cut(&self, step: &Step<'_>) -> Option<Cut> {
+        let cuts = step.signs.iter().enumerate().filter_map(|(sign, (_, to))| {
+            let Hop::Line(line) = *to else { return None };
+            let line = line as usize;
+            Some(Cut { sign, line, delay: self.delays[line]? })
+        });
+        cuts.max_by_key(|cut| (cut.delay, std::cmp::Reverse(cut.sign)))
     }
 
     /// Follows the way of a flow's data, and that of its ACKs.
     pub(super) fn follow(&self, flow: usize, mut visit: impl FnMut(&Step<'_>)) {
-        let mut lines = Vec::new();
+        let mut signs = Vec::new();
         for start in [Sign::Data, Sign::Acks] {
             let (mut from, mut sign) = (Place::Ends, start);
-            lines.clear();
             loop {
-                let to = match self.hop(sign, flow) {
+                let hop = self.hop(sign, flow);
+                signs.push((sign, hop));
+                let to = match hop {
                     Hop::Line(line) => {
-                        lines.push((sign, line as usize));
                         sign = Sign::Line(line as usize);
                         continue;
                     }
@@ -85,8 +97,8 @@ impl<'a> Ways<'a> {
                     Hop::Element(element) => Place::Element(element as usize),
                     Hop::Receiver | Hop::Sender | Hop::Away(_) => Place::Ends,
                 };
-                visit(&Step { from, lines: &lines, to });
-                lines.clear();
+                visit(&Step { from, signs: &signs, to });
+                signs.clear();
                 (from, sign) = match to {
                     Place::Ends => break,
                     Place::Link(link) => (to, Sign::Link(link)),
