@@ -411,17 +411,19 @@ fn memory_by_links() {
         let flows = |name: &str, count: u32| {
             format!("name = \"{name}\"\ncount = {count}\ncc = \"cubic\"\nrtt = \"1 s\"\n")
         };
-        let mut text =
+        let mut parts = vec![
             "duration = \"10 ms\"\n[record]\ninterval = \"10 ms\"\npoints = \"0 s\"\nstate = \"off\"\n"
-                .to_owned();
-        text += &(0..=links).map(|node| format!("[[node]]\nname = \"n{node}\"\n")).collect::<String>();
-        text += &format!("[[flow]]\n{}{}", ends(0, links), flows("first", 20));
+                .to_owned(),
+        ];
+        parts.extend((0..=links).map(|node| format!("[[node]]\nname = \"n{node}\"\n")));
+        parts.push(format!("[[flow]]\n{}{}", ends(0, links), flows("first", 20)));
         for link in 0..links {
             let way = ends(link, link + 1);
-            text += &format!("[[link]]\nname = \"l{link}\"\n{way}rate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n");
-            text += &format!("[[flow]]\n{way}{}", flows(&format!("f{link}"), 200));
+            parts.push(format!("[[link]]\nname = \"l{link}\"\n{way}rate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n"));
+            parts.push(format!("[[flow]]\n{way}{}", flows(&format!("f{link}"), 200)));
         }
-        text + &format!("[[flow]]\n{}{}", ends(0, links), flows("last", 20))
+        parts.push(format!("[[flow]]\n{}{}", ends(0, links), flows("last", 20)));
+        parts.concat()
     };
     let of_one_link = |links: usize| {
         let network = compile(&generate::read(&row(links), &[]).expect("valid"));
