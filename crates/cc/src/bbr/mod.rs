@@ -9,4 +9,4 @@ mod v1;
 mod v3;
 
 pub use v1::BbrParams;
-pub use v3::{Bbr2Params, Bbr3Params, Bbr3Variant, CeAnswer, OffloadBudget};
+pub use v3::{Bbr2Params, Bbr3Params, Bbr3Variant, CeAnswer, OffloadBudget, TextPoint};

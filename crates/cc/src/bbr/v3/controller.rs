@@ -10,6 +10,7 @@ use super::model::{
     Bounds, CongestionSignals, ExtraAcked, Found, FullBw, MaxBw, MinRtt, ProbeBw, ProbeRtt, Recovery,
     Restart, Round, Undo,
 };
+use super::params::TextPoint;
 use super::rules::Rules;
 use crate::control::{Control, ExitReason, Pacing, Phase};
 use crate::controller::CongestionControl;
@@ -119,7 +120,7 @@ impl Bbr3 {
             probe_bw: ProbeBw::NONE,
             probe_rtt: ProbeRtt::default(),
             recovery: Recovery::NONE,
-            max_bw: MaxBw::default(),
+            max_bw: MaxBw::new(rules.takes_literally(TextPoint::ThreeCycles)),
             min_rtt: MinRtt::new(None, Time::ZERO, rules.one_filter),
             extra_acked: ExtraAcked::new(),
             bounds: Bounds::NONE,
@@ -247,7 +248,11 @@ impl CongestionControl for Bbr3 {
             return;
         }
         self.restart.start();
-        self.extra_acked.restart(path.now);
+        if self.rules.takes_literally(TextPoint::IdleAggregation) {
+            self.extra_acked.go_on(path.now);
+        } else {
+            self.extra_acked.restart(path.now);
+        }
         if self.mode.cycles() {
             self.set_pacing_rate_with_gain(1.0, path.srtt);
         } else if self.mode == Mode::ProbeRtt {

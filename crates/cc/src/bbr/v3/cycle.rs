@@ -7,6 +7,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 use super::controller::{Bbr3, Mode};
 use super::ecn::reprobe_rounds;
 use super::model::{AckPhase, MOST_DOUBLINGS, delivery_rate};
+use super::params::TextPoint;
 use crate::sample::{AckSample, LostSegment, PathView};
 
 /// The pause between probes: this, and up to a second more, so that flows do not probe together (section 5.3.3.8).
@@ -163,7 +164,9 @@ impl Bbr3 {
     pub(super) fn inflight_at_loss(&self, in_flight: f64, lost: f64, size: f64) -> f64 {
         let threshold = self.rules.loss_threshold;
         let (before, lost_before) = (in_flight - size, lost - size);
-        before + ((threshold * before - lost_before) / (1.0 - threshold)).max(0.0)
+        let lost_prefix = (threshold * before - lost_before) / (1.0 - threshold);
+        let least = if self.rules.takes_literally(TextPoint::LostPrefix) { -before } else { 0.0 };
+        before + lost_prefix.max(least)
     }
 
     pub(super) fn handle_inflight_too_high(&mut self, at_loss: f64, app_limited: bool, path: &PathView) {

@@ -35,4 +35,4 @@ mod rules;
 mod signals;
 mod window;
 
-pub use params::{Bbr2Params, Bbr3Params, Bbr3Variant, CeAnswer, OffloadBudget};
+pub use params::{Bbr2Params, Bbr3Params, Bbr3Variant, CeAnswer, OffloadBudget, TextPoint};

@@ -56,12 +56,20 @@ impl Round {
 pub(super) struct MaxBw {
     this_cycle: f64,
     last_cycle: f64,
+    /// Of the cycle before that, if it counts too.
+    one_before: f64,
+    has_three_cycles: bool,
 }
 
 impl MaxBw {
     /// `max_bw`.
     pub(super) fn get(&self) -> f64 {
-        self.this_cycle.max(self.last_cycle)
+        self.this_cycle.max(self.last_cycle).max(self.one_before)
+    }
+
+    /// A filter over this cycle and one or two before.
+    pub(super) fn new(has_three_cycles: bool) -> MaxBw {
+        MaxBw { has_three_cycles, ..MaxBw::default() }
     }
 
     /// `UpdateMaxBw`. A sample that the application limited says only that there is as much.
@@ -74,7 +82,8 @@ impl MaxBw {
     /// `AdvanceMaxBwFilter`; a cycle without a sample does not count.
     pub(super) fn advance(&mut self) {
         if self.this_cycle > 0.0 {
-            *self = MaxBw { this_cycle: 0.0, last_cycle: self.this_cycle };
+            let one_before = if self.has_three_cycles { self.last_cycle } else { 0.0 };
+            *self = MaxBw { this_cycle: 0.0, last_cycle: self.this_cycle, one_before, ..*self };
         }
     }
 }
@@ -298,6 +307,11 @@ impl ExtraAcked {
     /// An interval starts.
     pub(super) fn restart(&mut self, now: Time) {
         (self.interval_start, self.delivered) = (now, 0.0);
+    }
+
+    /// An interval starts, with what was delivered in the last one.
+    pub(super) fn go_on(&mut self, now: Time) {
+        self.interval_start = now;
     }
 
     /// Returns how much more than `bw` explains was delivered in this interval with the `delivered` bytes of an ACK.

@@ -44,6 +44,31 @@ pub enum OffloadBudget {
     Quic,
 }
 
+/// A point of the draft's text that can be taken in another way than it is here (docs/packs/bbr3-text-points.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TextPoint {
+    /// `InflightAtLoss` may give less than was in flight before the lost segment: its `lost_prefix` may be negative.
+    LostPrefix,
+    /// `HandleRestartFromIdle` starts the interval of aggregation, and its amount delivered goes on.
+    IdleAggregation,
+    /// `MaxBwFilter` covers this cycle and the two before, as a filter over a difference of two does.
+    ThreeCycles,
+    /// Drain's window has the long-term bound, as the table of the states' parameters says.
+    DrainBound,
+}
+
+impl TextPoint {
+    const fn name(self) -> &'static str {
+        match self {
+            TextPoint::LostPrefix => "lost-prefix",
+            TextPoint::IdleAggregation => "idle-aggregation",
+            TextPoint::ThreeCycles => "three-cycles",
+            TextPoint::DrainBound => "drain-bound",
+        }
+    }
+}
+
 /// Parameters of BBR's third version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -62,6 +87,8 @@ pub struct Bbr3Params {
     /// The sender asks for as many ACKs as the draft advises for each mode: four per round trip or more while it probes, one per
     /// quarter of the window in `DOWN` and `CRUISE`. With the draft's rules alone.
     pub ack_frequency: bool,
+    /// The point of the draft's text that is taken literally; with the draft's rules alone.
+    pub literal: Option<TextPoint>,
     /// The route's queues mark early (Linux: `ip route ... features ecn_low`), so CE is answered in proportion to its share;
     /// with `variant = "linux"` alone.
     pub ecn_low: bool,
@@ -76,6 +103,7 @@ impl Default for Bbr3Params {
             ce: None,
             offload: None,
             ack_frequency: false,
+            literal: None,
             ecn_low: false,
             ecn_max_rtt: Duration::from_millis(5),
         }
@@ -119,6 +147,10 @@ impl Bbr3Params {
             let allowed = "absent, unless the rules are the draft's: Linux has room for three bursts";
             return Err(OutOfRange::new("offload", name, allowed));
         }
+        if let Some(point) = self.literal {
+            let allowed = "absent, unless the rules are the draft's: it is a point of its text";
+            return Err(OutOfRange::new("literal", point.name(), allowed));
+        }
         if self.ack_frequency {
             let allowed = "false, unless the rules are the draft's: Linux asks for no ACKs";
             return Err(OutOfRange::new("ack_frequency", true, allowed));
@@ -137,7 +169,7 @@ impl ControllerParams for Bbr3Params {
         let quanta = if self.offload == Some(OffloadBudget::Quic) { 1.0 } else { rules.quanta };
         let ecn = EcnRule { low: self.ecn_low, max_rtt: self.ecn_max_rtt };
         let ce_as_loss = self.variant != Bbr3Variant::Linux && self.ce != Some(CeAnswer::None);
-        let bbr = Bbr3::new(Rules { quanta, ..rules }, ecn, ce_as_loss, init);
+        let bbr = Bbr3::new(Rules { quanta, literal: self.literal, ..rules }, ecn, ce_as_loss, init);
         Box::new(if self.ack_frequency { bbr.asking_for_acks() } else { bbr })
     }
 }

@@ -1,5 +1,7 @@
 //! What the draft's texts, Linux's third version and the second version do differently. The rest is common to them.
 
+use super::params::TextPoint;
+
 /// Numbers and rules of a version.
 #[expect(clippy::struct_excessive_bools, reason = "independent rules")]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,9 +46,16 @@ pub(super) struct Rules {
     pub(super) one_filter: bool,
     /// The first pace is that of the initial window; in Linux, of the present one, less the margin.
     pub(super) paces_initial_window: bool,
+    /// The point of the text that is taken literally.
+    pub(super) literal: Option<TextPoint>,
 }
 
 impl Rules {
+    /// Whether this point of the text is taken literally.
+    pub(super) fn takes_literally(&self, point: TextPoint) -> bool {
+        self.literal == Some(point)
+    }
+
     /// The draft's newest text: 4 ln 2, the smallest gain that doubles the rate in each round where each ACK doubles its segment, and half
     /// for Drain, since Startup leaves one product of queue at most.
     pub(super) const DRAFT: Rules = Rules {
@@ -68,6 +77,7 @@ impl Rules {
         linux_signals: false,
         one_filter: true,
         paces_initial_window: true,
+        literal: None,
     };
 
     /// The text that was posted as draft-ietf-ccwg-bbr-06.

@@ -3,6 +3,7 @@
 use windtunnel_units::Duration;
 
 use super::controller::{Bbr3, Mode};
+use super::params::TextPoint;
 use crate::sample::AckSample;
 use crate::state::CaState;
 
@@ -116,6 +117,7 @@ impl Bbr3 {
         let long = match self.mode {
             Mode::Up | Mode::Refill | Mode::Down => self.bounds.inflight_longterm,
             Mode::Cruise | Mode::ProbeRtt => self.inflight_with_headroom(),
+            Mode::Drain if self.rules.takes_literally(TextPoint::DrainBound) => self.bounds.inflight_longterm,
             Mode::Startup | Mode::Drain => f64::INFINITY,
         };
         self.cwnd = self.cwnd.min(long.min(self.bounds.inflight_shortterm).max(self.min_pipe_cwnd()));

@@ -6,6 +6,7 @@ mod ack_frequency;
 mod ce_as_loss;
 mod columns;
 mod departure;
+mod literal;
 mod no_sack;
 mod probe;
 mod probe_rtt;
