@@ -156,7 +156,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "3/in-flight": {"rows": times("in_flight_bytes", 2)},
     "3/rounds": {"rows": times("rounds", 5)},
     "4/rounds": {"cc": LINUX},
-    "4/in-flight": {"cc": LINUX},
+    "4/in-flight": {"rows": times("in_flight_bytes", 0.5)},
     "5/rounds": {"cc": "bbr2"},
     "5/next": {"rows": other(2, 4)},
     "6/next": {"rows": other(2, 4)},
@@ -361,7 +361,7 @@ def test_the_page_has_a_grid(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     grid = page.partition('<table class="pack-grid">')[2].partition("</table>")[0]
     words = [word for word in re.sub("<[^>]+>", "\n", grid).splitlines() if word]
-    assert words == ["rtt \\ rate", "10 Mbit/s", "40 ms", "not met", "gain"]
+    assert words == ["rtt \\ rate", "10 Mbit/s", "40 ms", "not met", "gain, in-flight"]
 
 
 def test_a_row_says_how_many_runs_break_its_rule() -> None:
