@@ -64,7 +64,7 @@ def cell(cells: Sequence[Cell], text: str, path: str, metric: str) -> Cell:
 
 
 def difference(one: Cell, digits: int) -> str:
-    """What the point changes, with its interval; a change that could be chance has none of the bold."""
+    """What the point changes, with its interval; bold where chance does not explain it."""
     mean, low, high = (float(one[name]) for name in ("difference", "difference_low", "difference_high"))
     if mean == low == high == 0.0:
         return "0"

@@ -1,6 +1,5 @@
 //! Tables of typed columns: a run hands them out without a copy.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use windtunnel_units::Bytes;
@@ -44,21 +43,6 @@ impl Column {
     /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// A copy of some of the rows.
-    #[must_use]
-    pub fn part(&self, rows: Range<usize>) -> Column {
-        match self {
-            Column::F64(v) => Column::F64(v[rows].to_vec()),
-            Column::U64(v) => Column::U64(v[rows].to_vec()),
-            Column::I64(v) => Column::I64(v[rows].to_vec()),
-            Column::U32(v) => Column::U32(v[rows].to_vec()),
-            Column::I32(v) => Column::I32(v[rows].to_vec()),
-            Column::U8(v) => Column::U8(v[rows].to_vec()),
-            Column::Bool(v) => Column::Bool(v[rows].to_vec()),
-            Column::Binary(v) => Column::Binary(v[rows].to_vec()),
-        }
     }
 }
 

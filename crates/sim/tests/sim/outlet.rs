@@ -19,9 +19,23 @@ struct Kept(Arc<Mutex<Vec<Table>>>);
 
 impl Sink for Kept {
     fn rows(&mut self, table: &Table, rows: Range<usize>) {
-        let columns = table.columns.iter().map(|(name, column)| (*name, column.part(rows.clone())));
+        let columns = table.columns.iter().map(|(name, column)| (*name, part(column, rows.clone())));
         let part = Table { name: table.name, columns: columns.collect() };
         self.0.lock().expect("one thread").push(part);
+    }
+}
+
+/// A copy of some of the rows.
+fn part(column: &Column, rows: Range<usize>) -> Column {
+    match column {
+        Column::F64(v) => Column::F64(v[rows].to_vec()),
+        Column::U64(v) => Column::U64(v[rows].to_vec()),
+        Column::I64(v) => Column::I64(v[rows].to_vec()),
+        Column::U32(v) => Column::U32(v[rows].to_vec()),
+        Column::I32(v) => Column::I32(v[rows].to_vec()),
+        Column::U8(v) => Column::U8(v[rows].to_vec()),
+        Column::Bool(v) => Column::Bool(v[rows].to_vec()),
+        Column::Binary(v) => Column::Binary(v[rows].to_vec()),
     }
 }
 
