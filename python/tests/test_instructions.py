@@ -35,8 +35,8 @@ class Margin:
     """A cost this far below its budget leaves room for the next change to lose what this one won."""
 
 
-#: Which lines of a cache displace each other depends on where the allocator places what, and a table that grows may be
-#: copied in the longer run alone. With other thresholds of glibc's, the misses of W5 are 38.7 to 40.7 instead of 39.1.
+#: Which lines of a cache displace each other depends on where the allocator puts what. With other variables in the
+#: environment, or without the allocator's cache, the misses of W5 are 39.9 to 41.3.
 MARGINS = {
     "instructions": Margin(above=0.01, slack=0.03),
     "data_references": Margin(above=0.01, slack=0.03),
