@@ -7,7 +7,7 @@ use windtunnel_qdisc::QueueStats;
 use windtunnel_units::{Duration, Time};
 
 use super::budget::Budget;
-use super::columns::columns;
+use super::columns::{Rows, columns};
 use super::flow_series::mbps;
 use super::outlet::Outlet;
 use crate::link::Link;
@@ -76,6 +76,24 @@ impl BandRecorder {
             rows.drops.push(part.drops());
         }
         std::mem::swap(at_start, &mut self.at_end);
+    }
+
+    /// Takes over the rows of the queue `index` from the record of a part, from this one on. Returns the first that is left.
+    pub(super) fn copy_rows(&mut self, from: &BandRecorder, first: usize, index: usize) -> usize {
+        let queues = from.rows.queue[first..].iter();
+        let end = first + queues.take_while(|queue| **queue as usize == index).count();
+        self.rows.copy_rows(&from.rows, first..end);
+        end
+    }
+
+    /// The rows.
+    pub(super) fn rows(&mut self) -> &mut impl Rows {
+        &mut self.rows
+    }
+
+    /// Takes over what is known of the queue `index` in a part.
+    pub(super) fn take_queue(&mut self, part: &mut BandRecorder, index: usize) {
+        std::mem::swap(&mut self.at_start[index], &mut part.at_start[index]);
     }
 
     pub(super) fn hand_over(&mut self, outlet: &mut Outlet) {

@@ -7,7 +7,7 @@ use windtunnel_qdisc::QueueDiscipline;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::budget::Budget;
-use super::columns::columns;
+use super::columns::{Rows, columns};
 use super::extent::Extent;
 use super::histogram::TimeHistogram;
 use super::outlet::Outlet;
@@ -114,11 +114,24 @@ impl ClassRecorder {
         }
     }
 
-    /// The rows, if any queue has classes.
+    /// Takes over the rows of the queue `index` from the record of a part, from this one on. Returns the first that is left.
+    pub(super) fn copy_rows(&mut self, from: &ClassRecorder, first: usize, index: usize) -> usize {
+        let queues = from.rows.queue[first..].iter();
+        let end = first + queues.take_while(|queue| **queue as usize == index).count();
+        self.rows.copy_rows(&from.rows, first..end);
+        end
+    }
+
+    /// The rows.
+    pub(super) fn rows(&mut self) -> &mut impl Rows {
+        &mut self.rows
+    }
+
     pub(super) fn hand_over(&mut self, outlet: &mut Outlet) {
         outlet.drain(&mut self.rows);
     }
 
+    /// The rows, if any queue has classes.
     pub(crate) fn into_rows(self) -> Option<ClassColumns> {
         (!self.rows.time_s.is_empty()).then_some(self.rows)
     }

@@ -1,5 +1,6 @@
 //! Tables of typed columns: a run hands them out without a copy.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use windtunnel_units::Bytes;
@@ -77,8 +78,8 @@ pub(crate) trait Rows: Sized {
     /// again.
     fn take_back(&mut self, columns: &mut dyn Iterator<Item = Column>, gone: usize);
 
-    /// Adds a row of another such table, if there is room.
-    fn copy_row(&mut self, from: &Self, row: usize);
+    /// Adds rows of another such table, as far as there is room.
+    fn copy_rows(&mut self, from: &Self, rows: Range<usize>);
 
     /// None are left.
     fn clear(&mut self);
@@ -128,9 +129,13 @@ macro_rules! columns {
                 [$(self.$field.len()),*][0]
             }
 
-            fn copy_row(&mut self, from: &Self, row: usize) {
-                if self.has_room(1) {
-                    $(self.$field.extend_from_slice(&from.$field[row..=row]);)*
+            // A table grows as it would if its rows came one by one: when it is full.
+            fn copy_rows(&mut self, from: &Self, mut rows: std::ops::Range<usize>) {
+                while !rows.is_empty() && self.has_room(1) {
+                    let room = [$(self.$field.capacity()),*][0] - self.count();
+                    let to = rows.end.min(rows.start + room);
+                    $(self.$field.extend_from_slice(&from.$field[rows.start..to]);)*
+                    rows.start = to;
                 }
             }
 

@@ -68,7 +68,7 @@ pub(crate) use loss_cause::LossCause;
 pub use outlet::{GROUP, Sink};
 pub(crate) use packets::Tap;
 pub use params::RecordParams;
-pub(crate) use parts::{Log, Moment, Shared};
+pub(crate) use parts::{Log, Moment, Own, Shared};
 pub use state::StateRecording;
 
 /// Totals between two edges of windows.
@@ -425,7 +425,11 @@ impl Recorder {
         flows: &[Flow],
         reading: &dyn Fn(usize) -> Option<Reading>,
     ) {
-        self.of_whole(links, flows, reading, |recorder, whole| recorder.end_interval_of(now, whole));
+        self.of_whole(links, flows, reading, |recorder, whole| {
+            let (flows, queues) = (0..recorder.flow_info.len(), 0..recorder.queue_names.len());
+            recorder.add_rows(now, whole, flows, queues);
+            recorder.begin_interval(now, whole);
+        });
     }
 
     /// Does something with the records of all flows and queues, which are here.
@@ -450,26 +454,39 @@ impl Recorder {
         self.classes.put_back(of_classes);
     }
 
-    /// Ends the recording interval of these flows and queues.
-    fn end_interval_of(&mut self, now: Time, subjects: &mut impl Subjects) {
+    /// Adds the rows of the interval that ends at `now`, those of these flows and queues.
+    fn add_rows(
+        &mut self,
+        now: Time,
+        whole: &mut Whole<'_>,
+        flows: impl Iterator<Item = usize> + Clone,
+        queues: impl Iterator<Item = usize> + Clone,
+    ) {
         let span = now.since(self.interval_start);
-        if !span.is_zero() {
-            for i in 0..self.flow_info.len() {
-                let reading = subjects.reading(i);
-                let counters = reading.as_ref().map(|reading| &reading.counters);
-                subjects.flow(i).end_interval(now, span, i, counters, &mut self.flow_rows);
-                if let Some(reading) = &reading {
-                    self.tcp_rows.push(reading.info.as_ref());
-                }
+        if span.is_zero() {
+            return;
+        }
+        for i in flows.clone() {
+            let reading = (whole.reading)(i);
+            let counters = reading.as_ref().map(|reading| &reading.counters);
+            whole.of_flows[i].end_interval(now, span, i, counters, &mut self.flow_rows);
+            if let Some(reading) = &reading {
+                self.tcp_rows.push(reading.info.as_ref());
             }
-            for i in 0..self.queue_names.len() {
-                let link = subjects.link(i);
-                let (busy, backlog) = (link.take_busy(now), link.backlog());
-                self.bands.end_interval(now, span, i, link);
-                subjects.queue(i).end_interval(now, span, busy, backlog, i, &mut self.queue_rows);
-                self.classes.end_interval(now, i, subjects.classes(i));
-            }
-            self.record_state(now, subjects);
+        }
+        for i in queues.clone() {
+            let link = whole.link(i);
+            let (busy, backlog) = (link.take_busy(now), link.backlog());
+            self.bands.end_interval(now, span, i, link);
+            whole.queue(i).end_interval(now, span, busy, backlog, i, &mut self.queue_rows);
+            self.classes.end_interval(now, i, whole.classes(i));
+        }
+        self.record_state(now, whole, flows, queues);
+    }
+
+    /// The next interval begins at `now`: rows leave if they are many, and the segment ends if an edge of a window is due.
+    fn begin_interval(&mut self, now: Time, subjects: &mut impl Subjects) {
+        if now > self.interval_start {
             self.hand_over();
             self.interval_start = now;
         }
@@ -517,21 +534,27 @@ impl Recorder {
         });
     }
 
-    /// The state of all controllers and queues at the end of an interval.
-    fn record_state(&mut self, now: Time, subjects: &mut impl Subjects) {
+    /// The state of controllers and queues at the end of an interval.
+    fn record_state(
+        &mut self,
+        now: Time,
+        whole: &Whole<'_>,
+        flows: impl Iterator<Item = usize>,
+        queues: impl Iterator<Item = usize>,
+    ) {
         let push = match self.params.state {
             StateRecording::Off => return,
             StateRecording::Interval => StateRows::push,
             StateRecording::Changes => StateRows::push_changed,
         };
-        for index in 0..self.flow_info.len() {
+        for index in flows {
             if self.cc.has(index) {
-                push(&mut self.cc, now, index, &|out| subjects.ends(index).probe(out));
+                push(&mut self.cc, now, index, &|out| whole.flows[index].ends.probe(out));
             }
         }
         let all = self.params.state == StateRecording::Interval;
-        for index in 0..self.queue_names.len() {
-            self.aqm.push(now, index, subjects.link(index).queue(), all);
+        for index in queues {
+            self.aqm.push(now, index, whole.links[index].queue(), all);
         }
     }
 

@@ -1,8 +1,9 @@
 //! The record of a run that several threads share: each part has a recorder of its own, and what they keep is put together
 //! as one recorder would have kept it.
 //!
-//! A flow, a queue and their sums are in one part, so that a row of theirs is made there or from there. Rows that are in the
-//! order of events (points, transfers) are merged by the order in which one loop would have handled the events: by time,
+//! A flow, a queue and their sums are in one part, which makes their rows of each interval; one recorder takes them over in
+//! the order of flows and queues. Rows that are in the order of events (points, transfers) are merged by the order in which
+//! one loop would have handled the events: by time,
 //! and at the same time by rank. A loop that takes the first of all pending events takes, of several loops that do the
 //! same, always the one whose next event has the lowest rank; so an event goes behind all those whose rank is below the
 //! highest one that its own loop has had at this time ([`Moment`]).
@@ -13,10 +14,9 @@ use super::columns::Rows;
 use super::flow_series::FlowRecorder;
 use super::queue_series::QueueRecorder;
 use super::{
-    BandRecorder, Budget, Class, Outlet, Points, QueueStates, Reading, Recorder, StateRows, Subjects,
-    flow_series, queue_series,
+    BandRecorder, Budget, Class, Flow, FlowColumns, Outlet, Points, QueueColumns, Reading, Recorder,
+    Subjects, TcpColumns,
 };
-use crate::endpoint::Ends;
 use crate::link::Link;
 
 /// When something happened: the time, and the place among all events of this time.
@@ -98,8 +98,24 @@ pub(crate) trait Shared {
     /// The recorder and the log.
     fn record(&mut self) -> (&mut Recorder, &mut Log);
     fn link(&mut self, index: usize) -> &mut Link;
-    fn ends(&self, flow: usize) -> &Ends;
-    fn reading(&self, flow: usize) -> Reading;
+}
+
+/// The flows and queues of a part, in their order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Own {
+    flows: Vec<u32>,
+    queues: Vec<u32>,
+}
+
+impl Own {
+    /// Those that `part` has, where these have the parts of all.
+    pub(crate) fn of(part: usize, of_flows: &[u16], of_queues: &[u16]) -> Own {
+        let own = |parts: &[u16]| {
+            let numbered = parts.iter().zip(0..);
+            numbered.filter(|(other, _)| usize::from(**other) == part).map(|(_, number)| number).collect()
+        };
+        Own { flows: own(of_flows), queues: own(of_queues) }
+    }
 }
 
 /// All flows and queues, and the parts in which they are.
@@ -107,7 +123,6 @@ struct Everywhere<'a, P> {
     parts: &'a mut [P],
     of_flows: &'a [u16],
     of_queues: &'a [u16],
-    counted: bool,
 }
 
 impl<P: Shared> Everywhere<'_, P> {
@@ -119,14 +134,6 @@ impl<P: Shared> Everywhere<'_, P> {
 impl<P: Shared> Subjects for Everywhere<'_, P> {
     fn flow(&mut self, index: usize) -> &mut FlowRecorder {
         &mut self.parts[usize::from(self.of_flows[index])].recorder().flows[index]
-    }
-
-    fn reading(&self, index: usize) -> Option<Reading> {
-        self.counted.then(|| self.parts[usize::from(self.of_flows[index])].reading(index))
-    }
-
-    fn ends(&self, index: usize) -> &Ends {
-        self.parts[usize::from(self.of_flows[index])].ends(index)
     }
 
     fn queue(&mut self, index: usize) -> &mut QueueRecorder {
@@ -143,8 +150,8 @@ impl<P: Shared> Subjects for Everywhere<'_, P> {
 }
 
 impl Recorder {
-    /// An empty recorder for a part of the run that this one is about to record. It has no names, and makes no rows of
-    /// intervals.
+    /// An empty recorder for a part of the run that this one is about to record. It has no names, and its clock does not
+    /// tick.
     pub(crate) fn twin(&self) -> Recorder {
         let budget = Budget::default();
         Recorder {
@@ -155,16 +162,16 @@ impl Recorder {
             element_names: Vec::new(),
             flows: self.flows.iter().map(FlowRecorder::twin).collect(),
             queues: self.queues.iter().map(|_| QueueRecorder::new()).collect(),
-            flow_rows: flow_series::FlowColumns::within(&budget),
-            tcp_rows: super::TcpColumns::within(&budget),
-            queue_rows: queue_series::QueueColumns::within(&budget),
-            bands: BandRecorder::new(0, &budget),
+            flow_rows: FlowColumns::within(&budget),
+            tcp_rows: TcpColumns::within(&budget),
+            queue_rows: QueueColumns::within(&budget),
+            bands: BandRecorder::new(self.queues.len(), &budget),
             classes: self.classes.twin(&budget),
             transfers: self.transfers.twin(&budget),
             points: self.points.as_ref().map(|points| points.twin(&budget)),
             events: None,
-            cc: StateRows::new("cc", &["flow"], &budget),
-            aqm: QueueStates::new(std::iter::empty(), &budget),
+            cc: self.cc.twin(&budget),
+            aqm: self.aqm.twin(&budget),
             detailed: self.detailed,
             detailed_dequeues: self.detailed_dequeues,
             captures: None,
@@ -194,16 +201,79 @@ impl Recorder {
         }
     }
 
-    /// As [`Recorder::end_interval`], where flows and queues are in parts of the run. `counted` unless all flows are
-    /// loss-free.
+    /// Adds the rows of a part's own flows and queues, of the interval that ends at `now`. The whole takes them over.
+    pub(crate) fn add_rows_of_part(
+        &mut self,
+        now: Time,
+        links: &mut [Link],
+        flows: &[Flow],
+        reading: &dyn Fn(usize) -> Option<Reading>,
+        own: &Own,
+    ) {
+        let index = |number: &u32| *number as usize;
+        self.of_whole(links, flows, reading, |recorder, whole| {
+            recorder.add_rows(now, whole, own.flows.iter().map(index), own.queues.iter().map(index));
+        });
+        self.interval_start = now;
+    }
+
+    /// As [`Recorder::end_interval`], where the rows of flows and queues have been added in the parts of the run that have
+    /// them. Returns the number of these rows.
     pub(crate) fn end_interval_of_parts(
         &mut self,
         now: Time,
         parts: &mut [impl Shared],
         (of_flows, of_queues): (&[u16], &[u16]),
-        counted: bool,
-    ) {
-        self.end_interval_of(now, &mut Everywhere { parts, of_flows, of_queues, counted });
+    ) -> usize {
+        self.take_rows(parts, of_flows, of_queues);
+        let rows = parts.iter_mut().map(|part| part.recorder().clear_rows()).sum();
+        self.begin_interval(now, &mut Everywhere { parts, of_flows, of_queues });
+        rows
+    }
+
+    /// Takes over the rows of an interval from the parts, in the order of flows and queues.
+    fn take_rows(&mut self, parts: &mut [impl Shared], of_flows: &[u16], of_queues: &[u16]) {
+        let mut taken = vec![Taken::default(); parts.len()];
+        let mut flows = 0;
+        for neighbours in of_flows.chunk_by(|one, next| one == next) {
+            let part = usize::from(neighbours[0]);
+            let (from, taken) = (parts[part].recorder(), &mut taken[part]);
+            flows += neighbours.len();
+            let rows = taken.flows..taken.flows + neighbours.len();
+            taken.flows = rows.end;
+            let all = |count: usize| rows.start.min(count)..rows.end.min(count);
+            self.flow_rows.copy_rows(&from.flow_rows, all(from.flow_rows.count()));
+            self.tcp_rows.copy_rows(&from.tcp_rows, all(from.tcp_rows.count()));
+            taken.cc = self.cc.copy_rows(&from.cc, taken.cc, |flow| (flow < flows).then_some(flow));
+        }
+        for (queue, part) in of_queues.iter().enumerate() {
+            let part = usize::from(*part);
+            let (from, taken) = (parts[part].recorder(), &mut taken[part]);
+            let row = taken.queues.min(from.queue_rows.count());
+            taken.queues = (row + 1).min(from.queue_rows.count());
+            self.queue_rows.copy_rows(&from.queue_rows, row..taken.queues);
+            taken.bands = self.bands.copy_rows(&from.bands, taken.bands, queue);
+            taken.classes = self.classes.copy_rows(&from.classes, taken.classes, queue);
+            taken.aqm = self.aqm.copy_rows(&from.aqm, taken.aqm, queue);
+        }
+    }
+
+    /// The rows of an interval have been taken over. Returns their number.
+    fn clear_rows(&mut self) -> usize {
+        fn clear(rows: &mut impl Rows) -> usize {
+            let count = rows.count();
+            rows.clear();
+            count
+        }
+        let state = self.cc.count() + self.aqm.count();
+        self.cc.clear();
+        self.aqm.clear();
+        clear(&mut self.tcp_rows);
+        state
+            + clear(&mut self.flow_rows)
+            + clear(&mut self.queue_rows)
+            + clear(self.bands.rows())
+            + clear(self.classes.rows())
     }
 
     /// Losses of a flow that were noted in another part.
@@ -252,7 +322,7 @@ impl Recorder {
             for row in from[table]..to[table] {
                 let recorder = parts[part].recorder();
                 if table == TRANSFERS {
-                    self.transfers.rows().copy_row(recorder.transfers.rows(), row);
+                    self.transfers.rows().copy_rows(recorder.transfers.rows(), row..row + 1);
                     continue;
                 }
                 let (Some(whole), Some(points)) = (&mut self.points, &recorder.points) else { continue };
@@ -284,12 +354,25 @@ impl Recorder {
         for index in (0..self.queues.len()).filter(|index| is_queue(*index)) {
             std::mem::swap(&mut self.queues[index], &mut part.queues[index]);
             std::mem::swap(self.classes.of(index), part.classes.of(index));
+            self.bands.take_queue(&mut part.bands, index);
             if let (Some(whole), Some(part)) = (&mut self.points, &mut part.points) {
                 whole.take_queue(part, index);
             }
         }
         self.packets += part.packets;
     }
+}
+
+/// How many rows of an interval have been taken over from a part.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    flows: usize,
+    cc: usize,
+    queues: usize,
+    bands: usize,
+    classes: usize,
+    /// Of bands, and of disciplines.
+    aqm: [usize; 2],
 }
 
 /// How far a part's log has been read.

@@ -287,12 +287,12 @@ impl Points {
             0 => self.cwnd.copy_row(&part.cwnd, row),
             1 => self.sojourn.copy_row(&part.sojourn, row),
             2 => {
-                self.throughput.copy_row(&part.throughput, row);
+                self.throughput.copy_rows(&part.throughput, row..row + 1);
                 if let Sum::Elsewhere(totals) = &part.sum {
                     return Some((part.throughput.flow[row] as usize, totals[row]));
                 }
             }
-            _ => self.marks.copy_row(&part.marks, row),
+            _ => self.marks.copy_rows(&part.marks, row..row + 1),
         }
         None
     }

@@ -29,7 +29,7 @@ impl QueueStates {
         queues: impl Iterator<Item = &'q dyn QueueDiscipline>,
         budget: &Budget,
     ) -> QueueStates {
-        let rows = StateRows::new("aqm", &["queue", "band"], budget);
+        let rows = StateRows::new("aqm", &["queue", "band"], budget).comparing();
         let mut disciplines = StateRows::new("qdisc", &["queue"], budget);
         let banded: Vec<Option<usize>> = queues
             .enumerate()
@@ -54,6 +54,48 @@ impl QueueStates {
         if let Some(subject) = self.banded[index] {
             push(&mut self.disciplines, now, subject, all, &|out| queue.probe(out));
         }
+    }
+
+    /// An empty record of the same queues, for a part of the run.
+    pub(super) fn twin(&self, budget: &Budget) -> QueueStates {
+        QueueStates {
+            rows: self.rows.twin(budget),
+            bands: vec![Vec::new(); self.bands.len()],
+            disciplines: self.disciplines.twin(budget),
+            banded: self.banded.clone(),
+        }
+    }
+
+    /// Takes over the rows of the queue `index` from the record of a part, those of bands and of its discipline from these
+    /// on.
+    pub(super) fn copy_rows(
+        &mut self,
+        from: &QueueStates,
+        [band, discipline]: [usize; 2],
+        index: usize,
+    ) -> [usize; 2] {
+        let (subjects, theirs) = (&mut self.bands[index], &from.bands[index]);
+        for like in &theirs[subjects.len()..] {
+            subjects.push(self.rows.add_like(&from.rows, *like));
+        }
+        // Bands are recorded in their order.
+        let mut bands = theirs.iter().zip(subjects);
+        let same = |subject| bands.find(|(theirs, _)| **theirs == subject).map(|(_, own)| *own);
+        let band = self.rows.copy_rows(&from.rows, band, same);
+        let own = self.banded[index];
+        let same = |subject| own.filter(|own| *own == subject);
+        [band, self.disciplines.copy_rows(&from.disciplines, discipline, same)]
+    }
+
+    /// No row is left.
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.disciplines.clear();
+    }
+
+    /// The number of rows.
+    pub(super) fn count(&self) -> usize {
+        self.rows.count() + self.disciplines.count()
     }
 
     pub(super) fn hand_over(&mut self, outlet: &mut Outlet) {

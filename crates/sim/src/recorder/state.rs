@@ -76,7 +76,7 @@ pub(crate) struct StateRows {
     rows: Vec<u32>,
     /// The numbers: [`BLOCK`] rows each, column after column. Columns at the end of a block that are missing are NaN.
     blocks: Vec<Vec<f64>>,
-    /// Rows are compared with those before.
+    /// Rows are compared with those before, at least some.
     compares: bool,
     /// The numbers of the latest row of a subject, if that row has been handed over.
     kept: BTreeMap<usize, Box<[f64]>>,
@@ -102,6 +102,11 @@ impl StateRows {
             budget: budget.clone(),
             granted: Bytes::ZERO,
         }
+    }
+
+    /// The same, where some rows are going to be compared with those before: also with rows that were not compared themselves.
+    pub(super) fn comparing(self) -> StateRows {
+        StateRows { compares: true, ..self }
     }
 
     /// Adds a subject, and asks it for the names of its numbers. Returns its index.
@@ -143,18 +148,68 @@ impl StateRows {
 
     /// Adds a row of `subject`.
     pub(crate) fn push(&mut self, now: Time, subject: usize, probe: &dyn Fn(Probe<'_>)) {
-        let row = self.rows.len();
-        if row == self.blocks.len() * BLOCK && !self.add_block() {
-            return;
-        }
-        let cells = &mut self.blocks[row / BLOCK][row % BLOCK..];
-        let Subject { layout, latest, .. } = &mut self.subjects[subject];
-        *latest = Some(row);
-        let mut offsets = self.layouts[*layout as usize].offsets.iter();
+        let Some((cells, offsets)) = self.add_row(now.as_secs_f64(), subject) else { return };
+        let mut offsets = offsets.iter();
         probe(&mut |_, value| cells[*offsets.next().expect(KEEPS_ITS_NAMES)] = value);
         assert!(offsets.next().is_none(), "{KEEPS_ITS_NAMES}");
-        self.times.push(now.as_secs_f64());
+    }
+
+    /// Adds a row of `subject`, if there is room: where its numbers go, and the place of each among them.
+    #[inline]
+    fn add_row(&mut self, time: f64, subject: usize) -> Option<(&mut [f64], &[usize])> {
+        let row = self.rows.len();
+        if row == self.blocks.len() * BLOCK && !self.add_block() {
+            return None;
+        }
+        let Subject { layout, latest, .. } = &mut self.subjects[subject];
+        *latest = Some(row);
+        self.times.push(time);
         self.rows.push(subject as u32);
+        Some((&mut self.blocks[row / BLOCK][row % BLOCK..], &self.layouts[*layout as usize].offsets))
+    }
+
+    /// The row of another table becomes one of `subject`, which has the same numbers there.
+    fn copy_row(&mut self, from: &StateRows, row: usize, subject: usize) {
+        let theirs = &from.layouts[from.subjects[from.rows[row] as usize].layout as usize].offsets;
+        let Some((cells, offsets)) = self.add_row(from.times[row], subject) else { return };
+        for (to, offset) in offsets.iter().zip(theirs) {
+            cells[*to] = from.blocks[row / BLOCK][row % BLOCK + offset];
+        }
+    }
+
+    /// Takes over rows of a table of the same subjects, from row `first` on, while `takes` says so of their subject. Returns the first
+    /// row that is left.
+    pub(super) fn copy_rows(
+        &mut self,
+        from: &StateRows,
+        first: usize,
+        mut takes: impl FnMut(usize) -> Option<usize>,
+    ) -> usize {
+        let rest = from.rows[first..].iter();
+        let taken = rest.map_while(|subject| takes(*subject as usize)).enumerate();
+        taken.map(|(number, subject)| self.copy_row(from, first + number, subject)).count() + first
+    }
+
+    /// Adds a subject with this key that has the numbers of one of another table. Returns its index.
+    pub(super) fn add_like(&mut self, from: &StateRows, subject: usize) -> usize {
+        let Subject { key, layout, .. } = &from.subjects[subject];
+        let names = &from.layouts[*layout as usize].names;
+        self.add(&key[..self.keys.len()], &|out| names.iter().for_each(|name| out(name, 0.0)))
+    }
+
+    /// An empty table of the same subjects, for a part of the run.
+    pub(super) fn twin(&self, budget: &Budget) -> StateRows {
+        let new = StateRows::new(self.table, self.keys, budget);
+        let mut twin = StateRows { compares: self.compares, ..new };
+        for subject in 0..self.subjects.len() {
+            twin.add_like(self, subject);
+        }
+        twin
+    }
+
+    /// The number of rows.
+    pub(super) fn count(&self) -> usize {
+        self.rows.len()
     }
 
     /// Adds room for a block of rows, and for what becomes of them in the table. Returns false if there is none.
@@ -214,6 +269,11 @@ impl StateRows {
         if let Some(table) = self.table() {
             outlet.give(&table);
         }
+        self.clear();
+    }
+
+    /// No row is left. What is kept is what the next rows may be compared with.
+    pub(super) fn clear(&mut self) {
         self.forget_rows();
         self.budget.give_back(self.granted);
         self.granted = Bytes::ZERO;
@@ -282,6 +342,21 @@ mod tests {
         match table.columns.iter().find(|(column, _)| *column == name) {
             Some((_, Column::F64(values))) => values.clone(),
             _ => panic!("no column {name} of numbers"),
+        }
+    }
+
+    /// A row is compared with one before that was not compared itself, also where that one has left memory.
+    #[test]
+    fn a_row_that_was_not_compared_is_kept() {
+        for leaves in [false, true] {
+            let mut rows = StateRows::new("aqm", &["queue", "band"], &Budget::default()).comparing();
+            rows.add(&[0, 0], &|out| out("p", 0.0));
+            rows.push(at(1), 0, &|out| out("p", 0.5));
+            if leaves {
+                rows.clear();
+            }
+            rows.push_changed(at(2), 0, &|out| out("p", 0.5));
+            assert_eq!(rows.count(), usize::from(!leaves), "the second row repeats the first");
         }
     }
 

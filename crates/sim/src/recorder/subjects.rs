@@ -3,7 +3,7 @@
 use super::class_series::Class;
 use super::flow_series::FlowRecorder;
 use super::queue_series::QueueRecorder;
-use crate::endpoint::{Ends, Reading};
+use crate::endpoint::Reading;
 use crate::flow::Flow;
 use crate::link::Link;
 
@@ -11,12 +11,6 @@ use crate::link::Link;
 pub(super) trait Subjects {
     /// The record of a flow.
     fn flow(&mut self, index: usize) -> &mut FlowRecorder;
-
-    /// The reading of its sender; none if all are loss-free.
-    fn reading(&self, index: usize) -> Option<Reading>;
-
-    /// Its ends.
-    fn ends(&self, index: usize) -> &Ends;
 
     /// The record of a queue.
     fn queue(&mut self, index: usize) -> &mut QueueRecorder;
@@ -35,6 +29,7 @@ pub(super) struct Whole<'a> {
     pub(super) of_classes: Vec<Vec<Class>>,
     pub(super) links: &'a mut [Link],
     pub(super) flows: &'a [Flow],
+    /// The reading of a flow's sender; none if all are loss-free.
     pub(super) reading: &'a dyn Fn(usize) -> Option<Reading>,
 }
 
@@ -42,16 +37,6 @@ impl Subjects for Whole<'_> {
     #[inline]
     fn flow(&mut self, index: usize) -> &mut FlowRecorder {
         &mut self.of_flows[index]
-    }
-
-    #[inline]
-    fn reading(&self, index: usize) -> Option<Reading> {
-        (self.reading)(index)
-    }
-
-    #[inline]
-    fn ends(&self, index: usize) -> &Ends {
-        &self.flows[index].ends
     }
 
     fn queue(&mut self, index: usize) -> &mut QueueRecorder {

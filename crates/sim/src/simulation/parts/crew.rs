@@ -1,6 +1,6 @@
 //! Threads that run the parts of a run, window by window.
 //!
-//! The caller has the parts to itself between two windows. In a window each thread takes the part that was its own before,
+//! The caller has the parts to itself between two jobs. In each job a thread takes the part that was its own before,
 //! and then any that no other has taken: where the machine is busy with something else and a thread does not get its turn,
 //! the others do its work. A window takes some hundred microseconds, so a thread that has nothing to do looks again for a
 //! while before it sleeps.
@@ -21,16 +21,38 @@ use super::super::Simulation;
 const LOOKS: u32 = 2_000;
 const YIELDS: u32 = 200;
 
-/// The parts, and the window that is being run.
+/// What all parts do.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Job {
+    /// They run up to a time: a window.
+    Until(Time),
+    /// They add their rows of the interval that ends at this time.
+    Rows(Time),
+}
+
+impl Job {
+    fn of(self, part: &mut Simulation) {
+        match self {
+            Job::Until(end) => {
+                part.run_part(end);
+            }
+            Job::Rows(end) => part.add_rows(end),
+        }
+    }
+}
+
+/// The parts, and the job that is being done.
 #[derive(Debug)]
 struct Shared {
     parts: Vec<Mutex<Simulation>>,
-    /// The number of the window; threads wait for the next one.
-    window: AtomicU64,
-    until: AtomicU64,
-    /// The latest window for which each part was taken.
+    /// The number of the job; threads wait for the next one.
+    number: AtomicU64,
+    /// Its time, and whether it is that of rows.
+    time: AtomicU64,
+    rows: AtomicBool,
+    /// The latest job for which each part was taken.
     taken: Vec<AtomicU64>,
-    /// Parts that are not done with the window.
+    /// Parts that are not done with the job.
     left: AtomicUsize,
     over: AtomicBool,
     asleep: Vec<AtomicBool>,
@@ -51,8 +73,9 @@ impl Crew {
         let shared = Arc::new(Shared {
             taken: parts.iter().map(|_| AtomicU64::new(0)).collect(),
             parts: parts.into_iter().map(Mutex::new).collect(),
-            window: AtomicU64::new(0),
-            until: AtomicU64::new(0),
+            number: AtomicU64::new(0),
+            time: AtomicU64::new(0),
+            rows: AtomicBool::new(false),
             left: AtomicUsize::new(0),
             over: AtomicBool::new(false),
             asleep: (0..threads).map(|_| AtomicBool::new(false)).collect(),
@@ -66,24 +89,24 @@ impl Crew {
         Crew { shared, others }
     }
 
-    /// Runs all parts up to `until`: on all threads, or, if `alone`, on this one.
-    pub(super) fn run(&self, until: Time, alone: bool) {
+    /// All parts do this: on all threads, or, if `alone`, on this one.
+    pub(super) fn run(&self, job: Job, alone: bool) {
         let shared = &*self.shared;
-        let window = shared.window.load(Ordering::Relaxed) + 1;
+        let number = shared.number.load(Ordering::Relaxed) + 1;
         if alone || self.others.is_empty() {
-            return self.parts().for_each(|mut part| {
-                part.run_part(until);
-            });
+            return self.parts().for_each(|mut part| job.of(&mut part));
         }
-        shared.until.store(until.as_nanos(), Ordering::Relaxed);
+        let (Job::Until(time) | Job::Rows(time)) = job;
+        shared.time.store(time.as_nanos(), Ordering::Relaxed);
+        shared.rows.store(matches!(job, Job::Rows(_)), Ordering::Relaxed);
         shared.left.store(shared.parts.len(), Ordering::Relaxed);
-        shared.window.store(window, Ordering::SeqCst);
+        shared.number.store(number, Ordering::SeqCst);
         for (asleep, other) in shared.asleep[1..].iter().zip(&self.others) {
             if asleep.load(Ordering::SeqCst) {
                 other.thread().unpark();
             }
         }
-        shared.take_part(0, window, until);
+        shared.take_part(0, number);
         let mut looks = 0;
         while shared.left.load(Ordering::Acquire) > 0 {
             pause(&mut looks);
@@ -93,7 +116,7 @@ impl Crew {
         }
     }
 
-    /// The parts, while no window is being run.
+    /// The parts, while no job is being done.
     pub(super) fn parts(&self) -> impl Iterator<Item = MutexGuard<'_, Simulation>> {
         self.shared.parts.iter().map(lock)
     }
@@ -124,42 +147,42 @@ impl Drop for Crew {
 
 impl Shared {
     /// What the thread with this number does.
-    fn work(&self, number: usize) {
+    fn work(&self, thread: usize) {
         let mut done = 0;
         loop {
             let mut looks = 0;
-            while self.window.load(Ordering::Acquire) == done {
+            while self.number.load(Ordering::Acquire) == done {
                 if self.over.load(Ordering::Relaxed) {
                     return;
                 }
                 if !pause(&mut looks) {
-                    self.sleep(number, done);
+                    self.sleep(thread, done);
                 }
             }
-            done = self.window.load(Ordering::Acquire);
-            self.take_part(number, done, Time::from_nanos(self.until.load(Ordering::Relaxed)));
+            done = self.number.load(Ordering::Acquire);
+            self.take_part(thread, done);
         }
     }
 
-    fn sleep(&self, number: usize, done: u64) {
-        self.asleep[number].store(true, Ordering::SeqCst);
-        if self.window.load(Ordering::SeqCst) == done && !self.over.load(Ordering::SeqCst) {
+    fn sleep(&self, thread: usize, done: u64) {
+        self.asleep[thread].store(true, Ordering::SeqCst);
+        if self.number.load(Ordering::SeqCst) == done && !self.over.load(Ordering::SeqCst) {
             thread::park();
         }
-        self.asleep[number].store(false, Ordering::SeqCst);
+        self.asleep[thread].store(false, Ordering::SeqCst);
     }
 
-    /// Runs parts that no other thread has taken in this window, the thread's own first. A thread that comes late finds none, as the
-    /// next window begins when all are done.
-    fn take_part(&self, number: usize, window: u64, until: Time) {
-        for index in (number..self.parts.len()).chain(0..number) {
+    /// Does a job with parts that no other thread has taken for it, the thread's own first. A thread that comes late finds none, as
+    /// the next job begins when all are done.
+    fn take_part(&self, thread: usize, number: u64) {
+        let time = Time::from_nanos(self.time.load(Ordering::Relaxed));
+        let job = if self.rows.load(Ordering::Relaxed) { Job::Rows(time) } else { Job::Until(time) };
+        for index in (thread..self.parts.len()).chain(0..thread) {
             let taken = &self.taken[index];
-            if taken.compare_exchange(window - 1, window, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            if taken.compare_exchange(number - 1, number, Ordering::Relaxed, Ordering::Relaxed).is_err() {
                 continue;
             }
-            let run = || {
-                lock(&self.parts[index]).run_part(until);
-            };
+            let run = || job.of(&mut lock(&self.parts[index]));
             if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
                 lock(&self.panic).get_or_insert(panic);
             }

@@ -17,12 +17,10 @@ use std::sync::MutexGuard;
 
 use windtunnel_units::{Bytes, Duration, Time};
 
-use self::crew::Crew;
+use self::crew::{Crew, Job};
 use self::division::Division;
 use self::part::ELSEWHERE;
-use super::endpoints::reading;
 use super::{MemoryExceeded, Simulation};
-use crate::endpoint::{Ends, Reading};
 use crate::link::Link;
 use crate::network::{Network, Transport, UnfitFlow};
 use crate::recorder::{Log, Recorder, Shared, Sink};
@@ -35,6 +33,9 @@ const ENOUGH: u64 = 60_000;
 
 /// A window with fewer events is run by one thread: others would take longer to begin.
 const FEW: u64 = 300;
+
+/// The rows of an interval are made by one thread if they are fewer.
+const FEW_ROWS: usize = 100;
 
 /// This number of entries in the log of a part is merged before the recorder's clock ticks.
 const MANY: usize = 1 << 16;
@@ -76,13 +77,14 @@ pub struct Parts {
     next: Time,
     /// The last time of the plan, if it matters whether anything moves after it.
     last_planned: Time,
-    /// Some flow has endpoints that count, and some flow is loss-free.
-    counted: bool,
+    /// Some flow is loss-free.
     may_stall: bool,
     /// What has reached all receivers until the last point of their sum.
     reached: Bytes,
     /// Events of the latest window.
     latest: u64,
+    /// Rows of the latest interval.
+    rows: usize,
     /// Events of the plan and of the recorder's clock.
     planned: u64,
     balance: Balance,
@@ -231,10 +233,10 @@ impl Parts {
             span: Duration::from_millis(1),
             next,
             last_planned: if loss_free > 0 { last_planned } else { Time::NEVER },
-            counted: loss_free < division.flows.len(),
             may_stall: loss_free > 0,
             reached: Bytes::ZERO,
             latest: 0,
+            rows: 0,
             planned: 0,
             balance: Balance { parts: parts.len(), ahead: division.ahead, ..Balance::default() },
             crew: Crew::new(parts, threads),
@@ -269,7 +271,7 @@ impl Parts {
     /// Runs all parts up to `end`, and exchanges packets.
     fn run_window(&mut self, end: Time) {
         let before: Vec<u64> = self.crew.parts().map(|part| part.handled).collect();
-        self.crew.run(end, self.latest < FEW);
+        self.crew.run(Job::Until(end), self.latest < FEW);
         let mut parts: Still<'_> = self.crew.parts().collect();
         let events = || parts.iter().zip(&before).map(|(part, before)| part.handled - before);
         let (sum, most) = (events().sum(), events().max().unwrap_or(0));
@@ -308,16 +310,17 @@ impl Parts {
     /// All events before `now` have been handled. The recorder's clock ticks at this time, or the plan ends: before all
     /// other events of it.
     fn stop(&mut self, now: Time) {
+        let ticks = self.whole.recorder.next_tick() <= now;
+        if ticks {
+            self.crew.run(Job::Rows(now), self.rows < FEW_ROWS);
+        }
         let mut parts: Still<'_> = self.crew.parts().collect();
         let whole = &mut self.whole;
         whole.now = now;
-        if whole.recorder.next_tick() <= now {
+        if ticks {
             whole.recorder.merge_rows(&mut parts, &mut self.reached);
             let owners = (&*self.division.flows, &*self.division.links);
-            whole.recorder.end_interval_of_parts(now, &mut parts, owners, self.counted);
-            for part in &mut parts {
-                part.give_back();
-            }
+            self.rows = whole.recorder.end_interval_of_parts(now, &mut parts, owners);
         }
         if self.last_planned <= now {
             self.last_planned = Time::NEVER;
@@ -415,13 +418,5 @@ impl Shared for MutexGuard<'_, Simulation> {
 
     fn link(&mut self, index: usize) -> &mut Link {
         &mut self.links[index]
-    }
-
-    fn ends(&self, flow: usize) -> &Ends {
-        &self.flows[flow].ends
-    }
-
-    fn reading(&self, flow: usize) -> Reading {
-        reading(&self.flows, flow)
     }
 }

@@ -10,7 +10,8 @@ use windtunnel_wire::Packet;
 
 use super::super::Simulation;
 use super::super::capabilities::{Capabilities, Full, Plain};
-use crate::recorder::{Log, Moment, Recorder};
+use super::super::endpoints::reading;
+use crate::recorder::{Log, Moment, Own, Recorder};
 
 /// The number of a flow's packets in the network, where they are not counted: in parts that are not the flow's. What is
 /// more or less is told to the flow's own part.
@@ -47,12 +48,15 @@ pub(crate) struct Part {
     /// The places of this part's actions in the plan of the whole run.
     pub(super) planned: VecDeque<u32>,
     pub(super) log: Log,
+    pub(super) own: Own,
+    /// Some flow of the run has endpoints that count.
+    pub(super) counted: bool,
     /// The moment of the latest event.
     latest: Moment,
 }
 
 impl Part {
-    pub(super) fn new(parts: usize) -> Part {
+    pub(super) fn new(parts: usize, own: Own, counted: bool) -> Part {
         let boxes = || (0..parts).map(|_| Vec::new()).collect();
         Part {
             exits: Vec::new(),
@@ -62,6 +66,8 @@ impl Part {
             touched: Vec::new(),
             planned: VecDeque::new(),
             log: Log::default(),
+            own,
+            counted,
             latest: Moment::default(),
         }
     }
@@ -157,6 +163,14 @@ impl Simulation {
             }
         }
         self.now = self.now.max(until);
+    }
+
+    /// The recorder's clock ticks: adds this part's rows of the interval that ends at `now`.
+    pub(super) fn add_rows(&mut self, now: Time) {
+        let Some(Part { own, counted, .. }) = self.part.as_deref() else { return };
+        let reading = |flow| counted.then(|| reading(&self.flows, flow));
+        self.recorder.add_rows_of_part(now, &mut self.links, &self.flows, &reading, own);
+        self.give_back();
     }
 
     /// What this part has planned for `now` happens. The recorder's clock, and the number of events, are left to the whole.

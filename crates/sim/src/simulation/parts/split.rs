@@ -17,6 +17,7 @@ use crate::flow::{Flow, Hop};
 use crate::line::DelayLine;
 use crate::network::Action;
 use crate::onward::Onward;
+use crate::recorder::Own;
 
 /// A line that packets enter in one part and leave in another: by the line, the part that they leave it in, and the part
 /// that they come from.
@@ -169,7 +170,8 @@ impl Division {
             }
         }
         let (planned, numbers) = self.plan(whole, index);
-        let mut part = Part::new(self.parts);
+        let counted = !whole.flows.iter().all(|flow| flow.ends.is_loss_free());
+        let mut part = Part::new(self.parts, Own::of(index, &self.flows, &self.links), counted);
         part.exits = way.exits;
         part.planned = numbers.into();
         let schedule = Schedule::new((planned, Vec::new()));
