@@ -28,6 +28,7 @@ _COMMANDS = {
     "evaluate": ("evaluate", "evaluate"),
     "conform": ("conform", "conform"),
     "flowgrind": ("flowgrind", "flowgrind"),
+    "kernel": ("kernel", "kernel"),
     "validate": ("validate", "validate"),
     "bench": ("bench", "bench"),
 }

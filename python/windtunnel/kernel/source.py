@@ -1,0 +1,125 @@
+"""The source of a kernel, unpacked where it may be changed: Debian's package, or a tarball or tree of the user's.
+
+The package is fetched and unpacked, not installed, so neither step needs the rights of an administrator. apt checks its
+signature. One thing is changed in the copy: User-Mode Linux fixes HZ at 100 (``arch/um/Kconfig``), where kernels of
+distributions have 250 or 1000, and TCP's clocks tick with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.errors import InputError, RunFailedError
+from windtunnel.kernel.kept import digest
+from windtunnel.kernel.tools import DEBIAN, path, require, run
+
+#: Bytes that a source takes unpacked, with what is compiled from it: 1.6 GB of files and 0.4 GB of objects.
+NEEDED = 3 << 30
+
+_PACKAGE = re.compile(r"linux-source-\d+(\.\d+)*")
+_HZ = re.compile(r"^(config HZ\n\s+int\n\s+default )\d+$", re.MULTILINE)
+_VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION)[ \t]*=[ \t]*(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a source came from in words, and a hash of it; empty where the source is a folder that may change."""
+
+    words: str
+    sha256: str
+
+
+def unpack_package(name: str | None, into: Path, say: Callable[[str], None]) -> Source:
+    """Unpack a package of Debian into the new folder ``into``; without a name the newest. Raises InputError."""
+    require(DEBIAN, "fetching Debian's package (--source TREE needs none)")
+    temporary = into.with_name(f"{into.name}.deb")
+    temporary.mkdir()
+    name = name or _newest(temporary)
+    if not _PACKAGE.fullmatch(name):
+        raise InputError(f"--package: `{name}` is not a package of Linux's source, such as linux-source-6.12")
+    say(f"fetching {name}")
+    # Root's downloads are done by a user of apt's own, who cannot write into folders of root's.
+    sandbox = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
+    try:
+        run(["apt-get", "download", *sandbox, name], folder=temporary, environment=_environment())
+    except RunFailedError as error:
+        offered = ", ".join(_offered(temporary)) or "none; `apt-get update` fetches its list"
+        raise InputError(f"{name} cannot be fetched ({error}); apt offers: {offered}") from None
+    [package] = temporary.glob("*.deb")
+    run(["dpkg-deb", "-x", package, temporary / "files"], folder=temporary)
+    [tarball] = temporary.glob("files/usr/src/linux-source-*.tar.*")
+    say("unpacking it")
+    found = package.name.split("_")
+    source = Source(f"{found[0]} {found[1]}", digest(tarball))
+    package.unlink()
+    _untar(tarball, into)
+    shutil.rmtree(temporary)
+    return source
+
+
+def unpack_own(given: Path, into: Path, say: Callable[[str], None]) -> Source:
+    """Copy a tree, or unpack a tarball, into the new folder ``into``. Raises InputError."""
+    if given.is_file():
+        say(f"unpacking {given}")
+        try:
+            _untar(given, into)
+        except RunFailedError as error:
+            raise InputError(f"--source {given}: cannot be unpacked: {error}") from None
+        return Source(given.name, digest(given))
+    _check_tree(given, f"--source {given}")
+    say(f"copying {given}")
+    shutil.copytree(given, into, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    run(["make", "ARCH=um", "mrproper"], folder=into)
+    return Source(str(given.resolve()), "")
+
+
+def prepare(tree: Path, hz: int) -> str:
+    """Give a source its HZ; returns its version. Raises InputError."""
+    _check_tree(tree, "this source")
+    file = tree / "arch/um/Kconfig"
+    text, count = _HZ.subn(rf"\g<1>{hz}", file.read_text(encoding="utf-8"))
+    if count != 1:
+        raise InputError("arch/um/Kconfig of this source does not set HZ in the way that is known")
+    file.write_text(text, encoding="utf-8")
+    parts = dict(_VERSION.findall((tree / "Makefile").read_text(encoding="utf-8")))
+    version = "{VERSION}.{PATCHLEVEL}.{SUBLEVEL}{EXTRAVERSION}".format(**parts)
+    if not re.fullmatch(r"\d+\.\d+\.\d+[A-Za-z0-9.+-]*", version):
+        raise InputError(f"this source has no version that is one: {version}")
+    return version
+
+
+def _check_tree(tree: Path, what: str) -> None:
+    if not (tree / "arch/um/Kconfig").is_file() or not (tree / "Makefile").is_file():
+        raise InputError(f"{what}: is not a source of Linux: no arch/um/Kconfig in it")
+
+
+def _untar(tarball: Path, into: Path) -> None:
+    """Unpack a tarball whose files all are in one folder, which becomes ``into``."""
+    into.mkdir()
+    run(["tar", "-xf", tarball.resolve(), "--no-same-owner", "--strip-components=1"], folder=into)
+
+
+def _newest(folder: Path) -> str:
+    offered = _offered(folder)
+    if not offered:
+        raise InputError(
+            "apt knows no package linux-source-VERSION; `apt-get update` fetches its list (or --source TREE)"
+        )
+    return offered[-1]
+
+
+def _offered(folder: Path) -> list[str]:
+    """The packages with a kernel's source that apt knows, the newest last."""
+    search = ["apt-cache", "search", "--names-only", r"^linux-source-[0-9.]+$"]
+    names = [line.split()[0] for line in run(search, folder=folder, environment=_environment()).splitlines() if line]
+    names = [name for name in names if _PACKAGE.fullmatch(name)]
+    return sorted(names, key=lambda name: [int(part) for part in name.rpartition("-")[2].split(".")])
+
+
+def _environment() -> dict[str, str]:
+    return {"PATH": path(), "LC_ALL": "C"} | {key: os.environ[key] for key in ("APT_CONFIG",) if key in os.environ}
