@@ -93,9 +93,9 @@ def test_what_a_configuration_lacks() -> None:
     less = options.fragment()
     for option in ("NET_SCH_DUALPI2", "TCP_CONG_HSTCP", "BPF_JIT"):
         less = less.replace(f"CONFIG_{option}=y\n", "")
-    found = options.features(config_of(less), 1000)
-    assert found.lacks == {"controller": ("highspeed",), "option": ("BPF_JIT",), "qdisc": ("dualpi2",)}
-    assert "dualpi2" not in found.has["qdisc"]
+    listed = options.features(config_of(less), 1000)
+    assert listed.lacks == {"controller": ("highspeed",), "option": ("BPF_JIT",), "qdisc": ("dualpi2",)}
+    assert "dualpi2" not in listed.has["qdisc"]
 
 
 @pytest.mark.parametrize(
@@ -243,15 +243,15 @@ def test_an_interrupted_build(tree: Path, number: signal.Signals) -> None:
 
 def _below(pid: int) -> list[int]:
     """The processes that a process has started."""
-    found = []
+    children = []
     for file in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = file.read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[1]) == pid:
-            found.append(int(file.parent.name))
-    return found
+            children.append(int(file.parent.name))
+    return children
 
 
 def _runs(pid: int) -> bool:

@@ -51,6 +51,7 @@ LINES = {
     "conform": ("conform quinn --only 9002-7.2", "conform quin"),
     "flowgrind": ("flowgrind -T s=1", "flowgrind -T s=x"),
     "kernel": ("kernel status", "kernel test"),
+    "twin": ("twin --help", "twin two.toml --only linux"),
     "validate": ("validate --help", "validate --only linus"),
     "bench": ("bench --only W1 --no-instructions", "bench --only W77"),
 }

@@ -29,6 +29,7 @@ _COMMANDS = {
     "conform": ("conform", "conform"),
     "flowgrind": ("flowgrind", "flowgrind"),
     "kernel": ("kernel", "kernel"),
+    "twin": ("twin", "twin"),
     "validate": ("validate", "validate"),
     "bench": ("bench", "bench"),
 }

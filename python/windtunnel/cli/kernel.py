@@ -36,9 +36,7 @@ def kernel() -> None:
 @click.option(
     "--package", metavar="NAME", help="Debian's package of the source.", show_default="the newest that apt has"
 )
-@click.option(
-    "--source", type=click.Path(path_type=Path), help="A source of yours instead: a folder or a tarball."
-)
+@click.option("--source", type=click.Path(path_type=Path), help="A source of yours instead: a folder or a tarball.")
 @click.option(
     "--hz",
     type=click.Choice(["1000", "250"]),
@@ -62,7 +60,7 @@ def build(package: str | None, source: Path | None, hz: str, jobs: int | None, f
             hz=int(hz), package=package, source=source, jobs=jobs or os.cpu_count() or 1, steps=steps, again=force
         )
     made = built.kernel
-    say(f"Linux {made.version}, HZ {made.hz}, SHA-256 {made.sha256}{' (there already)' if built.known else ''}")
+    say(f"Linux {made.version}, HZ {made.hz}, SHA-256 {made.sha256}{' (there already)' if built.was_there else ''}")
     say(f"lacks: {', '.join(made.lacking()) or 'nothing'}")
     say(made.folder)
 

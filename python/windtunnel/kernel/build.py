@@ -69,7 +69,7 @@ class Built:
     """A kernel; whether it was there before."""
 
     kernel: Kernel
-    known: bool
+    was_there: bool
 
 
 def build(*, hz: int, package: str | None, source: Path | None, jobs: int, steps: Steps, again: bool = False) -> Built:
@@ -88,10 +88,10 @@ def build(*, hz: int, package: str | None, source: Path | None, jobs: int, steps
         inputs = _inputs(came, hz, compiler)
         for kernel in kernels():
             if inputs and kernel.inputs == inputs and not again:
-                return Built(kernel, known=True)
+                return Built(kernel, was_there=True)
         steps.say(f"compiling Linux {version}, HZ {hz}")
         config = compile_kernel(tree, jobs, steps)
-        found = features(config, hz)
+        listed = features(config, hz)
         ready = stage.path / "ready"
         ready.mkdir()
         shutil.copyfile(tree / "linux", ready / "linux")
@@ -99,8 +99,8 @@ def build(*, hz: int, package: str | None, source: Path | None, jobs: int, steps
         (ready / "config").write_text(config, encoding="utf-8")
         sha256 = digest(ready / "linux")
         programs()
-        kernel = Kernel(version, hz, sha256, came.words, compiler, found.has, found.lacks, inputs, ready)
-        return Built(keep(kernel), known=False)
+        kernel = Kernel(version, hz, sha256, came.words, compiler, listed.has, listed.lacks, inputs, ready)
+        return Built(keep(kernel), was_there=False)
 
 
 def compile_kernel(tree: Path, jobs: int, steps: Steps) -> str:

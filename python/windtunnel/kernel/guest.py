@@ -3,8 +3,8 @@
 The guest's root is the host's, read-only and with the user's own rights; it has no device and no network of the host.
 
 The same kernel, script and seed give the same bytes, because nothing else reaches the guest: its clock always starts at
-the same time, and the host's random numbers, of which the kernel's own come, are those of a library that is loaded in
-their place (``programs/guest-random.c``). Another seed gives other ports, sequence numbers, hashes and random losses.
+the same time, and its random numbers come from the host's, which are those of a library that is loaded in their
+place (``programs/guest-random.c``). Another seed gives other ports, sequence numbers, hashes and random losses.
 The command line is mixed into random numbers too, so it is always the same, and names no folder of this run.
 """
 
@@ -26,8 +26,8 @@ from windtunnel.kernel.kept import Kernel
 from windtunnel.kernel.programs import programs
 from windtunnel.kernel.tools import GUEST, group, require
 
-#: The kernel's command line: the clock's start in ns since 1970; memory, of which only what is touched costs anything;
-#: and a way to run processes that costs 40 % less than ptrace, from Linux 6.16 on.
+#: The kernel's command line: its memory costs only what is touched, its clock starts at a time in ns since 1970, and
+#: from Linux 6.16 on there is a way to run processes that costs 40 % less than ptrace.
 _SETTINGS = (
     *("root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "quiet", "mem=768M"),
     *("time-travel=inf-cpu", "time-travel-start=1700000000000000000", "seccomp=on"),

@@ -119,11 +119,11 @@ def choose(wanted: str | None = None) -> Kernel:
 def matching(wanted: str, there: list[Kernel]) -> list[Kernel]:
     """Those whose name starts with ``wanted`` at a whole part of it, or whose hash does. Raises InputError."""
     start = re.compile(re.escape(wanted) + r"(?![0-9a-zA-Z])")
-    found = [k for k in there if start.match(k.name) or (len(wanted) >= 6 and k.sha256.startswith(wanted))]
-    if not found:
+    matches = [k for k in there if start.match(k.name) or (len(wanted) >= 6 and k.sha256.startswith(wanted))]
+    if not matches:
         names = ", ".join(kernel.name for kernel in there) or "none"
         raise InputError(f"there is no kernel `{wanted}`; there is: {names}")
-    return found
+    return matches
 
 
 def whole(kernel: Kernel) -> Kernel:

@@ -70,16 +70,16 @@ def features(config: str, hz: int) -> Features:
     The kernel's configurator drops options that do not exist or whose conditions are not met, without a word. Raises
     InputError for a configuration without what is required.
     """
-    given = {option: value.strip('"') for option, value in _SET.findall(config)}
-    if given.get("HZ") != str(hz):
+    settings = {option: value.strip('"') for option, value in _SET.findall(config)}
+    if settings.get("HZ") != str(hz):
         raise InputError(
-            f"the configuration has HZ = {given.get('HZ', 'nothing')}, not {hz}; this source sets it elsewhere"
+            f"the configuration has HZ = {settings.get('HZ', 'nothing')}, not {hz}; this source sets it elsewhere"
         )
     has = {kind: list(names) for kind, names in _ALWAYS.items()}
     lacks: dict[str, list[str]] = {}
     for group in groups():
-        missing = [option for option in group.options if given.get(option) != "y"]
-        missing += [option for option, value in group.values.items() if given.get(option) != value]
+        missing = [option for option in group.options if settings.get(option) != "y"]
+        missing += [option for option, value in group.values.items() if settings.get(option) != value]
         if group.need == "off":
             continue
         if missing and group.need == "required":

@@ -54,28 +54,28 @@ def unpack_package(name: str | None, into: Path, say: Callable[[str], None]) -> 
     run(["dpkg-deb", "-x", package, temporary / "files"], folder=temporary)
     [tarball] = temporary.glob("files/usr/src/linux-source-*.tar.*")
     say("unpacking it")
-    found = package.name.split("_")
-    source = Source(f"{found[0]} {found[1]}", digest(tarball))
+    parts = package.name.split("_")
+    source = Source(f"{parts[0]} {parts[1]}", digest(tarball))
     package.unlink()
     _untar(tarball, into)
     shutil.rmtree(temporary)
     return source
 
 
-def unpack_own(given: Path, into: Path, say: Callable[[str], None]) -> Source:
+def unpack_own(own: Path, into: Path, say: Callable[[str], None]) -> Source:
     """Copy a tree, or unpack a tarball, into the new folder ``into``. Raises InputError."""
-    if given.is_file():
-        say(f"unpacking {given}")
+    if own.is_file():
+        say(f"unpacking {own}")
         try:
-            _untar(given, into)
+            _untar(own, into)
         except RunFailedError as error:
-            raise InputError(f"--source {given}: cannot be unpacked: {error}") from None
-        return Source(given.name, digest(given))
-    _check_tree(given, f"--source {given}")
-    say(f"copying {given}")
-    shutil.copytree(given, into, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+            raise InputError(f"--source {own}: cannot be unpacked: {error}") from None
+        return Source(own.name, digest(own))
+    _check_tree(own, f"--source {own}")
+    say(f"copying {own}")
+    shutil.copytree(own, into, symlinks=True, ignore=shutil.ignore_patterns(".git"))
     run(["make", "ARCH=um", "mrproper"], folder=into)
-    return Source(str(given.resolve()), "")
+    return Source(str(own.resolve()), "")
 
 
 def prepare(tree: Path, hz: int) -> str:

@@ -56,7 +56,7 @@ def run(
     environment: dict[str, str] | None = None,
     line: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """Run a program to its end; returns its output, of which ``line`` gets each line. Raises RunFailedError.
+    """Run a program to its end; returns its output; ``line`` gets each line of it. Raises RunFailedError.
 
     All that it starts belongs to one group, which ends with this function, however it ends.
     """

@@ -20,6 +20,8 @@ _LIMIT = 120.0
 #: What a discipline must be told, and the device that it needs; without an entry: nothing, and a plain one.
 _ARGUMENTS = {
     "cbs": "hicredit 30 locredit -1470 sendslope -980000 idleslope 20000",
+    "choke": "limit 1000 bandwidth 10mbit",
+    "ets": "bands 2 quanta 1500 1500",
     "etf": "delta 100000 clockid CLOCK_TAI skip_sock_check",
     "gred": "setup DPs 2 default 0",
     "mqprio": "num_tc 2 map 0 1 queues 1@0 1@1 hw 0",
@@ -28,7 +30,7 @@ _ARGUMENTS = {
     "tbf": "rate 10mbit burst 1600 limit 30000",
 }
 #: Disciplines of devices with several queues.
-_SEVERAL = {"mqprio", "taprio"}
+_SEVERAL = {"mqprio", "multiq", "taprio"}
 
 #: A flow over a queue that drops, with losses that the guest draws, for the two runs.
 _FLOW = """\
