@@ -148,8 +148,8 @@ def test_no_source_of_linux(tree: Path, cli: Cli) -> None:
     file.write_text("no tarball", encoding="utf-8")
     done = cli("kernel", "build", "--source", file)
     assert done.returncode == 2
-    says = f"error: --source {file}: cannot be unpacked: tar failed: tar: This does not look like a tar archive"
-    assert done.stderr.splitlines() == [f"unpacking {file}", says]
+    says = f"error: {file}: cannot be unpacked: tar failed: tar: This does not look like a tar archive"
+    assert done.stderr.splitlines() == [f"unpacking {file.name}", says]
     assert list(kept.folder().iterdir()) == []
 
 
@@ -159,6 +159,36 @@ def test_package_names(tree: Path, cli: Cli) -> None:
         pytest.skip("no apt-get")
     refused(cli("kernel", "build", "--package", "-o=x"), "`-o=x` is not a package of Linux's source")
     refused(cli("kernel", "build", "--package", "linux-source-6.12", "--source", tree), "exclude each other")
+
+
+#: Debian's tools: two sources are on offer; a package is the tarball that it holds.
+APT = {
+    "apt-cache": "echo 'linux-source-6.12 - source'; echo 'linux-source-6.9 - source'; echo 'linux-source-6 - any'",
+    "apt-get": "for name; do :; done\ncase $name in *6.12) cp TARBALL ${name}_6.12.9-1_all.deb ;; "
+    '*) echo "E: Unable to locate package $name"; exit 100 ;; esac',
+    "dpkg-deb": "mkdir -p $3/usr/src; cp $2 $3/usr/src/linux-source-6.12.tar.xz",
+}
+
+
+def test_the_newest_package(tree: Path, tmp_path: Path, cli: Cli) -> None:
+    """Without a name the newest that apt has, by number; the kernel knows from which package it is."""
+    with tarfile.open(tmp_path / "linux.tar.xz", "w:xz") as file:
+        file.add(tree, tree.name)
+    for name, text in APT.items():
+        program = tmp_path / "bin" / name
+        program.write_text(f"#!/bin/sh\n{text.replace('TARBALL', str(tmp_path / 'linux.tar.xz'))}\n", encoding="utf-8")
+        program.chmod(0o755)
+    done = cli("kernel", "build")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[0] == "fetching linux-source-6.12"
+    [kernel] = kept.kernels()
+    assert kernel.source == "linux-source-6.12 6.12.9-1"
+    # Known before anything is unpacked.
+    assert cli("kernel", "build").stderr.splitlines() == ["fetching linux-source-6.12"]
+    refused_with = "cannot be fetched (apt-get failed: E: Unable to locate package linux-source-7.3); apt offers: "
+    done = cli("kernel", "build", "--package", "linux-source-7.3")
+    assert done.returncode == 2
+    assert f"{refused_with}linux-source-6, linux-source-6.9, linux-source-6.12" in done.stderr
 
 
 # Builds, with a make of ours

@@ -23,7 +23,7 @@ from windtunnel.errors import InputError, RunFailedError
 from windtunnel.kernel.kept import Kernel, digest, folder, keep, kernels
 from windtunnel.kernel.options import features, fragment
 from windtunnel.kernel.programs import programs
-from windtunnel.kernel.source import NEEDED, Source, prepare, unpack_own, unpack_package
+from windtunnel.kernel.source import NEEDED, Source, from_package, from_user, prepare, unpack
 from windtunnel.kernel.tools import BUILD, path, require, run
 from windtunnel.stage import stage_for, sweep
 
@@ -81,14 +81,15 @@ def build(*, hz: int, package: str | None, source: Path | None, jobs: int, steps
     _check_space(folder())
     with stage_for(folder() / "new") as stage:
         stage.path.mkdir()
-        tree = stage.path / "source"
-        came = unpack_own(source, tree, steps.say) if source else unpack_package(package, tree, steps.say)
-        version = prepare(tree, hz)
+        came = from_user(source) if source else from_package(package, stage.path / "package", steps.say)
         compiler = _compiler()
         inputs = _inputs(came, hz, compiler)
         for kernel in kernels():
             if inputs and kernel.inputs == inputs and not again:
                 return Built(kernel, was_there=True)
+        tree = stage.path / "source"
+        unpack(came, tree, steps.say)
+        version = prepare(tree, hz)
         steps.say(f"compiling Linux {version}, HZ {hz}")
         config = compile_kernel(tree, jobs, steps)
         listed = features(config, hz)

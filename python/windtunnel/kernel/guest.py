@@ -102,5 +102,6 @@ def _run(kernel: Kernel, folder: Path, seed: int, limit: float) -> str:
             clock.cancel()
     if over.is_set():
         raise RunFailedError(f"the guest was ended after {limit:.0f} s")
-    telling = [line for line in kept if "panic" in line.lower() or line.startswith("guest:")]
-    return (telling or list(kept) or ["it said nothing"])[-1]
+    # What a panic prints after its reason is where it was.
+    telling = [line for line in kept if "Kernel panic" in line or line.startswith("guest:")]
+    return telling[0] if telling else next(reversed(kept), "it said nothing")

@@ -72,7 +72,7 @@ class Kernel:
 
 def folder() -> Path:
     """Where kernels are kept: in the cache, so never in results."""
-    return place() / "kernels"
+    return place().resolve() / "kernels"
 
 
 def kernels() -> list[Kernel]:

@@ -19,7 +19,7 @@ SOURCES = Path(__file__).with_name("programs")
 
 def programs() -> Path:
     """The folder with the compiled programs. Raises InputError without a compiler, and RunFailedError."""
-    target = place() / "guests" / _hash()
+    target = place().resolve() / "guests" / _hash()
     if target.is_dir():
         return target
     require({"cc": "gcc"}, "compiling the guest's programs")

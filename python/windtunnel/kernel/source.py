@@ -28,54 +28,58 @@ _VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION)[ \t]*=[ \t]*
 
 @dataclass(frozen=True)
 class Source:
-    """Where a source came from in words, and a hash of it; empty where the source is a folder that may change."""
+    """A source that is not unpacked yet: in words, where it is (a tarball or a folder), and a hash of it; that is empty
+    for a folder, which may change.
+    """
 
     words: str
+    path: Path
     sha256: str
 
 
-def unpack_package(name: str | None, into: Path, say: Callable[[str], None]) -> Source:
-    """Unpack a package of Debian into the new folder ``into``; without a name the newest. Raises InputError."""
+def from_package(name: str | None, into: Path, say: Callable[[str], None]) -> Source:
+    """Fetch a package of Debian into the new folder ``into``; without a name the newest. Raises InputError."""
     require(DEBIAN, "fetching Debian's package (--source TREE needs none)")
-    temporary = into.with_name(f"{into.name}.deb")
-    temporary.mkdir()
-    name = name or _newest(temporary)
+    into.mkdir()
+    name = name or _newest(into)
     if not _PACKAGE.fullmatch(name):
         raise InputError(f"--package: `{name}` is not a package of Linux's source, such as linux-source-6.12")
     say(f"fetching {name}")
     # Root's downloads are done by a user of apt's own, who cannot write into folders of root's.
     sandbox = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
     try:
-        run(["apt-get", "download", *sandbox, name], folder=temporary, environment=_environment())
+        run(["apt-get", "download", *sandbox, name], folder=into, environment=_environment())
     except RunFailedError as error:
-        offered = ", ".join(_offered(temporary)) or "none; `apt-get update` fetches its list"
+        offered = ", ".join(_offered(into)) or "none; `apt-get update` fetches its list"
         raise InputError(f"{name} cannot be fetched ({error}); apt offers: {offered}") from None
-    [package] = temporary.glob("*.deb")
-    run(["dpkg-deb", "-x", package, temporary / "files"], folder=temporary)
-    [tarball] = temporary.glob("files/usr/src/linux-source-*.tar.*")
-    say("unpacking it")
-    parts = package.name.split("_")
-    source = Source(f"{parts[0]} {parts[1]}", digest(tarball))
+    [package] = into.glob("*.deb")
+    run(["dpkg-deb", "-x", package, into / "files"], folder=into)
+    [tarball] = into.glob("files/usr/src/linux-source-*.tar.*")
     package.unlink()
-    _untar(tarball, into)
-    shutil.rmtree(temporary)
-    return source
+    return Source(" ".join(package.name.split("_")[:2]), tarball, digest(tarball))
 
 
-def unpack_own(own: Path, into: Path, say: Callable[[str], None]) -> Source:
-    """Copy a tree, or unpack a tarball, into the new folder ``into``. Raises InputError."""
+def from_user(own: Path) -> Source:
+    """A tree or a tarball of the user's. Raises InputError."""
     if own.is_file():
-        say(f"unpacking {own}")
-        try:
-            _untar(own, into)
-        except RunFailedError as error:
-            raise InputError(f"--source {own}: cannot be unpacked: {error}") from None
-        return Source(own.name, digest(own))
+        return Source(own.name, own.resolve(), digest(own))
     _check_tree(own, f"--source {own}")
-    say(f"copying {own}")
-    shutil.copytree(own, into, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-    run(["make", "ARCH=um", "mrproper"], folder=into)
-    return Source(str(own.resolve()), "")
+    return Source(str(own.resolve()), own.resolve(), "")
+
+
+def unpack(source: Source, tree: Path, say: Callable[[str], None]) -> None:
+    """Unpack a source into the new folder ``tree``, or copy it there. Raises InputError."""
+    say(f"unpacking {source.words}" if source.sha256 else f"copying {source.words}")
+    if not source.sha256:
+        shutil.copytree(source.path, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        run(["make", "ARCH=um", "mrproper"], folder=tree)
+        return
+    tree.mkdir()
+    # The files of a tarball are all in one folder.
+    try:
+        run(["tar", "-xf", source.path, "--no-same-owner", "--strip-components=1"], folder=tree)
+    except RunFailedError as error:
+        raise InputError(f"{source.path}: cannot be unpacked: {error}") from None
 
 
 def prepare(tree: Path, hz: int) -> str:
@@ -96,12 +100,6 @@ def prepare(tree: Path, hz: int) -> str:
 def _check_tree(tree: Path, what: str) -> None:
     if not (tree / "arch/um/Kconfig").is_file() or not (tree / "Makefile").is_file():
         raise InputError(f"{what}: is not a source of Linux: no arch/um/Kconfig in it")
-
-
-def _untar(tarball: Path, into: Path) -> None:
-    """Unpack a tarball whose files all are in one folder, which becomes ``into``."""
-    into.mkdir()
-    run(["tar", "-xf", tarball.resolve(), "--no-same-owner", "--strip-components=1"], folder=into)
 
 
 def _newest(folder: Path) -> str:
