@@ -6,6 +6,8 @@ The same kernel, script and seed give the same bytes, because nothing else reach
 the same time, and its random numbers come from the host's, which are those of a library that is loaded in their
 place (``programs/guest-random.c``). Another seed gives other ports, sequence numbers, hashes and random losses.
 The command line is mixed into random numbers too, so it is always the same, and names no folder of this run.
+A guest whose processes are stopped and continued from outside (SIGSTOP, SIGCONT) panics: its processes are traced, and
+the kernel takes the signal for one of theirs. Such a run fails, and writes nothing.
 """
 
 from __future__ import annotations
