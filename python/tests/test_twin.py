@@ -36,8 +36,8 @@ rtt = "40 ms"
 def linux(hz: int = 1000, without: str = "") -> kept.Kernel:
     """A kernel with all options but one."""
     text = options.fragment().replace(f"CONFIG_{without}=y\n", "")
-    found = options.features(f"{text}CONFIG_HZ={hz}\n", hz)
-    return kept.Kernel("6.12.1", hz, "0" * 64, "any", "cc", found.has, found.lacks, "", Path())
+    listed = options.features(f"{text}CONFIG_HZ={hz}\n", hz)
+    return kept.Kernel("6.12.1", hz, "0" * 64, "any", "cc", listed.has, listed.lacks, "", Path())
 
 
 def planned(*settings: str, kernel: kept.Kernel | None = None) -> Plan:

@@ -194,9 +194,9 @@ def _leaf(queue: Document, plain: Document, link: Link, kernel: Kernel) -> tuple
     kind = str(queue["kind"])
     if kind != "fifo" and kind not in QDISCS:
         raise _refusal("bottleneck.queue.kind", kind, "tc has no such discipline")
-    known = {*QDISCS[kind].options, *QDISCS[kind].only, "hash"} if kind in QDISCS else {"headdrop"}
+    translated = {*QDISCS[kind].options, *QDISCS[kind].only, "hash"} if kind in QDISCS else {"headdrop"}
     for key in sorted(queue.keys() | plain.keys()):
-        if key not in known | {"limit", "age"} and queue.get(key) != plain.get(key):
+        if key not in translated | {"limit", "age"} and queue.get(key) != plain.get(key):
             raise _refusal(f"bottleneck.queue.{key}", queue.get(key), f"tc's {kind} has no word for it")
     if kind == "sfq" and queue.get("ecn"):
         raise _refusal("bottleneck.queue.ecn", True, "the kernel does not tell how many packets sfq has marked")
@@ -216,11 +216,11 @@ def _more(text: str) -> str:
     return str(int(text) + 1) if text.isdigit() else text
 
 
-def _same(given: Document, plain: Document, what: str, at: str, why: str) -> None:
+def _same(table: Document, plain: Document, what: str, at: str, why: str) -> None:
     """Refuse the first key that differs from the plain scenario's and is not translated."""
-    for key in sorted(given.keys() | plain.keys()):
-        if key not in _TRANSLATED.get(what, frozenset()) and given.get(key) != plain.get(key):
-            raise _refusal(f"{at}{key}", given.get(key), why)
+    for key in sorted(table.keys() | plain.keys()):
+        if key not in _TRANSLATED.get(what, frozenset()) and table.get(key) != plain.get(key):
+            raise _refusal(f"{at}{key}", table.get(key), why)
 
 
 def _refusal(key: str, value: object, why: str) -> InputError:

@@ -141,14 +141,14 @@ def _cake_marks(data: bytes) -> int:
 
 def _attributes(data: bytes) -> list[tuple[int, bytes]]:
     """The attributes of netlink in some bytes: type and content."""
-    found, at = [], 0
+    attributes, at = [], 0
     while at + 4 <= len(data):
         length, kind = struct.unpack_from("=HH", data, at)
         if length < 4:
             break
-        found.append((kind & 0x3FFF, data[at + 4 : at + length]))
+        attributes.append((kind & 0x3FFF, data[at + 4 : at + length]))
         at += (length + 3) & ~3
-    return found
+    return attributes
 
 
 def _lost(outcome: Outcome, flow: int) -> tuple[int, int]:
@@ -162,10 +162,10 @@ def _lost(outcome: Outcome, flow: int) -> tuple[int, int]:
 def _counters(text: str) -> dict[str, int]:
     """A host's counters, as /proc/net/netstat and /proc/net/snmp have them: a line of names, a line of values."""
     lines = text.splitlines()
-    found: dict[str, int] = {}
+    counters: dict[str, int] = {}
     for names, values in zip(lines[::2], lines[1::2], strict=True):
-        found.update(zip(names.split()[1:], map(int, values.split()[1:]), strict=True))
-    return found
+        counters.update(zip(names.split()[1:], map(int, values.split()[1:]), strict=True))
+    return counters
 
 
 def _steps(values: Floats) -> Floats:

@@ -32,7 +32,7 @@ host() {
     inside $1 sh -c 'for at in all default; do echo 1 > /proc/sys/net/ipv6/conf/$at/disable_ipv6; done'
     ip -n $1 link set lo up
 }
-# Joins two devices by a wire, with their addresses, each of which knows the other: NAMESPACE DEVICE MAC ADDRESS, twice.
+# Joins two devices by a wire, with addresses, and tells each about the other: NAMESPACE DEVICE MAC ADDRESS, twice.
 wire() {
     ip link add $2 netns $1 address $3 type veth peer name $6 netns $5 address $7
     for end in "$1 $2 $4 $8 $7" "$5 $6 $8 $4 $3"; do
