@@ -55,6 +55,10 @@ NOT_RUN = {
     "python -m windtunnel.explain.train",
     "cargo run --release -p windtunnel-hosted --features quinn,noq --example loopback -- quinn cubic 5",
     "windtunnel conform ./libwt_ngtcp2.so",
+    "windtunnel kernel build",
+    "windtunnel kernel build --package linux-source-6.12 --hz 250",
+    "windtunnel kernel test",
+    "windtunnel kernel remove --all",
     "windtunnel sweep scenarios/campaigns/quic-coexistence.toml",
     "windtunnel evaluate ccwg-bbr --cc bbr3",
     'windtunnel evaluate ccwg-bbr --cc \'{ kind = "bbr3", variant = "draft-06" }\'',
@@ -85,6 +89,10 @@ def test_a_command_is_known(step: Any) -> None:
         # With the settings of the program: click keeps the names of `--help` that it sees first.
         context = click.Context(app, **app.context_settings)
         command = app.get_command(context, name)
+        while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+            context = click.Context(command, info_name=name, parent=context)
+            name, *words = words
+            command = command.get_command(context, name)
         if name != "COMMAND":
             assert command is not None, name
             # It reads another program's options; and help ends the reading.

@@ -50,6 +50,8 @@ LINES = {
     "evaluate": ("evaluate rfc9743 --cc vegas --quick --only 7.10", "evaluate rfc9743 --queue pie"),
     "conform": ("conform quinn --only 9002-7.2", "conform quin"),
     "flowgrind": ("flowgrind -T s=1", "flowgrind -T s=x"),
+    "kernel": ("kernel status", "kernel test"),
+    "twin": ("twin --help", "twin two.toml --only linux"),
     "validate": ("validate --help", "validate --only linus"),
     "bench": ("bench --only W1 --no-instructions", "bench --only W77"),
 }

@@ -23,19 +23,28 @@ EXIT_CODES = (("0", "done"), ("1", "a run failed"), ("2", "the input is wrong, o
 
 
 def pages() -> dict[str, str]:
-    """The pages by file name: one for the program, one for each command."""
-    context = click.Context(app, info_name="windtunnel", **app.context_settings)
-    commands = {name: app.get_command(context, name) for name in app.list_commands(context)}
-    made = {"windtunnel.1": _page(app, context, [f"windtunnel-{name}" for name in commands])}
-    for name, command in commands.items():
-        assert command is not None
-        sub = click.Context(command, info_name=name, parent=context)
-        made[f"windtunnel-{name}.1"] = _page(command, sub, ["windtunnel"])
-    return made
+    """The pages by file name: one for the program, one for each command, one for each command of a group."""
+    return dict(_pages(app, click.Context(app, info_name="windtunnel", **app.context_settings)))
+
+
+def _pages(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    name = _name(context)
+    others = [_name(context.parent)] if context.parent else []
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            below = command.get_command(context, each)
+            assert below is not None
+            others.append(f"{name}-{each}")
+            yield from _pages(below, click.Context(below, info_name=each, parent=context))
+    yield f"{name}.1", _page(command, context, others)
+
+
+def _name(context: click.Context) -> str:
+    return context.command_path.replace(" ", "-")
 
 
 def _page(command: click.Command, context: click.Context, others: list[str]) -> str:
-    name = context.command_path.replace(" ", "-")
+    name = _name(context)
     summary, _, more = cleandoc(command.help or "").partition("\n\n")
     summary = " ".join(summary.split())
     lines = [

@@ -28,6 +28,8 @@ _COMMANDS = {
     "evaluate": ("evaluate", "evaluate"),
     "conform": ("conform", "conform"),
     "flowgrind": ("flowgrind", "flowgrind"),
+    "kernel": ("kernel", "kernel"),
+    "twin": ("twin", "twin"),
     "validate": ("validate", "validate"),
     "bench": ("bench", "bench"),
 }

@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from windtunnel.kernel.programs import SOURCES
+
 GUEST = Path(__file__).parent / "guest"
 
 #: The guest's clock at boot, in ns.
@@ -100,13 +102,13 @@ class Laboratory:
         """Builds the guest's programs, unless they are newer than their sources."""
         self.work.mkdir(parents=True, exist_ok=True)
         for source, target, options in (
-            ("flow.c", "flow", ()),
-            ("off.c", "off", ()),
-            ("random.c", "random.so", ("-shared", "-fPIC")),
+            (GUEST / "flow.c", "flow", ()),
+            (GUEST / "off.c", "off", ()),
+            (SOURCES / "guest-random.c", "random.so", ("-shared", "-fPIC")),
         ):
             built = self.work / target
-            if not built.exists() or built.stat().st_mtime < (GUEST / source).stat().st_mtime:
-                subprocess.run(["cc", "-O2", *options, "-o", str(built), str(GUEST / source)], check=True)
+            if not built.exists() or built.stat().st_mtime < source.stat().st_mtime:
+                subprocess.run(["cc", "-O2", *options, "-o", str(built), str(source)], check=True)
 
     def run(self, run: VirtualRun) -> Path:
         """Boots the kernel for a run, unless that has been done; returns the folder with what it stored."""

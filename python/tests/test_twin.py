@@ -1,0 +1,208 @@
+"""The translation of a scenario for the guest: a pure function, which needs no kernel."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Cli, refused
+
+from windtunnel import Scenario
+from windtunnel.errors import InputError
+from windtunnel.kernel import kept, options
+from windtunnel.twin import Plan, plan, run_linux, script
+
+# The tests' own cache has none, so this reads the user's, before that is set.
+KERNELS = kept.kernels()
+NEEDS = [name for name in ("cc", "ip", "tc") if shutil.which(name, path="/usr/sbin:/sbin:/usr/bin:/bin") is None]
+needs_kernel = pytest.mark.skipif(not KERNELS or bool(NEEDS), reason=kept.NONE)
+
+TEXT = """\
+duration = "5 s"
+
+[bottleneck]
+rate = "40 Mbit/s"
+queue = { kind = "fifo", limit = "150 kB" }
+
+[[flow]]
+cc = "cubic"
+rtt = "40 ms"
+"""
+
+
+def linux(hz: int = 1000, without: str = "") -> kept.Kernel:
+    """A kernel with all options but one."""
+    text = options.fragment().replace(f"CONFIG_{without}=y\n", "")
+    listed = options.features(f"{text}CONFIG_HZ={hz}\n", hz)
+    return kept.Kernel("6.12.1", hz, "0" * 64, "any", "cc", listed.has, listed.lacks, "", Path())
+
+
+def planned(*settings: str, kernel: kept.Kernel | None = None) -> Plan:
+    """The plan of the scenario with settings."""
+    return plan(Scenario.from_toml(TEXT, overrides=settings).resolve(), kernel or linux())
+
+
+def test_a_plan() -> None:
+    """The bucket has a frame and what tc rounds off; the limit one frame more, since tbf holds what is on the wire."""
+    made = planned()
+    assert made.shaper[:6] == ("stab", "overhead", "-14", "linklayer", "ethernet", "tbf")
+    assert made.shaper[6:] == ("rate", "40mbit", "burst", "1502b", "limit", "1500000b")
+    assert made.leaf == ("bfifo", "limit", "151500b")
+    assert (made.duration, made.interval, made.settle) == (5 * 10**9, 10**7, 60 * 10**9)
+    [flow] = made.flows
+    assert (flow.controller, flow.rtt, flow.start, flow.ecn) == ("cubic", 40 * 10**6, 0, 0)
+
+
+def test_ethernet_is_what_tc_counts() -> None:
+    """With 14 bytes of overhead there is nothing to take off, and a frame has 1514 bytes."""
+    made = planned("bottleneck.overhead='14 B'")
+    assert made.shaper[0] == "tbf"
+    assert (made.frame, made.leaf) == (1514, ("bfifo", "limit", "151514b"))
+
+
+@pytest.mark.parametrize(
+    ("queue", "words"),
+    [
+        ("{kind='fifo', limit='100 packets'}", "pfifo limit 101"),
+        ("{kind='pie'}", "pie limit 1001 target 15ms tupdate 15ms alpha 2 beta 20"),
+        ("{kind='codel', ecn=true}", "codel limit 1001 target 5ms interval 100ms ecn"),
+        ("{kind='fq_codel', limit='1000 packets'}", "fq_codel limit 1001 flows 1024"),
+        ("{kind='dualpi2'}", "dualpi2 limit 10001"),
+        ("{kind='cake'}", "cake"),
+    ],
+)
+def test_queues(queue: str, words: str) -> None:
+    """The words of tc, with one packet more in limits."""
+    assert " ".join(planned(f"bottleneck.queue={queue}").leaf).startswith(words)
+
+
+def test_settings_of_hosts() -> None:
+    """ECN, timestamps, SACK and buffers are those of each flow's own hosts; DCTCP's receiver has DCTCP too."""
+    made = planned(
+        "flow.0.cc='dctcp'", "flow.0.ecn='dctcp'", "flow.0.tcp.timestamps=false", "flow.0.tcp.receive_window='1 MiB'"
+    )
+    [flow] = made.flows
+    assert (flow.controller, flow.receiver, flow.ecn, flow.timestamps) == ("dctcp", "dctcp", 1, False)
+    text = script(made)
+    assert 'settings s0 tcp_no_metrics_save 1 tcp_timestamps 0 tcp_sack 1 tcp_rmem "4096 131072 1048576"' in text
+    assert "guest-flow receive 10.3.0.1 5000 dctcp &" in text
+
+
+def test_delays_and_losses() -> None:
+    """Half of the round trip each way, and ahead the time of a frame on the wire, which tbf does not take."""
+    text = script(planned("bottleneck.impair={kind='loss', probability='1 %'}", "flow.0.rtt='30 ms'"))
+    assert "netem limit 1000000 delay 15.3ms loss random 1%" in text
+    assert "netem limit 1000000 delay 15ms\n" in text
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("flow.0.cc='bbr3'", "has no controller `bbr3`"),
+        ("flow.0.cc.beta=0.5", "flow.0.cc.beta = 0.5: Linux's cubic has it otherwise"),
+        ("flow.0.app={kind='transfer', size='1 MB'}", "flow.0.app = "),
+        ("flow.0.iw='3 packets'", "flow.0.iw = 3 packets"),
+        ("flow.0.pacing=true", "flow.0.pacing = true"),
+        ("flow.0.count=2", "flow.0.count = 2"),
+        ("flow.0.tcp.tlp=false", "flow.0.tcp.tlp = false"),
+        ("flow.0.tcp.tick='4 ms'", "flow.0.tcp.tick = 4 ms: the kernel's HZ is 1000"),
+        ("flow.0.ack.count=1", "flow.0.ack = "),
+        ("endpoints='ideal'", "endpoints = ideal"),
+        ("bottleneck.queue='deltim'", "bottleneck.queue.kind = deltim: tc has no such discipline"),
+        ("bottleneck.queue={kind='fq_codel', mds_dscp=10}", "bottleneck.queue.mds_dscp = 10"),
+        ("bottleneck.changes=[{at='1 s', rate='1 Mbit/s'}]", "bottleneck.changes = "),
+        ("bottleneck.dequeue_point='end'", "bottleneck.dequeue_point = end"),
+        ("bottleneck.impair={kind='loss', probability='1 %', affects='data'}", "bottleneck.impair = "),
+        ("reverse={rate='1 Mbit/s'}", "reverse = "),
+        ("record.packets=true", "record.packets = true"),
+        (
+            "bottleneck.queue={kind='sfq', redflowlimit='60 kB', ecn=true}",
+            "bottleneck.queue.ecn = true: the kernel does not tell",
+        ),
+        ("bottleneck.impair={kind='corruption', probability='1 %'}", "is not counted in the guest"),
+        ("window=[{name='late', from='1 s', to='2 s'}]", "window = "),
+    ],
+)
+def test_what_linux_cannot_do_is_refused_by_name(setting: str, says: str) -> None:
+    """One message: key, value, and what is lacking."""
+    with pytest.raises(InputError) as caught:
+        planned(setting)
+    assert says in str(caught.value)
+
+
+def test_what_a_kernel_lacks() -> None:
+    """Linux 6.12 has no dualpi2; a kernel of 250 Hz has another tick."""
+    with pytest.raises(InputError, match=r"Linux 6\.12\.1 has no qdisc `dualpi2`"):
+        planned("bottleneck.queue='dualpi2'", kernel=linux(without="NET_SCH_DUALPI2"))
+    with pytest.raises(InputError, match="the kernel's HZ is 250"):
+        planned(kernel=linux(hz=250))
+    assert planned("flow.0.tcp.tick='4 ms'", kernel=linux(hz=250)).flows
+
+
+def test_without_a_kernel(cli: Cli, scenario: Path) -> None:
+    """One line says how to get one; nothing is written."""
+    refused(cli("twin", scenario, "--only", "linux"), "`windtunnel kernel build` makes one")
+    assert not (scenario.parent / "results").exists()
+
+
+# With a kernel
+
+
+@needs_kernel
+def test_a_run_and_its_repetition(tmp_path: Path) -> None:
+    """The ordinary result, with the same digest each time, and another with another seed where losses are drawn."""
+    lossy = "bottleneck.impair={kind='loss', probability='0.5 %'}"
+    first, second, other = (
+        run_linux(Scenario.from_toml(TEXT, overrides=(lossy, f"seed={seed}")), KERNELS[0]) for seed in (1, 1, 2)
+    )
+    assert first.digest == second.digest != other.digest
+    for name in first.tables:
+        for column in first.tables[name]:
+            np.testing.assert_array_equal(first.tables[name][column], second.tables[name][column])
+    folder = first.save(tmp_path / "linux")
+    assert (folder / "report.html").is_file()
+    [flow] = first.flows
+    assert flow["retransmits"] > 0
+
+
+@needs_kernel
+@pytest.mark.parametrize("cc", ["reno", "cubic"])
+def test_the_kernel_next_to_ours(cc: str) -> None:
+    """Alone behind tail drop nothing is left to chance: goodput within 1 %, the round trip within 3 % after the start.
+
+    These bands are those of the validation against recorded kernels (docs/validation.md).
+    """
+    settings = (f"flow.0.cc='{cc}'", "duration='20 s'", "bottleneck.queue={kind='fifo', limit='200 kB'}")
+    described = Scenario.from_toml(TEXT, overrides=settings)
+    values = [_steady(result) for result in (run_linux(described, KERNELS[0]), described.run())]
+    assert values[0]["goodput_mbps"] == pytest.approx(values[1]["goodput_mbps"], rel=0.01)
+    assert values[0]["srtt_ms"] == pytest.approx(values[1]["srtt_ms"], rel=0.03)
+    assert values[0]["cwnd_bytes"] == pytest.approx(values[1]["cwnd_bytes"], rel=0.03)
+
+
+def _steady(result: Any) -> dict[str, float]:
+    """Means after 5 s."""
+    table = result.tables["flows"]
+    late = table["time_s"] > 5.0
+    return {name: float(np.nanmean(table[name][late])) for name in ("goodput_mbps", "srtt_ms", "cwnd_bytes")}
+
+
+@needs_kernel
+@pytest.mark.parametrize("queue", ["pie", "codel", "fq_codel", "cake", "red", "dualpi2"])
+def test_each_queue_runs(queue: str) -> None:
+    """A flow uses most of the bottleneck, and what the queue marks reaches the sender.
+
+    CAKE of Linux 6.12 marks a packet of the first round over its target: `rec_inv_sqrt` is 0 until the first mark, and
+    so is the first interval.
+    """
+    if queue not in KERNELS[0].has["qdisc"]:
+        pytest.skip(f"this kernel has no {queue}")
+    described = Scenario.from_toml(TEXT, overrides=(f"bottleneck.queue={{kind='{queue}'}}", "flow.0.ecn=true"))
+    result = run_linux(described, KERNELS[0])
+    [flow], [link] = result.flows, result.queues
+    assert (20 if queue == "cake" else 30) < flow["goodput_mbps"] < 38.7
+    assert link["dequeued"] > 10_000
+    assert (flow["ce_marks"] > 0) == (link["ce"] > 0)

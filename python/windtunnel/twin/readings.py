@@ -1,0 +1,324 @@
+"""What the guest wrote, as a result like that of ``windtunnel run``: the same tables, columns and units.
+
+What Linux does not tell is absent: NaN in columns, no table of points. The queue's sojourn is its backlog over the
+rate, which for a FIFO is what a packet that comes now will wait. The digest covers every byte that the guest wrote
+but its messages: it is equal for equal scenario, seed and kernel.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+import struct
+from collections.abc import Callable, Mapping
+from io import StringIO
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from windtunnel import __version__
+from windtunnel.errors import RunFailedError
+from windtunnel.kernel.guest import Outcome
+from windtunnel.kernel.kept import Kernel
+from windtunnel.provenance import host
+from windtunnel.result import RunResult
+from windtunnel.twin.plan import HostFlow, Plan
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Document = Mapping[str, Any]
+
+#: Files that say how the guest did it, not what happened.
+_MESSAGES = ("log", "script")
+#: TCP_INFO's word for no threshold yet.
+_INFINITE = 0x7FFFFFFF
+#: Bytes of the headers of a segment, on which rates on the wire count: IP and TCP with timestamps.
+_HEADERS, _TIMESTAMPS = 40, 12
+#: Counters of a host, by the name in a summary.
+_COUNTERS = {"rtos": "TCPTimeouts", "tlps": "TCPLossProbes", "loss_episodes": "TCPSackRecovery"}
+
+#: Drops by cause. tc has one count: a FIFO's are for a full queue, and those of an AQM nearly all its own.
+_NO_DROPS = dict.fromkeys(("full", "overlimit", "aqm", "policed", "filtered", "wire"), 0)
+
+#: Where a discipline's own statistics (``linux/pkt_sched.h``) count marked packets: the index of a word of 32 bits.
+_MARK_WORDS: Mapping[str, int] = {
+    "codel": 6,
+    "fq_codel": 3,
+    "pie": 9,
+    "fq_pie": 4,
+    "red": 3,
+    "choke": 3,
+    "sfb": 5,
+    "dualpi2": 6,  # of both queues; Linux 6.17 has it first
+}
+#: And for CAKE, whose statistics are attributes: those of its tins, and the marks in a tin's.
+_TINS, _MARKS_OF_TIN = 10, 8
+
+
+def result_of(scenario: Document, text: str, seed: int, plan: Plan, kernel: Kernel, outcome: Outcome) -> RunResult:
+    """The result of a run in the guest. ``text`` is the resolved scenario as TOML. Raises RunFailedError."""
+    times = (np.arange(1, plan.duration // plan.interval + 1) * plan.interval) / 1e9
+    flows = [_samples(outcome.text(f"flow{n}.csv"), times) for n in range(len(plan.flows))]
+    queue = _samples(outcome.text("queue.csv"), times, own=lambda digits: float(_marks(plan.kind, digits)))
+    duration = plan.duration / 1e9
+    digest = _digest(outcome)
+    packets = int(queue["packets"][-1])
+    summary = {
+        "duration_s": duration,
+        "stalled": None,
+        "digest": digest,
+        "packets": packets,
+        "events": 0,
+        "seed": seed,
+        "flows": [
+            _flow_summary(plan, flow, samples, _counters(outcome.text(f"counters{n}")), _lost(outcome, n), duration)
+            for n, (flow, samples) in enumerate(zip(plan.flows, flows, strict=True))
+        ],
+        "queues": [_queue_summary(plan, queue, duration)],
+        "impairments": [],
+        "windows": [],
+        "changes": [],
+    }
+    meta = {
+        "title": scenario.get("title") or "",
+        "scenario": scenario,
+        "scenario_toml": text,
+        "version": f"{__version__} with Linux {kernel.name}",
+        "seed": seed,
+        "foreign": [f"Linux {kernel.name}"],
+        "unseeded": [],
+        "digest": digest,
+        "duration_s": duration,
+        "packets": packets,
+        "events": 0,
+        "cpu_seconds": outcome.seconds,
+        "packets_per_second": packets / outcome.seconds,
+        "host": host(),
+    }
+    tables = {"flows": _flows_table(plan, flows, times), "queues": _queues_table(plan, queue, times)}
+    return RunResult(summary, tables, meta)
+
+
+def _digest(outcome: Outcome) -> str:
+    hasher = hashlib.blake2b(digest_size=8)
+    for name in sorted(outcome.files.keys() - set(_MESSAGES)):
+        content = outcome.files[name]
+        hasher.update(f"{name} {len(content)}\n".encode() + content)
+    return hasher.hexdigest()
+
+
+def _samples(text: str, times: Floats, own: Callable[[str], float] = float) -> dict[str, Floats]:
+    """The columns of a file at the ends of the intervals; before the first line all is 0, after the last as it was."""
+    rows = list(csv.DictReader(StringIO(text)))
+    if not rows:
+        raise RunFailedError("the guest wrote no samples")
+    at = np.array([int(row["time_ns"]) for row in rows]) / 1e9
+    # The line of an interval's end is written at that time, or as soon after it as its flow began.
+    index = np.searchsorted(at, times + 1e-9, side="right") - 1
+    columns = {}
+    for name in rows[0]:
+        values = np.array([own(row[name]) if name == "own" else float(row[name]) for row in rows])
+        columns[name] = np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
+    columns["there"] = (index >= 0).astype(float)
+    return columns
+
+
+def _marks(kind: str, digits: str) -> int:
+    """The packets that a discipline has marked so far, by its own count."""
+    data = bytes.fromhex(digits)
+    if kind == "cake":
+        return _cake_marks(data)
+    at = _MARK_WORDS.get(kind)
+    return struct.unpack_from("=I", data, 4 * at)[0] if at is not None and len(data) >= 4 * at + 4 else 0
+
+
+def _cake_marks(data: bytes) -> int:
+    """The marks of all tins together."""
+    tins = [dict(_attributes(tin)) for _, tin in _attributes(dict(_attributes(data)).get(_TINS, b""))]
+    return sum(struct.unpack("=I", tin.get(_MARKS_OF_TIN, bytes(4)))[0] for tin in tins)
+
+
+def _attributes(data: bytes) -> list[tuple[int, bytes]]:
+    """The attributes of netlink in some bytes: type and content."""
+    attributes, at = [], 0
+    while at + 4 <= len(data):
+        length, kind = struct.unpack_from("=HH", data, at)
+        if length < 4:
+            break
+        attributes.append((kind & 0x3FFF, data[at + 4 : at + length]))
+        at += (length + 3) & ~3
+    return attributes
+
+
+def _lost(outcome: Outcome, flow: int) -> tuple[int, int]:
+    """The packets of a flow that were lost in the queue, and on the path behind it."""
+    left, arrived = (int(outcome.text(f"{name}{flow}")) for name in ("left", "arrived"))
+    path = re.search(r"dropped (\d+)", outcome.text(f"path{flow}"))
+    behind = int(path[1]) if path else 0
+    return left - arrived - behind, behind
+
+
+def _counters(text: str) -> dict[str, int]:
+    """A host's counters, as /proc/net/netstat and /proc/net/snmp have them: a line of names, a line of values."""
+    lines = text.splitlines()
+    counters: dict[str, int] = {}
+    for names, values in zip(lines[::2], lines[1::2], strict=True):
+        counters.update(zip(names.split()[1:], map(int, values.split()[1:]), strict=True))
+    return counters
+
+
+def _steps(values: Floats) -> Floats:
+    """What was added in each interval."""
+    return np.diff(values, prepend=0.0)
+
+
+def _known(there: Floats, values: Floats) -> Floats:
+    return np.where((there > 0) & (values > 0), values, np.nan)
+
+
+def _flows_table(plan: Plan, flows: list[dict[str, Floats]], times: Floats) -> dict[str, npt.NDArray[Any]]:
+    """A row for each flow in each interval, ordered by time."""
+    interval = plan.interval / 1e9
+
+    def column(of: Callable[[HostFlow, dict[str, Floats]], Floats]) -> Floats:
+        return np.stack([of(*each) for each in zip(plan.flows, flows, strict=True)], axis=1).reshape(-1)
+
+    def goodput(_: HostFlow, s: dict[str, Floats]) -> Floats:
+        return _steps(s["bytes_acked"]) * 8e-6 / interval
+
+    def wire(flow: HostFlow, s: dict[str, Floats]) -> Floats:
+        return goodput(flow, s) * _on_the_wire(flow, s)
+
+    cwnd = column(lambda _, s: np.where(s["there"] > 0, s["cwnd"] * s["mss"], np.nan))
+    srtt = column(lambda _, s: _known(s["there"], s["srtt_us"]) / 1e3)
+    counts = {
+        "ce": column(lambda _, s: _steps(s["delivered_ce"])),
+        "sce": column(lambda _, s: 0.0 * s["there"]),
+        "sent": column(lambda _, s: np.round(_steps(s["bytes_sent"]) / np.maximum(s["mss"], 1.0))),
+        "retransmits": column(lambda _, s: _steps(s["retransmitted"])),
+        "delivered_bytes": column(lambda _, s: _steps(s["bytes_acked"])),
+    }
+    return {
+        "time_s": np.repeat(times, len(flows)),
+        "flow": np.tile(np.arange(len(flows), dtype=np.uint32), len(times)),
+        "throughput_mbps": column(wire),
+        "goodput_mbps": column(goodput),
+        "cwnd_bytes": cwnd,
+        "cwnd_limited": np.full(len(cwnd), np.nan),
+        "rtt_mean_ms": srtt,
+        "rtt_min_ms": column(lambda _, s: _known(s["there"], s["min_rtt_us"]) / 1e3),
+        "srtt_ms": srtt,
+        "in_flight_bytes": column(lambda _, s: s["unacked"] * s["mss"]),
+        **{name: values.astype(np.uint64) for name, values in counts.items()},
+        "pacing_rate_mbps": column(lambda _, s: _known(s["there"], s["pacing_rate"]) * 8e-6),
+        "ssthresh_bytes": column(
+            lambda _, s: np.where((s["there"] > 0) & (s["ssthresh"] < _INFINITE), s["ssthresh"] * s["mss"], np.nan)
+        ),
+        "rttvar_ms": column(lambda _, s: _known(s["there"], s["rttvar_us"]) / 1e3),
+        "lost_bytes": column(lambda _, s: s["lost"] * s["mss"]),
+    }
+
+
+def _on_the_wire(flow: HostFlow, s: dict[str, Floats]) -> Floats:
+    """Bytes of a packet for each byte of its data."""
+    headers = _HEADERS + _TIMESTAMPS * flow.timestamps
+    return 1.0 + headers / np.maximum(s["mss"], 1.0)
+
+
+def _queues_table(plan: Plan, queue: dict[str, Floats], times: Floats) -> dict[str, npt.NDArray[Any]]:
+    throughput = _steps(queue["bytes"]) * 8e-6 / (plan.interval / 1e9)
+    whole = {
+        "backlog_packets": queue["qlen"],
+        "dequeued": _steps(queue["packets"]),
+        "emptied": (queue["qlen"] == 0).astype(float),
+        "sce": 0.0 * times,
+        "ce": _steps(queue["own"]),
+        "drops": _steps(queue["drops"]),
+    }
+    return {
+        "time_s": times,
+        "queue": np.zeros(len(times), dtype=np.uint32),
+        "throughput_mbps": throughput,
+        "utilization": throughput * 1e6 / plan.rate,
+        "sojourn_mean_ms": queue["backlog"] * 8e3 / plan.rate,
+        **{name: values.astype(np.uint64) for name, values in whole.items()},
+    }
+
+
+def _flow_summary(
+    plan: Plan,
+    flow: HostFlow,
+    s: dict[str, Floats],
+    counters: Mapping[str, int],
+    lost: tuple[int, int],
+    duration: float,
+) -> dict[str, Any]:
+    acked, start = float(s["bytes_acked"][-1]), flow.start / 1e9
+    goodput = acked * 8e-6 / duration
+    wire = float(_on_the_wire(flow, s)[-1])
+    active = duration / (duration - start)
+    there = s["there"] > 0
+    cwnd, srtt = (s["cwnd"] * s["mss"])[there], s["srtt_us"][there & (s["srtt_us"] > 0)] / 1e3
+    return {
+        "name": flow.name,
+        "cc": flow.controller,
+        "application": "bulk",
+        "path_rtt_ms": flow.rtt / 1e6,
+        "throughput_mbps": goodput * wire,
+        "goodput_mbps": goodput,
+        "active": {
+            "from_s": start,
+            "to_s": duration,
+            "throughput_mbps": goodput * wire * active,
+            "goodput_mbps": goodput * active,
+        },
+        "cwnd_bytes": {"mean": float(cwnd.mean()), "min": float(cwnd.min()), "max": float(cwnd.max())},
+        "rtt_ms": _distribution(srtt) | {"min": float(s["min_rtt_us"][-1]) / 1e3},
+        "sent": round(float(s["bytes_sent"][-1]) / max(float(s["mss"][-1]), 1.0)),
+        "delivered_bytes": int(acked),
+        "retransmits": int(s["retransmitted"][-1]),
+        **{name: counters.get(counter, 0) for name, counter in _COUNTERS.items()},
+        "drops": _NO_DROPS | {_cause(plan): lost[0], "wire": lost[1]},
+        "ack_drops": _NO_DROPS,
+        "corrupted": 0,
+        "ce_marks": int(s["delivered_ce"][-1]),
+        "sce_marks": 0,
+    }
+
+
+def _cause(plan: Plan) -> str:
+    """What most drops of the queue are for."""
+    return "full" if plan.kind == "fifo" else "aqm"
+
+
+def _queue_summary(plan: Plan, queue: dict[str, Floats], duration: float) -> dict[str, Any]:
+    throughput = float(queue["bytes"][-1]) * 8e-6 / duration
+    return {
+        "name": "bottleneck",
+        "rate_mbps": plan.rate / 1e6,
+        "throughput_mbps": throughput,
+        "utilization": throughput * 1e6 / plan.rate,
+        "sojourn_ms": _distribution(queue["backlog"] * 8e3 / plan.rate),
+        "sce": 0,
+        "ce": int(queue["own"][-1]),
+        "drops": _NO_DROPS | {_cause(plan): int(queue["drops"][-1])},
+        "dequeued": int(queue["packets"][-1]),
+        "emptied": int((queue["qlen"] == 0).sum()),
+        "backlog_max_packets": int(queue["qlen"].max()),
+        "bands": [],
+    }
+
+
+def _distribution(values: Floats) -> dict[str, float]:
+    if not len(values):
+        return dict.fromkeys(("min", "mean", "p50", "p95", "p99", "max"), 0.0)
+    p50, p95, p99 = (float(v) for v in np.percentile(values, (50, 95, 99)))
+    return {
+        "min": float(values.min()),
+        "mean": float(values.mean()),
+        "p50": p50,
+        "p95": p95,
+        "p99": p99,
+        "max": float(values.max()),
+    }
