@@ -39,19 +39,19 @@ class Many:
         """Of each sample the place of its flow among ``flows``."""
         return np.repeat(np.arange(len(self.flows)), self.lengths)
 
-    def part(self, place: int) -> slice:
+    def part(self, index: int) -> slice:
         """Where the samples of a flow are."""
-        return slice(int(self.edges[place]), int(self.edges[place + 1]))
+        return slice(int(self.edges[index]), int(self.edges[index + 1]))
 
     def with_parts(self, parts: dict[int, tuple[Array, Array]]) -> Many:
         """The same with other times and values of the flows at some places."""
         if not parts:
             return self
         pieces, lengths, before = [], self.lengths.copy(), 0
-        for place in sorted(parts):
-            mine = self.part(place)
-            pieces += [(self.t[before : mine.start], self.y[before : mine.start]), parts[place]]
-            lengths[place], before = len(parts[place][0]), mine.stop
+        for index in sorted(parts):
+            mine = self.part(index)
+            pieces += [(self.t[before : mine.start], self.y[before : mine.start]), parts[index]]
+            lengths[index], before = len(parts[index][0]), mine.stop
         pieces.append((self.t[before:], self.y[before:]))
         t, y = (np.concatenate([piece[which] for piece in pieces]) for which in (0, 1))
         return Many(self.flows, _edges(lengths), t, y)
@@ -141,10 +141,10 @@ def _reached(many: Many, ends: Ends) -> Many:
     usual = (ordered[heads + (lengths - 1) // 2] + ordered[heads + lengths // 2]) / 2
     silent = ends.is_silent(many.t[many.edges[1:] - 1], usual)
     parts = {}
-    for place in np.flatnonzero(silent).tolist():
-        mine = many.part(place)
-        now = ends.reached(Samples(int(many.flows[place]), many.t[mine], many.y[mine]))
-        parts[place] = now.t, now.y
+    for index in np.flatnonzero(silent).tolist():
+        mine = many.part(index)
+        now = ends.reached(Samples(int(many.flows[index]), many.t[mine], many.y[mine]))
+        parts[index] = now.t, now.y
     return many.with_parts(parts)
 
 
@@ -158,9 +158,9 @@ def _since_starts(many: Many, run: Run) -> Many:
     # Where something arrived before the first sample that counts, it is added up; usually nothing did.
     early = np.logical_or.reduceat(before & (np.nan_to_num(many.y) != 0), many.edges[:-1])
     parts = {}
-    for place in np.flatnonzero(late & early).tolist():
-        mine = many.part(place)
-        parts[place] = since_start(many.t[mine], many.y[mine], float(start[place]))
+    for index in np.flatnonzero(late & early).tolist():
+        mine = many.part(index)
+        parts[index] = since_start(many.t[mine], many.y[mine], float(start[index]))
     late &= ~early
     heads = many.edges[:-1] + np.where(late, first, 0)
     t, y = many.t.copy(), many.y.copy()
@@ -190,7 +190,7 @@ def _sums_at(many: Many, start: Array, lasted: Array, at: Array, bounds: Index) 
     x, received = np.empty(knots[-1]), np.zeros(knots[-1])
     x[knots[:-1]], x[inside] = start, many.t
     received[inside] = _cumsums(filled * lasted, many.edges)
-    # Numbers that are in the order of flows, then of times: the place of each time among all times, exactly.
+    # Numbers that are in the order of flows, then of times: the index of each time among all times, exactly.
     times = distinct(np.concatenate([x, at]))
     of_knots, of_times = (
         np.repeat(np.arange(len(many.flows)), np.diff(edges)) * len(times) + np.searchsorted(times, values)

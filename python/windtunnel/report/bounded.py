@@ -39,7 +39,7 @@ def _greatest(every: tuple[Series, ...]) -> tuple[Series, ...]:
     if len(every) <= MOST_SERIES:
         return every
     tops = np.array([np.fmax.reduce(each.y, initial=-np.inf) for each in every])
-    return tuple(every[place] for place in sorted(np.argsort(-tops, kind="stable")[:MOST_SERIES].tolist()))
+    return tuple(every[index] for index in sorted(np.argsort(-tops, kind="stable")[:MOST_SERIES].tolist()))
 
 
 def few_names(run: Run, panels: Sequence[Panel]) -> tuple[list[Panel], list[str], list[tuple[int, ...]]]:
@@ -95,7 +95,7 @@ def few_rows(records: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Mapping[str
     waits = np.array([float((one.get("sojourn_ms") or {}).get("mean") or 0.0) for one in records])
     places = sorted(np.argsort(-waits, kind="stable")[:MOST_ROWS].tolist())
     of = ", those with the longest sojourn times" if waits.any() else ""
-    return [records[place] for place in places], f"{MOST_ROWS} of {len(records)} rows are here{of}; {ELSEWHERE}."
+    return [records[index] for index in places], f"{MOST_ROWS} of {len(records)} rows are here{of}; {ELSEWHERE}."
 
 
 def few_lines(text: str) -> str:
