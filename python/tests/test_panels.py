@@ -5,6 +5,7 @@ the page, not from the panel.
 """
 
 import base64
+import json
 import re
 import sys
 from dataclasses import dataclass, replace
@@ -24,13 +25,14 @@ from windtunnel.cli.summary import show_summary
 from windtunnel.figures import ALL_PANELS, four_panel
 from windtunnel.figures.draw import Window, draw
 from windtunnel.figures.log_axis import text, ticks
-from windtunnel.panels import CATALOGUE, Panel, Run, cdf, fairness, fct, gaps, panels_of, rtt, thin
-from windtunnel.panels.groups import Group, median_and_band, named
+from windtunnel.panels import CATALOGUE, Panel, Run, cdf, fairness, fct, gaps, panels_of, rtt, thin, throughput
+from windtunnel.panels.groups import NAMED, Group, median_and_band, named
 from windtunnel.panels.looks import TOTAL
+from windtunnel.panels.many import means_of_flows, rates_of_flows
 from windtunnel.panels.means import AVERAGES, average, average_columns, usual_average
 from windtunnel.panels.model import Series, Ticks
 from windtunnel.panels.thinning import thin_ticks
-from windtunnel.panels.units import FACTORS, RATES, SIZES, suited
+from windtunnel.panels.units import FACTORS, RATES, SIZES, greatest, suited
 from windtunnel.report import write_report
 from windtunnel.report.columns import Columns
 from windtunnel.report.grouped import together
@@ -457,6 +459,106 @@ def test_many_flows_make_a_small_page(tmp_path: Any) -> None:
     assert seen["nodes"] < 1500
     assert seen["rows"] == [300, 300]
     assert set(seen["drawn"].values()) == {"true"}
+
+
+def test_a_page_of_very_many_flows_names_some(tmp_path: Path) -> None:
+    """3000 flows and 300 queues: the page has the greatest queues, of flows those that its panels show, and says where
+    the rest is. Dots still say whose they are.
+    """
+    count, queues = 3000, 300
+    rng = np.random.default_rng(7)
+    flows = [
+        {"name": f"f-{i + 1}", "cc": "cubic", "throughput_mbps": float(i), "first_packet_s": 0.0, "last_packet_s": 2.0,
+         "drops": {"full": 0}, "corrupted": 0, "sent": 1, "loss_episodes": 0}
+        for i in range(count)
+    ]  # fmt: skip
+    times = np.repeat([1.0, 2.0], queues)
+    tables = {
+        "flows": {
+            "time_s": np.repeat([1.0, 2.0], count), "flow": np.tile(np.arange(count), 2),
+            "throughput_mbps": np.tile(np.arange(float(count)), 2), "cwnd_bytes": np.full(2 * count, 3e3),
+        },
+        "queues": {
+            "time_s": times, "queue": np.tile(np.arange(queues), 2), "emptied": np.zeros(2 * queues, int),
+            "sojourn_mean_ms": np.tile(np.arange(queues), 2) + 1.0,
+        },
+        "transfers": {
+            "end_s": np.full(500, 1.5), "flow": rng.integers(0, count, 500), "size_bytes": rng.integers(1, 10**6, 500),
+            "time_ms": rng.exponential(size=500), "slowdown": 1 + rng.exponential(size=500),
+        },
+    }  # fmt: skip
+    summary = {
+        "duration_s": 2.0, "flows": flows, "windows": [], "impairments": [],
+        "queues": [{"name": f"q{i}", "sojourn_ms": {"mean": float(i)}, "drops": {}} for i in range(queues)],
+    }  # fmt: skip
+    write_report(RunResult(summary, tables, {}), tmp_path / "x.html")
+    html = (tmp_path / "x.html").read_text(encoding="utf-8")
+    meta = re.search(r'id="report-meta">(.*?)</script>', html, re.DOTALL)
+    data = re.search(r'id="report-data">(.*?)</script>', html, re.DOTALL)
+    assert meta and data
+    page, block = json.loads(meta[1]), base64.b64decode(data[1])
+    panels = {panel["id"]: panel for panel in page["panels"]}
+    assert len(page["flows"]) <= 500 + 4 * NAMED
+    (dots,) = panels["fct"]["choices"][0]["series"]
+    who = np.frombuffer(block, "<u2", dots["columns"]["who"]["n"], dots["columns"]["who"]["at"])
+    order = np.argsort(tables["transfers"]["size_bytes"] / 1e3, kind="stable")
+    assert [page["flows"][i] for i in who] == [f"f-{i + 1}" for i in tables["transfers"]["flow"][order]]
+    named_here = {s["label"]: s["flow"] for s in panels["throughput"]["choices"][-1]["series"]}
+    assert {"f-1", "f-3000"} <= set(named_here)
+    assert all(page["flows"][number] == name for name, number in named_here.items())
+    assert [each["label"] for each in page["switches"]] == ["f \N{MULTIPLICATION SIGN} 3000"]
+    sojourn = panels["sojourn"]
+    assert [s["label"] for s in sojourn["series"]] == [f"q{i}" for i in range(100, 300)]
+    assert "200 of 300 series are here, those with the greatest values" in sojourn["note"]
+    assert "200 of 300 rows are here, those with the longest sojourn times" in html
+    assert html.count("summary.json and the tables of the result have all") >= 3
+    assert "Show some of the 3000 flows" in html
+
+
+@pytest.mark.parametrize("points", [True, False])
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_many_flows_at_once_are_as_one_after_the_other(points: bool, seed: int) -> None:
+    """Rates and their means of flows that start late, fall silent, have one sample or some, with gaps and without: to
+    the last bit those of ``throughput.of_flows`` and ``average``.
+    """
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 9))
+    ends = np.cumsum(rng.exponential(0.1, int(rng.integers(1, 40))))
+    records, time, flow, rate = [], [], [], []
+    for index in range(count):
+        first = float(rng.choice([0.0, 0.02, rng.uniform(0, ends[-1])]))
+        records.append({"name": f"f{index}", "first_packet_s": first if rng.random() < 0.9 else None,
+                        "path_rtt_ms": 20.0, "last_packet_s": float(ends[-1])})  # fmt: skip
+        own = np.sort(rng.choice(ends, int(rng.integers(1, len(ends) + 1)), replace=False)) if points else ends
+        values = rng.exponential(1e-3 if seed % 3 == 0 else 10.0, len(own))
+        if rng.random() < 0.7:
+            values[own < first] = 0.0
+        if rng.random() < 0.2:
+            values[rng.integers(0, len(own))] = np.nan
+        time.append(own), flow.append(np.full(len(own), index)), rate.append(values)
+    flat = {"time_s": np.concatenate(time), "flow": np.concatenate(flow)}
+    rates = np.concatenate(rate)
+    every = {
+        "time_s": np.repeat(ends, count), "flow": np.tile(np.arange(count), len(ends)),
+        "throughput_mbps": rng.exponential(1.0, len(ends) * count),
+    }  # fmt: skip
+    tables = (
+        {"throughput_points": {**flat, "mbps": rates}, "flows": every}
+        if points
+        else {"flows": {**flat, "throughput_mbps": rates}}
+    )
+    run = Run(Result({"duration_s": float(ends[-1]), "flows": records}, tables))
+    expected = throughput.of_flows(run)
+    many, most = rates_of_flows(run)
+    assert most == greatest(s.y for s in expected)
+    flows, means = means_of_flows(many, 0.2)
+    for s in expected:
+        if s.index >= 0:
+            mean = average(Series("", "", TOTAL, s.t, s.y, step="mean"), 0.2).y
+            mean = mean if len(mean) < 3 else mean[:-1]
+            mine = means[flows == s.index]
+            np.testing.assert_array_equal(mine[np.isfinite(mine)], mean[np.isfinite(mean)])
 
 
 def test_fairness_counts_active_flows_only() -> None:

@@ -62,8 +62,10 @@ def _table(columns: Sequence[Column], records: Sequence[Record], run: Run | None
     for column, _ in others:
         # The range of a group is below its median where the line is too short for both.
         table.add_column(column.brief, justify="right", no_wrap=run is None)
-    rows = [(str(record["name"]), [index]) for index, record in enumerate(records)]
-    for label, indices in rows if run is None else places_of_groups(records, run):
-        cells = ([values[index] for index in indices] for _, values in others)
-        table.add_row(label, *(number(cell[0]) if run is None else together(cell) for cell in cells))
+    if run is None:
+        for index, record in enumerate(records):
+            table.add_row(str(record["name"]), *(number(values[index]) for _, values in others))
+        return table
+    for label, indices in places_of_groups(records, run):
+        table.add_row(label, *(together([values[index] for index in indices]) for _, values in others))
     return table

@@ -40,11 +40,13 @@ def receive_window_small(subject: Subject) -> Sayings:
     """A flow's receive window is smaller than its part of the bandwidth-delay product: window over RTT is the most
     that it gets, whatever its controller does.
     """
+    if subject.ideal:
+        return
     for flow in subject.flows:
-        narrowest = subject.narrowest(flow)
-        window = seconds(flow.tcp.get("receive_window"))
-        if narrowest is None or not flow.is_greedy or subject.ideal:
+        narrowest = subject.narrowest(flow) if flow.is_greedy else None
+        if narrowest is None or "receive_window" not in flow.tcp:
             continue
+        window = seconds(flow.tcp["receive_window"])
         most, fair = window * 8 / flow.rtt, narrowest.fair_rate
         if most < fair:
             share = flow.limited("receiver")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from windtunnel.notes.note import Said, Sayings, rule
+from windtunnel.notes.note import Said, Sayings, of_each, rule
 from windtunnel.notes.subject import Flow, Subject, impairments, selects
 from windtunnel.notes.words import count, percent, rate, time, times
 
@@ -62,15 +62,17 @@ def losses_of_the_medium(subject: Subject) -> Sayings:
 @rule("timeouts", source="RFC 6298; RFC 8985 section 7")
 def timeouts(subject: Subject) -> Sayings:
     """Retransmission timeouts of a flow: each is silence for at least ``rto_min``, and slow start after it."""
-    for flow in subject.flows:
-        rtos, spurious = int(flow.measured.get("rtos") or 0), int(flow.measured.get("spurious_rtos") or 0)
-        if rtos:
-            needless = f", {spurious} of them spurious" if spurious else ""
-            yield Said(
-                f"{flow.name}: {count(rtos, 'retransmission timeout')}{needless}",
-                flow=flow,
-                numbers={"rtos": rtos, "spurious": spurious},
-            )
+
+    def sentence(flow: Flow) -> Said:
+        rtos, spurious = int(flow.measured["rtos"]), int(flow.measured.get("spurious_rtos") or 0)
+        needless = f", {spurious} of them spurious" if spurious else ""
+        return Said(
+            f"{flow.name}: {count(rtos, 'retransmission timeout')}{needless}",
+            flow=flow,
+            numbers={"rtos": rtos, "spurious": spurious},
+        )
+
+    yield from of_each((flow for flow in subject.flows if flow.measured.get("rtos")), sentence)
 
 
 @rule("reordering-taken-for-loss", source="RFC 4653; RFC 8985; netem's jitter, which reorders")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from windtunnel.kinds import has_trait
-from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import Subject, seconds
+from windtunnel.notes.note import Said, Sayings, of_each, rule
+from windtunnel.notes.subject import Flow, Subject, seconds
 from windtunnel.notes.words import count, rate, time
 
 #: A mean over fewer teeth depends on where the run ends.
@@ -18,18 +18,28 @@ def few_sawteeth(subject: Subject) -> Sayings:
     """A flow that always has data to send answered fewer than five signals after slow start: means over the run
     depend on where it ends.
     """
-    for flow in subject.flows:
-        teeth = int(flow.measured.get("loss_episodes") or 0) + int(flow.measured.get("ecn_reductions") or 0)
+    if subject.ideal:
+        return
+
+    def holds(flow: Flow) -> bool:
         left = flow.measured.get("slow_start_exit")
-        if flow.is_greedy and flow.by_loss and left and 0 < teeth < _TEETH and not subject.ideal:
-            lasted = subject.duration - left["t_s"]
-            yield Said(
-                f"{flow.name}: {'1 sawtooth' if teeth == 1 else f'{teeth} sawteeth'} in {time(lasted)} "
-                "after "
-                f"slow start: means depend on where the run ends; five take about {time(lasted / teeth * _TEETH)}",
-                flow=flow,
-                numbers={"teeth": teeth, "lasted_s": lasted},
-            )
+        return bool(left) and flow.is_greedy and flow.by_loss and 0 < _teeth(flow) < _TEETH
+
+    def sentence(flow: Flow) -> Said:
+        teeth, lasted = _teeth(flow), subject.duration - flow.measured["slow_start_exit"]["t_s"]
+        return Said(
+            f"{flow.name}: {'1 sawtooth' if teeth == 1 else f'{teeth} sawteeth'} in {time(lasted)} after "
+            f"slow start: means depend on where the run ends; five take about {time(lasted / teeth * _TEETH)}",
+            flow=flow,
+            numbers={"teeth": teeth, "lasted_s": lasted},
+        )
+
+    yield from of_each(filter(holds, subject.flows), sentence)
+
+
+def _teeth(flow: Flow) -> int:
+    """The signals that a flow answered."""
+    return int(flow.measured.get("loss_episodes") or 0) + int(flow.measured.get("ecn_reductions") or 0)
 
 
 @rule("condition-never-met", level="warning", source="docs/how-to/changing-paths.md")
@@ -62,15 +72,19 @@ def short_run(subject: Subject) -> Sayings:
     """A flow that always has data to send runs for fewer than fifty of its round trips: what is measured is its
     start.
     """
-    for flow in subject.flows:
-        rounds = (subject.duration - flow.start) / flow.rtt
-        if flow.is_greedy and 0 < rounds < _ROUNDS:
-            yield Said(
-                f"{flow.name} runs for {count(rounds, 'round trip')} of {time(flow.rtt)}: what is measured is its "
-                "start",
-                flow=flow,
-                numbers={"rounds": rounds, "rtt_s": flow.rtt},
-            )
+
+    def rounds(flow: Flow) -> float:
+        return (subject.duration - flow.start) / flow.rtt
+
+    def sentence(flow: Flow) -> Said:
+        return Said(
+            f"{flow.name} runs for {count(rounds(flow), 'round trip')} of {time(flow.rtt)}: what is measured is its "
+            "start",
+            flow=flow,
+            numbers={"rounds": rounds(flow), "rtt_s": flow.rtt},
+        )
+
+    yield from of_each((flow for flow in subject.flows if flow.is_greedy and 0 < rounds(flow) < _ROUNDS), sentence)
 
 
 @rule("late-start", level="warning", before=True, source="a common slip in scenarios with staggered flows")

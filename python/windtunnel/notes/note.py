@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Literal, TypeAlias
 
-from windtunnel.notes.subject import Flow, Queue, Subject
+from windtunnel.notes.subject import EACH, Flow, Queue, Subject, number
 
 #: ``warning``: what was measured may not be what was meant. ``note``: how to read it.
 Level: TypeAlias = Literal["warning", "note"]
@@ -48,9 +49,22 @@ class Said:
     flow: Flow | None = None
     queue: Queue | None = None
     numbers: Mapping[str, float] = field(default_factory=dict)
+    #: For how many more flows the same holds.
+    more: int = 0
 
 
 Sayings: TypeAlias = Iterator[Said]
+
+
+def of_each(flows: Iterable[Flow], sentence: Callable[[Flow], Said]) -> Sayings:
+    """A sentence about each of these flows, for which a rule holds; of many, how many more they are than the first.
+
+    The others' sentences are not made: no reader would see them.
+    """
+    flows = iter(flows)
+    yield from map(sentence, islice(flows, EACH))
+    for last in islice(flows, 1):
+        yield replace(sentence(last), more=number(flows))
 
 
 @dataclass(frozen=True)
@@ -76,7 +90,8 @@ class Rule:
             flow = said.flow.name if said.flow else None
             queue = said.queue.name if said.queue else None
             numbers = {key: float(value) for key, value in said.numbers.items()}
-            yield Note(self.name, self.level, said.text, flow, queue, numbers, said.flow.count if said.flow else 1)
+            flows = said.more + (said.flow.count if said.flow else 1)
+            yield Note(self.name, self.level, said.text, flow, queue, numbers, flows)
 
 
 def rule(

@@ -137,7 +137,7 @@ def synchronised_losses(subject: Subject) -> Sayings:
     """
     events = _loss_events(subject)
     for queue in subject.data_queues:
-        flows = [flow for flow in queue.flows if len(events.get(flow.index, ())) >= _EVENTS][:_COMPARED]
+        flows = [flow for flow in queue.flows if flow.index in events][:_COMPARED]
         shared = [_together(subject, a, b, events) for a, b in combinations(flows, 2)]
         chance = max((_by_chance(subject, flow, events) for flow in flows), default=1.0)
         if not shared or chance > _CHANCE or min(shared) < _TOGETHER:
@@ -218,7 +218,9 @@ def _rate(flow: Flow) -> float:
 
 
 def _loss_events(subject: Subject) -> dict[int, npt.NDArray[np.float64]]:
-    """The times of each flow's loss events: losses less than two of its round trips apart are one."""
+    """The times of a flow's loss events, of each flow that has some: losses less than two of its round trips apart are
+    one.
+    """
     table: Any = (subject.tables or {}).get("flows") or {}
     if "lost" not in table:
         return {}
@@ -227,11 +229,19 @@ def _loss_events(subject: Subject) -> dict[int, npt.NDArray[np.float64]]:
     lossy = np.asarray(table["lost"]) > 0
     times_s, flows = np.asarray(table["time_s"])[lossy], np.asarray(table["flow"])[lossy]
     order = np.lexsort([times_s, flows])
-    numbers, starts = np.unique(flows[order], return_index=True)
-    events = {}
-    for index, mine in zip(numbers.tolist(), np.split(times_s[order], starts[1:]), strict=False):
-        events[index] = mine[np.diff(mine, prepend=-np.inf) > 2 * _span(subject, subject.flows[index])]
-    return events
+    times_s, flows = times_s[order], flows[order]
+    firsts = np.flatnonzero(np.diff(flows, prepend=-1))
+    lengths = np.diff(firsts, append=len(flows))
+    since = np.diff(times_s, prepend=-np.inf)
+    since[firsts] = np.inf
+    interval = _interval(subject)
+    spans = [max(_longest_rtt(subject.flows[index]), interval) for index in flows[firsts].tolist()]
+    begins = since > 2 * np.repeat(np.asarray(spans), lengths)
+    counts = np.add.reduceat(begins, firsts, dtype=np.int64) if len(firsts) else firsts
+    return {
+        int(flows[first]): times_s[first : first + length][begins[first : first + length]]
+        for first, length in zip(firsts[counts >= _EVENTS], lengths[counts >= _EVENTS], strict=True)
+    }
 
 
 def _together(subject: Subject, a: Flow, b: Flow, events: dict[int, npt.NDArray[np.float64]]) -> float:
@@ -251,8 +261,12 @@ def _by_chance(subject: Subject, flow: Flow, events: dict[int, npt.NDArray[np.fl
 
 def _span(subject: Subject, flow: Flow) -> float:
     """What counts as one moment: a round trip, but no less than the interval at which losses are recorded."""
-    interval = seconds((subject.scenario.get("record") or {}).get("interval"))
-    return max(_longest_rtt(flow), interval)
+    return max(_longest_rtt(flow), _interval(subject))
+
+
+def _interval(subject: Subject) -> float:
+    """How often losses are recorded."""
+    return seconds((subject.scenario.get("record") or {}).get("interval"))
 
 
 def _longest_rtt(flow: Flow) -> float:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from windtunnel.notes.note import Said, Sayings, rule
+from windtunnel.notes.note import Said, Sayings, of_each, rule
 from windtunnel.notes.subject import Flow, Subject
 from windtunnel.notes.words import count, percent, size, time, times
 
@@ -29,19 +31,19 @@ _DECIDED = 0.5
 @rule("slow-start-left", source="RFC 9406; the reasons are those of the slow start's own documents")
 def slow_start_left(subject: Subject) -> Sayings:
     """When, why and with which window a flow left slow start."""
-    for flow in subject.flows:
-        left = flow.measured.get("slow_start_exit")
-        if not left or left["reason"] not in _HOW:
-            continue
+
+    def sentence(flow: Flow) -> Said:
+        left = flow.measured["slow_start_exit"]
         share, numbers = _share_of_bdp(subject, flow, left["cwnd_bytes"])
         at = f", {times(share)} BDP" if math.isfinite(share) else ""
-        yield Said(
+        return Said(
             f"{flow.name}: {flow.label} left slow start at {time(left['t_s'])} {_HOW[left['reason']]}, with a window "
-            "of "
-            f"{size(left['cwnd_bytes'])}{at}",
+            f"of {size(left['cwnd_bytes'])}{at}",
             flow=flow,
             numbers={"time_s": left["t_s"], "cwnd_bytes": left["cwnd_bytes"], **numbers},
         )
+
+    yield from of_each((flow for flow in subject.flows if _left(flow) in _HOW), sentence)
 
 
 @rule("slow-start-left-early", level="warning", source="Ha, Rhee, Taming the Elephants, 2011; RFC 9406 section 1")
@@ -69,40 +71,42 @@ def slow_start_only(subject: Subject) -> Sayings:
     """A flow with a window-based controller sent all that it had, or until the run ended, in slow start: it is no
     test of its congestion avoidance.
     """
-    for flow in subject.flows:
-        active = flow.measured.get("active")
-        if flow.measured.get("slow_start_exit") or not active or not flow.measured.get("cwnd_bytes"):
-            continue
-        if not flow.by_loss or flow.lost() or flow.measured.get("ce_marks") or flow.limited("cwnd") < _DECIDED:
-            continue
+
+    def holds(flow: Flow) -> bool:
+        seen = flow.measured
+        if seen.get("slow_start_exit") or not seen.get("active") or not seen.get("cwnd_bytes"):
+            return False
+        return flow.by_loss and not flow.lost() and not seen.get("ce_marks") and not flow.limited("cwnd") < _DECIDED
+
+    def sentence(flow: Flow) -> Said:
+        active, largest = flow.measured["active"], flow.measured["cwnd_bytes"]["max"]
         lasted = active["to_s"] - active["from_s"]
-        largest = flow.measured["cwnd_bytes"]["max"]
-        numbers = {"lasted_s": lasted, "cwnd_bytes": largest, "rounds": lasted / flow.rtt}
-        yield Said(
+        return Said(
             f"{flow.name} never left slow start: {time(lasted)}, {count(lasted / flow.rtt, 'round trip')}, and a "
-            "window "
-            f"of {size(largest)} at most say nothing about {flow.label}'s congestion avoidance",
+            f"window of {size(largest)} at most say nothing about {flow.label}'s congestion avoidance",
             flow=flow,
-            numbers=numbers,
+            numbers={"lasted_s": lasted, "cwnd_bytes": largest, "rounds": lasted / flow.rtt},
         )
+
+    yield from of_each(filter(holds, subject.flows), sentence)
 
 
 @rule("slow-start-overshoot", source="RFC 9406 section 1; RFC 3742 section 1")
 def slow_start_overshoot(subject: Subject) -> Sayings:
     """Ten packets or more were lost around the end of slow start: it doubles the window once more than fits."""
-    for flow in subject.flows:
-        left = flow.measured.get("slow_start_exit")
-        if not left or left["reason"] != "loss":
-            continue
-        lost = _lost_around(subject, flow, left["t_s"])
-        if lost >= _OVERSHOOT:
-            share = lost / max(flow.lost(), 1)
-            yield Said(
-                f"{flow.name}: slow start overshot and lost {count(lost, 'packet')} at {time(left['t_s'])}, "
-                f"{percent(share)} of all that the flow lost",
-                flow=flow,
-                numbers={"lost": lost, "share": share, "time_s": left["t_s"]},
-            )
+    around = _lost_around_exits(subject, [flow for flow in subject.flows if _left(flow) == "loss"])
+
+    def sentence(flow: Flow) -> Said:
+        lost, left_s = around[flow.index], flow.measured["slow_start_exit"]["t_s"]
+        share = lost / max(flow.lost(), 1)
+        return Said(
+            f"{flow.name}: slow start overshot and lost {count(lost, 'packet')} at {time(left_s)}, "
+            f"{percent(share)} of all that the flow lost",
+            flow=flow,
+            numbers={"lost": lost, "share": share, "time_s": left_s},
+        )
+
+    yield from of_each((subject.flows[index] for index, lost in around.items() if lost >= _OVERSHOOT), sentence)
 
 
 def _share_of_bdp(subject: Subject, flow: Flow, window: float) -> tuple[float, dict[str, float]]:
@@ -114,10 +118,27 @@ def _share_of_bdp(subject: Subject, flow: Flow, window: float) -> tuple[float, d
     return window / bdp, {"bdp_bytes": bdp, "share": window / bdp}
 
 
-def _lost_around(subject: Subject, flow: Flow, t_s: float) -> int:
-    """The flow's packets that were lost within some round trips of a moment, queues included."""
-    times, lost = subject.series(flow, "time_s"), subject.series(flow, "lost")
-    if times is None or lost is None:
-        return 0
-    span = _ROUNDS * max(flow.rtt, float((flow.measured.get("rtt_ms") or {}).get("max") or 0) / 1e3)
-    return int(lost[abs(times - t_s) <= span].sum())
+def _left(flow: Flow) -> str | None:
+    """Why a flow left slow start; None if it did not."""
+    left = flow.measured.get("slow_start_exit")
+    return left["reason"] if left else None
+
+
+def _lost_around_exits(subject: Subject, flows: Sequence[Flow]) -> dict[int, int]:
+    """The packets of these flows that were lost within some round trips of the end of their slow start, queues
+    included; by the flows' indices.
+    """
+    table: Mapping[str, Any] = (subject.tables or {}).get("flows") or {}
+    if not flows or "time_s" not in table or "lost" not in table:
+        return {}
+    import numpy as np
+
+    mine = [flow.index for flow in flows]
+    left_s, spans = np.full((2, len(subject.flows)), np.nan)
+    left_s[mine] = [flow.measured["slow_start_exit"]["t_s"] for flow in flows]
+    longest = [max(flow.rtt, float((flow.measured.get("rtt_ms") or {}).get("max") or 0) / 1e3) for flow in flows]
+    spans[mine] = _ROUNDS * np.asarray(longest)
+    whose = np.asarray(table["flow"], dtype=np.int64)
+    near = np.abs(np.asarray(table["time_s"], dtype=np.float64) - left_s[whose]) <= spans[whose]
+    lost = np.bincount(whose[near], np.asarray(table["lost"])[near], minlength=len(subject.flows))
+    return dict(zip(mine, lost[mine].astype(int).tolist(), strict=True))

@@ -13,15 +13,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from windtunnel import _core
 from windtunnel.kinds import has_trait, title
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from windtunnel.result import Tables
 
 _PACKETS = ("packet", "packets")
@@ -36,19 +34,12 @@ def seconds(text: Any) -> float:
 
 
 @dataclass(frozen=True)
-class Flow:
-    """A flow: one of ``count`` equal ones of an entry of the scenario."""
+class Entry:
+    """An entry of flows in the scenario: what its equal flows have in common; there may be a million."""
 
-    index: int
-    name: str
     setup: Mapping[str, Any]
-    #: The place of its entry in the scenario, which equal flows share.
-    group: int
-    measured: Mapping[str, Any] = field(default_factory=dict)
-    #: What flows of one entry have in common, as soon as one of them was asked.
-    shared: dict[str, str] = field(default_factory=dict)
-    #: How many equal flows it stands for, itself included: more than one only before a run.
-    count: int = 1
+    #: Its number in the scenario.
+    number: int
 
     @cached_property
     def cc(self) -> str:
@@ -62,35 +53,21 @@ class Flow:
         cc = self.setup.get("cc")
         return cc.get("windtunnel", cc) if isinstance(cc, Mapping) else cc
 
-    @property
-    def stack(self) -> str:
-        """The stack of another crate that carries it, or nothing."""
-        stack = self.setup.get("stack") or {}
-        return str(stack.get("kind", ""))
-
-    @property
+    @cached_property
     def terms(self) -> str:
-        """All that its entry says but its name, its path and when it sends: flows of equal terms are equals."""
-        if "terms" not in self.shared:
-            own = ("name", "rtt", "start", "stop", "active", "count", "stagger", "path", "reverse")
-            terms = {key: value for key, value in self.setup.items() if key not in own}
-            self.shared["terms"] = json.dumps(terms, sort_keys=True)
-        return self.shared["terms"]
+        """All that it says but its name, its path and when it sends: flows of equal terms are equals."""
+        own = ("name", "rtt", "start", "stop", "active", "count", "stagger", "path", "reverse")
+        return json.dumps({key: value for key, value in self.setup.items() if key not in own}, sort_keys=True)
 
-    @property
+    @cached_property
     def response(self) -> str:
         """What answers signals: ``conventional``, ``mds``, ``sce``, ..."""
         cc = self._controller
         return str(cc.get("response") or "") if isinstance(cc, Mapping) else ""
 
-    @property
-    def label(self) -> str:
-        """The controller as text shows it: ``CUBIC``."""
-        return title(self.cc)
-
-    @property
+    @cached_property
     def app(self) -> Mapping[str, Any]:
-        """Its application with its parameters."""
+        """The application with its parameters."""
         return self.setup.get("app") or {"kind": "bulk"}
 
     @cached_property
@@ -105,9 +82,7 @@ class Flow:
 
     @cached_property
     def rtt(self) -> float:
-        """The round-trip time of its path without queues; NaN where it is not known before the run."""
-        if self.measured.get("path_rtt_ms") is not None:
-            return float(self.measured["path_rtt_ms"]) / 1e3
+        """The round-trip time that it asks for; NaN without one."""
         return seconds(self.setup.get("rtt"))
 
     @cached_property
@@ -115,11 +90,81 @@ class Flow:
         """When it starts: equal flows may be staggered."""
         return seconds(self.setup.get("start") or "0 s")
 
-    @property
+    @cached_property
     def ecn(self) -> str | None:
         """The feedback of marks that it asks for: ``rfc3168``, ``accecn``, ...; None without ECN."""
         ecn = self.setup.get("ecn")
         return None if ecn in (None, False, "none") else "rfc3168" if ecn is True else str(ecn)
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A flow: one of the equal ones of an entry of the scenario."""
+
+    index: int
+    name: str
+    entry: Entry
+    #: The round-trip time of its path without queues; NaN where it is not known before the run.
+    rtt: float
+    measured: Mapping[str, Any] = field(default_factory=dict)
+    #: How many equal flows it stands for, itself included: more than one only before a run.
+    count: int = 1
+
+    @property
+    def setup(self) -> Mapping[str, Any]:
+        """What its entry says."""
+        return self.entry.setup
+
+    @property
+    def cc(self) -> str:
+        """The controller's name; empty for datagrams."""
+        return self.entry.cc
+
+    @property
+    def stack(self) -> str:
+        """The stack of another crate that carries it, or nothing."""
+        stack = self.setup.get("stack") or {}
+        return str(stack.get("kind", ""))
+
+    @property
+    def terms(self) -> str:
+        """See :attr:`Entry.terms`."""
+        return self.entry.terms
+
+    @property
+    def response(self) -> str:
+        """What answers signals: ``conventional``, ``mds``, ``sce``, ..."""
+        return self.entry.response
+
+    @property
+    def label(self) -> str:
+        """The controller as text shows it: ``CUBIC``."""
+        return title(self.cc)
+
+    @property
+    def app(self) -> Mapping[str, Any]:
+        """Its application with its parameters."""
+        return self.entry.app
+
+    @property
+    def is_greedy(self) -> bool:
+        """It always has data to send."""
+        return self.entry.is_greedy
+
+    @property
+    def by_loss(self) -> bool:
+        """It grows until something is lost or marked."""
+        return self.entry.by_loss
+
+    @property
+    def start(self) -> float:
+        """When it starts: equal flows may be staggered."""
+        return self.entry.start
+
+    @property
+    def ecn(self) -> str | None:
+        """The feedback of marks that it asks for: ``rfc3168``, ``accecn``, ...; None without ECN."""
+        return self.entry.ecn
 
     @property
     def tcp(self) -> Mapping[str, Any]:
@@ -257,7 +302,7 @@ class Subject:
         """There are measurements."""
         return self.summary is not None
 
-    @property
+    @cached_property
     def duration(self) -> float:
         """The length of the run."""
         return seconds(self.scenario["duration"])
@@ -276,14 +321,16 @@ class Subject:
         flows: list[Flow] = []
         first, each = 0, self.ran or self._tells_equals_apart
         for group, setup in enumerate(self.scenario.get("flow") or ()):
-            count, shared = int(setup.get("count") or 1), dict[str, str]()
+            count, entry = int(setup.get("count") or 1), Entry(setup, group)
             single = count if each else min(count, EACH)
             for member in range(min(count, single + 1)):
                 index = first + member
                 name = f"{setup['name']}-{member + 1}" if count > 1 else str(setup["name"])
                 measured = records[index] if index < len(records) else {}
+                path_rtt_ms = measured.get("path_rtt_ms")
+                rtt = entry.rtt if path_rtt_ms is None else float(path_rtt_ms) / 1e3
                 stands_for = 1 if member < single else count - single
-                flows.append(Flow(index, name, setup, group, measured, shared, stands_for))
+                flows.append(Flow(index, name, entry, rtt, measured, stands_for))
             first += count
         return tuple(flows)
 
@@ -318,9 +365,10 @@ class Subject:
     def _passing(self, way: str) -> defaultdict[str, list[Flow]]:
         """The flows that pass each link on their ``path``, or on their way in ``reverse``."""
         flows: defaultdict[str, list[Flow]] = defaultdict(list)
-        for flow in self.flows:
-            for link in dict.fromkeys(flow.setup.get(way) or ()):
-                flows[link].append(flow)
+        for entry, equal in groupby(self.flows, key=lambda flow: flow.entry.number):
+            mine, setup = list(equal), self.scenario["flow"][entry]
+            for link in dict.fromkeys(setup.get(way) or ()):
+                flows[link] += mine
         return flows
 
     @cached_property
@@ -330,44 +378,26 @@ class Subject:
 
     @cached_property
     def _paths(self) -> dict[int, list[Queue]]:
-        """The queues of each flow's data."""
-        paths: dict[int, list[Queue]] = {flow.index: [] for flow in self.flows}
+        """The queues that the data of each entry's flows pass."""
+        paths: dict[int, list[Queue]] = {flow.entry.number: [] for flow in self.flows}
         for queue in self.queues:
-            for flow in queue.flows:
-                paths[flow.index].append(queue)
+            for entry in {flow.entry.number for flow in queue.flows}:
+                paths[entry].append(queue)
         return paths
 
     def path(self, flow: Flow) -> list[Queue]:
         """The queues that a flow's data pass."""
-        return self._paths[flow.index]
+        return self._paths[flow.entry.number]
 
     @cached_property
     def _narrowest(self) -> dict[int, Queue | None]:
-        """The queue of the slowest link on each flow's way."""
-        paced = ((flow, [queue for queue in path if queue.rate > 0]) for flow, path in self._paths.items())
-        return {flow: min(path, key=lambda queue: queue.rate, default=None) for flow, path in paced}
+        """The queue of the slowest link on the way of each entry's flows."""
+        paced = ((entry, [queue for queue in path if queue.rate > 0]) for entry, path in self._paths.items())
+        return {entry: min(path, key=lambda queue: queue.rate, default=None) for entry, path in paced}
 
     def narrowest(self, flow: Flow) -> Queue | None:
         """The queue of the slowest link on a flow's way."""
-        return self._narrowest[flow.index]
-
-    @cached_property
-    def _flow_rows(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """The rows of the table ``flows`` in the order of flows, and where each flow's start."""
-        import numpy as np
-
-        flows = np.asarray((self.tables or {})["flows"]["flow"])
-        order = np.argsort(flows, kind="stable")
-        return order, np.searchsorted(flows[order], np.arange(len(self.flows) + 1))
-
-    def series(self, flow: Flow, column: str) -> npt.NDArray[np.float64] | None:
-        """A flow's column of the table ``flows``, in order of time; None where it is not recorded."""
-        table: Mapping[str, npt.NDArray[Any]] = (self.tables or {}).get("flows") or {}
-        if column not in table:
-            return None
-        order, starts = self._flow_rows
-        rows = order[starts[flow.index] : starts[flow.index + 1]]
-        return table[column][rows].astype(float)
+        return self._narrowest[flow.entry.number]
 
     def elements(self, *kinds: str) -> list[Mapping[str, Any]]:
         """The impairments of these kinds on any link."""

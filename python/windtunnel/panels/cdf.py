@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from windtunnel.distinct import distinct
-from windtunnel.panels import rtt, sojourn, throughput
-from windtunnel.panels.looks import TOTAL, queue_look
-from windtunnel.panels.means import USUAL_S, average
-from windtunnel.panels.model import Abscissa, Array, Choice, Look, Panel, Series
+from windtunnel.panels import sojourn
+from windtunnel.panels.looks import queue_look
+from windtunnel.panels.many import means_of_flows, rates_of_flows
+from windtunnel.panels.means import USUAL_S
+from windtunnel.panels.model import Abscissa, Array, Choice, Index, Look, Panel, Series
 from windtunnel.panels.run import Run
-from windtunnel.panels.tables import Samples, rows
-from windtunnel.panels.units import RATES, greatest, suited
+from windtunnel.panels.tables import Table, rows
+from windtunnel.panels.units import RATES, suited
 
 TITLE = "Distribution"
 # A curve has this many steps at most, and always its least and its greatest value.
@@ -50,20 +51,26 @@ def _series(key: str, label: str, look: Look, values: Array, flow: int | None, w
     return Series(key, label, look, x, y, flow=flow, step="hold")
 
 
-def _of_groups(run: Run, samples: list[Samples]) -> tuple[Series, ...]:
-    """A curve for each flow, or for all flows of a group together."""
-    by_flow = {s.index: s.y for s in samples}
-    out = []
-    for group in run.groups:
-        mine = [by_flow[member] for member in group.members if member in by_flow]
-        if mine and np.isfinite(np.concatenate(mine)).any():
-            first = group.members[0]
-            out.append(_series(f"flow{first}", group.label, run.look(first), np.concatenate(mine), first))
-    return tuple(out)
+def _of_groups(run: Run, flows: Index, values: Array) -> tuple[Series, ...]:
+    """A curve for each flow, or for all flows of a group together; ``flows`` says whose each value is."""
+    finite = np.isfinite(values) & (flows >= 0) & (flows < len(run.flows))
+    flows, values = flows[finite], values[finite]
+    of_groups = run.group_of[flows]
+    order = np.argsort(of_groups, kind="stable")
+    parts = np.split(values[order], np.searchsorted(of_groups[order], np.arange(1, len(run.groups))))
+    firsts = [group.members[0] for group in run.groups]
+    return tuple(
+        _series(f"flow{first}", group.label, run.look(first), mine, first)
+        for group, first, mine in zip(run.groups, firsts, parts, strict=False)
+        if len(mine)
+    )
 
 
 def _delay(run: Run) -> Choice | None:
-    series = _of_groups(run, rtt.samples(run))
+    table = run.intervals
+    if "rtt_mean_ms" not in table:
+        return None
+    series = _of_groups(run, _flows(table), np.asarray(table["rtt_mean_ms"], dtype=np.float64))
     return Choice("round-trip time", "%", series, x=Abscissa("RTT", "ms", time=False)) if series else None
 
 
@@ -77,23 +84,22 @@ def _sojourn(run: Run) -> Choice | None:
 
 
 def _rate(run: Run) -> Choice | None:
-    rates = throughput.of_flows(run)
-    unit, factor = suited(RATES, greatest(s.y for s in rates))
-    means = [_means(s) for s in rates if s.index >= 0]
-    series = _of_groups(run, [Samples(s.index, s.t, s.y / factor) for s in means])
+    many, most = rates_of_flows(run)
+    if not len(many.flows):
+        return None
+    unit, factor = suited(RATES, most)
+    flows, means = means_of_flows(many, USUAL_S)
+    series = _of_groups(run, flows, means / factor)
     return Choice("throughput", "%", series, x=Abscissa("Throughput", unit, time=False)) if series else None
-
-
-def _means(s: Samples) -> Samples:
-    """Throughput over the usual time, without the part of it in which the run ends."""
-    mean = average(Series("", "", TOTAL, s.t, s.y, step="mean"), USUAL_S)
-    return Samples(s.index, mean.x, mean.y) if len(mean) < 3 else Samples(s.index, mean.x[:-1], mean.y[:-1])
 
 
 def _completion(run: Run) -> Choice | None:
     table = rows(run.tables, "transfers")
     if not table:
         return None
-    flow, time = np.asarray(table["flow"], dtype=np.int64), np.asarray(table["time_ms"], dtype=np.float64)
-    samples = [Samples(int(one), time[flow == one], time[flow == one]) for one in distinct(flow)]
-    return Choice("completion time", "%", _of_groups(run, samples), x=Abscissa("Completion time", "ms", time=False))
+    series = _of_groups(run, _flows(table), np.asarray(table["time_ms"], dtype=np.float64))
+    return Choice("completion time", "%", series, x=Abscissa("Completion time", "ms", time=False))
+
+
+def _flows(table: Table) -> Index:
+    return np.asarray(table["flow"], dtype=np.int64)

@@ -81,14 +81,12 @@ def _drawn(window: Array, t: Array) -> Mask:
 def panel(run: Run) -> Panel:
     """The panel."""
     grouped = run.grouped and bool(run.intervals)
-    if grouped and rows(run.tables, "cwnd_points"):
+    if grouped and (rows(run.tables, "cwnd_points") or np.any(np.asarray(run.intervals.get("cwnd_bytes", ())) > 0)):
         return _of_groups(run)
-    windows = samples(run.tables)
+    windows = [] if grouped else samples(run.tables)
     if not windows:
         none = _NO_WINDOW if run.intervals and not rows(run.tables, "cwnd_points") else "No ACK was received."
         return _panel("kB", empty=none)
-    if grouped:
-        return _of_groups(run)
     if not rows(run.tables, "cwnd_points"):
         windows = [_until_the_end(run, s) for s in windows]
     unit, factor = suited(SIZES, greatest(s.y for s in windows))

@@ -88,7 +88,7 @@ def phase(run: Run) -> Panel | None:
     None where fewer than two flows have a window.
     """
     time, windows = run.matrix("cwnd_bytes")
-    flows = [i for i in range(windows.shape[1]) if np.any(windows[:, i] > 0)][:_FLOWS]
+    flows = np.flatnonzero((windows > 0).any(axis=0))[:_FLOWS].tolist()
     if len(flows) < 2:
         return None
     _, rates = run.matrix("throughput_mbps")

@@ -6,10 +6,14 @@ The first sample counts from 0 s, or from the time of a NaN that precedes it.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from windtunnel.panels.model import Array, Index, Series
+
+#: A time, or an array of them.
+Number: TypeAlias = float | Array
 
 #: Seconds over which a reader may average (0: the samples as they were recorded).
 AVERAGES = (0.0, 0.01, 0.05, 0.2, 1.0, 10.0)
@@ -85,10 +89,21 @@ def average_columns(x: Array, values: Array, step: float) -> tuple[Array, Array]
 def _edges(start: float, x: Array, step: float) -> Array | None:
     """The ends of the steps from a start on; None if they are so short that there is no mean of any."""
     end = float(x[-1])
-    if (end - start) / step > _MOST_STEPS + _STEPS_PER_SAMPLE * len(x):
+    if too_many_steps(start, end, step, len(x)):
         return None
-    inner = np.arange(np.floor(start / step + 1e-9) + 1, np.ceil(end / step - 1e-9)) * step
-    return np.concatenate([[start], inner, [end]])
+    return np.concatenate([[start], np.arange(*step_numbers(start, end, step)) * step, [end]])
+
+
+def too_many_steps(start: Number, end: Number, step: float, samples: int | Index) -> Any:
+    """Whether steps are so much shorter than the time between samples that there is no mean of any."""
+    return (end - start) / step > _MOST_STEPS + _STEPS_PER_SAMPLE * samples
+
+
+def step_numbers(start: Number, end: Number, step: float) -> tuple[Any, Any]:
+    """The number of the first step that begins after a start, and that of the first one that does not begin before an
+    end.
+    """
+    return np.floor(start / step + 1e-9) + 1, np.ceil(end / step - 1e-9)
 
 
 def thin_means(series: Series, limit: int) -> Series:

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from windtunnel.metrics import Cells
-from windtunnel.panels.groups import FEW, Group, groups_of
+from windtunnel.panels.groups import FEW, MANY, Group, groups_of
 from windtunnel.panels.looks import flow_look
-from windtunnel.panels.model import Array, Look, Panel
+from windtunnel.panels.model import Array, Index, Look, Panel
 from windtunnel.panels.tables import Table, Tables, last_time, rows
 from windtunnel.stored import coarse
 
@@ -66,15 +66,30 @@ class Run:
     def groups_beyond(self, few: int) -> list[Group]:
         """The flows, each by itself up to ``few`` of them."""
         # Flows of one entry of a scenario have these in common; for a flow without a known path they are not known.
+        # Many flows are not compared by them.
         same = ("cc", "application", "path_rtt_ms")
         terms = [
             (str(one.get("run", "")), *(str(one[key]) for key in same)) if all(key in one for key in same) else index
-            for index, one in enumerate(self.records)
+            for index, one in enumerate(self.records[: MANY + 1])
         ]
         # Flows of several runs (a comparison) are never one group: their names begin with that of their run.
-        runs = [f"{one['run']}: " if "run" in one else "" for one in self.records]
-        kinds = [f"{of}{one.get('cc', '')}" for of, one in zip(runs, self.records, strict=True)]
+        kinds = [
+            f"{one['run']}: {one.get('cc', '')}" if "run" in one else str(one.get("cc", "")) for one in self.records
+        ]
         return groups_of(self.flows, kinds, terms, few=few)
+
+    @cached_property
+    def group_of(self) -> Index:
+        """The place of each flow's group among ``groups``."""
+        group_of = np.zeros(len(self.flows), dtype=np.int64)
+        for index, group in enumerate(self.groups):
+            group_of[list(group.members)] = index
+        return group_of
+
+    @cached_property
+    def group_labels(self) -> dict[str, str]:
+        """The label of each flow's group, by the flow's name."""
+        return {self.flows[member]: group.label for group in self.groups for member in group.members}
 
     @cached_property
     def grouped(self) -> bool:
@@ -86,11 +101,17 @@ class Run:
         nor of several runs.
         """
         members = list(flows)
-        if len({self.record(flow).get("run") for flow in members}) > 1:
+        if self._of_runs and len({self.record(flow).get("run") for flow in members}) > 1:
             return False
-        if not self._paths or any(flow >= len(self._paths) for flow in members):
+        if not self._paths or not members or max(members) >= len(self._paths):
             return True
-        return bool(frozenset.intersection(*(self._paths[flow] for flow in members))) if members else True
+        # Flows of one entry have one path.
+        return bool(frozenset.intersection(*set(map(self._paths.__getitem__, members))))
+
+    @cached_property
+    def _of_runs(self) -> bool:
+        """Whether flows are of several runs."""
+        return any("run" in one for one in self.records)
 
     @cached_property
     def _paths(self) -> list[frozenset[str]]:
@@ -103,11 +124,8 @@ class Run:
     @cached_property
     def looks(self) -> list[Look]:
         """The look of each flow, which is that of its group."""
-        looks = [flow_look(0)] * len(self.flows)
-        for index, group in enumerate(self.groups):
-            for member in group.members:
-                looks[member] = flow_look(index)
-        return looks
+        looks = [flow_look(index) for index in range(len(self.groups))]
+        return [looks[index] for index in self.group_of.tolist()]
 
     @cached_property
     def intervals(self) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -36,9 +37,13 @@ def samples(tables: Tables, *, extremes: bool = True) -> list[Samples]:
 
 def of_flows(run: Run) -> list[Samples]:
     """The same from the start of each flow to the end of the run; all flows together only where they share a link."""
-    several = len(run.flows) > 1 and run.is_shared(range(len(run.flows)))
-    ends = _Ends(run)
+    several, ends = flows_share(run), Ends(run)
     return [_alive(run, ends.reached(s)) for s in samples(run.tables) if s.index >= 0 or several]
+
+
+def flows_share(run: Run) -> bool:
+    """Whether there are several flows, and all of them share a link."""
+    return len(run.flows) > 1 and run.is_shared(range(len(run.flows)))
 
 
 def panel(run: Run) -> Panel:
@@ -93,7 +98,7 @@ def _median(values: Array) -> float:
     return float((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)
 
 
-class _Ends:
+class Ends:
     """What arrived after the last points of flows, which may have fallen silent."""
 
     def __init__(self, run: Run) -> None:
@@ -101,12 +106,16 @@ class _Ends:
         time = run.intervals.get("time_s", np.empty(0))
         self._length, self._end = (float(time.min()), float(time.max())) if len(time) else (0.0, 0.0)
 
+    def is_silent(self, last: Any, usual: Any) -> Any:
+        """Whether a flow may have fallen silent after its last sample; ``usual`` is the time between two of them."""
+        return self._end - last > _SILENT * usual
+
     def reached(self, s: Samples) -> Samples:
         """The samples, with a last one for what arrived after them."""
         if not self._run.intervals or len(s.t) < 1:
             return s
         usual = _median(np.diff(s.t, prepend=0.0))
-        if self._end - s.t[-1] <= _SILENT * usual:
+        if not self.is_silent(s.t[-1], usual):
             return s
         time, rate = self._intervals(s.index)
         # Only the intervals that started after it; times are sums of lengths, and not exact.

@@ -18,6 +18,7 @@ from windtunnel.report.text import NOTHING, number
 
 Record = Mapping[str, Any]
 
+_NUMBERS = {bool, int, float}
 _EN_DASH = "\N{EN DASH}"
 _SUM = "\N{GREEK CAPITAL LETTER SIGMA}\N{NARROW NO-BREAK SPACE}"
 
@@ -29,12 +30,15 @@ def gathered(records: Sequence[Record], run: Run) -> list[tuple[str, list[Record
 
 def places_of_groups(records: Sequence[Record], run: Run) -> list[tuple[str, list[int]]]:
     """The same with the places of the records."""
-    group_of = {run.flows[member]: group for group in run.groups for member in group.members}
+    labels = run.group_labels
     groups: dict[tuple[str, str], list[int]] = {}
     for index, record in enumerate(records):
         name = str(record["name"])
-        label = group_of[name].label if name in group_of else name
-        groups.setdefault((label, str(record.get("size", ""))), []).append(index)
+        key = labels.get(name, name), str(record.get("size", ""))
+        if key in groups:
+            groups[key].append(index)
+        else:
+            groups[key] = [index]
     return [(label, mine) for (label, _), mine in groups.items()]
 
 
@@ -43,19 +47,16 @@ def together(values: Sequence[Any], show: Callable[[Any], str] = number) -> str:
     present = [value for value in values if value is not None]
     if not present:
         return NOTHING
-    if all(value == present[0] for value in present) and not _counts(present):
-        return show(present[0])
-    if _counts(present):
+    types = set(map(type, present))
+    if types == {int}:
         return _SUM + show(sum(present))
-    if all(isinstance(value, int | float) for value in present):
+    if all(value == present[0] for value in present):
+        return show(present[0])
+    if types <= _NUMBERS:
         low, middle, high = np.percentile(present, (BAND[0], 50.0, BAND[1]))
         return f"{show(float(middle))} ({show(float(low))}{_EN_DASH}{show(float(high))})"
     kinds = len(set(map(str, present)))
     return f"{kinds} kinds" if kinds < len(present) else f"{len(present)} values"
-
-
-def _counts(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
 
 
 def shares(records: Sequence[Record], run: Run) -> list[Record]:

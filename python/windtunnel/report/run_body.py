@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from windtunnel.report.bounded import ELSEWHERE, MOST_FLOWS
 from windtunnel.report.place import place
 from windtunnel.report.summary import SummaryTable, TableCell
 from windtunnel.report.text import number
@@ -81,11 +82,11 @@ _TABLE = Markup("""\
 {rows}</tbody>
 </table>
 </div>
-""")
+{note}""")
 _NUMERIC = Markup(' class="n"')
 
 _MEMBERS = Markup("""
-<div id="members"><button type="button" id="show-members">Show each of the {count} flows</button></div>
+<div id="members"><button type="button" id="show-members">{show}</button></div>
 <script type="application/json" id="members-data">{members}</script>
 """)
 _SCENARIO = Markup("""
@@ -162,7 +163,8 @@ def _table(title: str, table: SummaryTable) -> Markup:
         for column in table.columns
     )
     rows = (Markup("<tr>{}</tr>\n").format(_joined(map(_cell, row))) for row in table.rows)
-    return _TABLE.format(title=title, first=table.columns[0].head, heads=_joined(heads), rows=_joined(rows))
+    note = Markup("<p>{}</p>\n").format(table.note) if table.note else ""
+    return _TABLE.format(title=title, first=table.columns[0].head, heads=_joined(heads), rows=_joined(rows), note=note)
 
 
 def _cell(cell: TableCell) -> Markup:
@@ -180,7 +182,10 @@ def tail(
     data: Markup,
 ) -> Markup:
     """What comes after the tables: each of ``count`` flows, the scenario's text, where the run comes from, its data."""
-    each = _MEMBERS.format(count=count, members=members) if members else Markup("")
+    show = f"Show each of the {count} flows"
+    if count > MOST_FLOWS:
+        show = f"Show some of the {count} flows, from the least to the greatest throughput of a group; {ELSEWHERE}"
+    each = _MEMBERS.format(show=show, members=members) if members else Markup("")
     text = _SCENARIO.format(scenario) if scenario else Markup("")
     origin = Markup(" &middot; ").join(f"{name} {value}" for name, value in footer)
     return each + text + _TAIL.format(footer=origin, meta_json=meta_json, data=data)

@@ -11,6 +11,7 @@ from windtunnel.panels.looks import flow_look
 from windtunnel.panels.tables import Tables
 from windtunnel.provenance import short
 from windtunnel.report import run_body
+from windtunnel.report.bounded import MOST_FLOWS, few_lines, few_names, few_series, some_flows
 from windtunnel.report.columns import Columns
 from windtunnel.report.page import framed, script_json, write_page
 from windtunnel.report.panels import encoded
@@ -21,8 +22,6 @@ from windtunnel.report.text import number, setting, without_seed
 # below 3 MB. To see more of a short time, draw it with `windtunnel plot --from --to`.
 _POINTS = {"throughput": 40_000, "sojourn": 45_000, "cwnd": 40_000, "marks": 25_000, "cc": 30_000}
 _MORE_POINTS = 12_000
-# Of more flows than this a page does not hold the numbers of each; `summary.json` does.
-_MOST_MEMBERS = 2_000
 
 
 class RunLike(Protocol):
@@ -64,14 +63,16 @@ def write_report(
     summary, meta = result.summary, result.meta
     run = Run(result)
     columns = Columns()
-    panels = [encoded(_thinned(panel), columns) for panel in panels_of(run) if not only or panel.id in only]
+    shown = [_thinned(few_series(panel)) for panel in panels_of(run) if not only or panel.id in only]
+    shown, names, members = few_names(run, shown)
+    panels = [encoded(panel, columns) for panel in shown]
     for panel in panels:
         panel |= (changes or {}).get(panel["id"], {})
     page = {
         "from": 0.0,
         "to": run.duration_s,
-        "flows": run.flows,
-        "switches": _switches(run),
+        "flows": names,
+        "switches": _switches(run, members),
         "panels": panels,
     }
     title = title or meta.get("title") or path.stem
@@ -84,9 +85,9 @@ def write_report(
         run_body.findings(findings, notes),
         run_body.summary(_sections({**summary, "fairness": getattr(result, "fairness", ())}, run)),
         run_body.tail(
-            script_json(_members(summary)) if run.grouped and len(run.flows) <= _MOST_MEMBERS else None,
+            script_json(_members(run)) if run.grouped else None,
             len(run.flows),
-            meta.get("scenario_toml") or "",
+            few_lines(meta.get("scenario_toml") or ""),
             _footer(summary, meta),
             script_json(page),
             Markup(columns.base64()),
@@ -100,11 +101,11 @@ def _thinned(panel: Panel) -> Panel:
     return thin(panel, _POINTS.get(panel.id, _MORE_POINTS))
 
 
-def _switches(run: Run) -> list[dict[str, Any]]:
+def _switches(run: Run, members: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
     looks = [flow_look(i) for i in range(len(run.groups))]
     return [
-        {"label": group.label, "colour": look.colour, "marker": look.marker, "flows": list(group.members)}
-        for group, look in zip(run.groups, looks, strict=True)
+        {"label": group.label, "colour": look.colour, "marker": look.marker, "flows": list(mine)}
+        for group, look, mine in zip(run.groups, looks, members, strict=True)
     ]
 
 
@@ -147,15 +148,16 @@ def _sections(summary: Mapping[str, Any], run: Run | None = None) -> list[tuple[
     return [(title, summary_tables(part, run)) for title, part in parts]
 
 
-def _members(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tables of the whole run with a row for each flow, which the page builds on demand."""
+def _members(run: Run) -> list[dict[str, Any]]:
+    """The tables of the whole run with a row for each flow, of very many for some; the page builds them on demand."""
+    records = run.records if len(run.flows) <= MOST_FLOWS else some_flows(run)
     return [
         {
             "heads": [[column.head, column.unit] for column in table.columns],
             "numeric": [column.numeric for column in table.columns],
             "rows": [[[cell.text, cell.sort] for cell in row] for row in table.rows],
         }
-        for table in summary_tables({"flows": summary.get("flows", [])}, None)
+        for table in summary_tables({"flows": records}, None)
     ]
 
 

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.panels.run import Run
+from windtunnel.report.bounded import few_rows
 from windtunnel.report.grouped import places_of_groups, together
 from windtunnel.report.summary_columns import TABLES, Column, Record, Table, groups
+
+_NUMBER = (int, float)
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class SummaryTable:
 
     columns: Sequence[Column]
     rows: list[list[TableCell]]
+    #: What is said below it; empty if it has all rows.
+    note: str = ""
 
 
 def tables(part: Record, run: Run | None) -> Iterator[tuple[Table, Sequence[Record]]]:
@@ -41,16 +46,18 @@ def summary_tables(part: Record, run: Run | None) -> list[SummaryTable]:
     return [
         _of_groups(columns, records, run)
         if run is not None and run.grouped and table.of_flows
-        else _of_records(columns, records)
+        else _of_records(columns, records, table.of_flows)
         for table, records in tables(part, run)
         for columns in [[column for column in table.columns if column.head]]
     ]
 
 
-def _of_records(columns: Sequence[Column], records: Sequence[Record]) -> SummaryTable:
+def _of_records(columns: Sequence[Column], every: Sequence[Record], of_flows: bool) -> SummaryTable:
+    # Flows that are many are in groups, or were chosen.
+    records, note = (every, "") if of_flows else few_rows(every)
     kept = with_values(columns, records)
     cells = [[_cell(c, value, r) for value, r in zip(values, records, strict=True)] for c, values in kept]
-    return SummaryTable([c for c, _ in kept], [list(row) for row in zip(*cells, strict=True)])
+    return SummaryTable([c for c, _ in kept], [list(row) for row in zip(*cells, strict=True)], note)
 
 
 def with_values(columns: Sequence[Column], records: Sequence[Record]) -> list[tuple[Column, list[Any]]]:
@@ -67,7 +74,7 @@ def _of_groups(columns: Sequence[Column], records: Sequence[Record], run: Run) -
         cells = [TableCell(label, label, numeric=False)]
         for column, every in kept[1:]:
             values = [every[index] for index in mine]
-            numbers = [value for value in values if isinstance(value, int | float)]
+            numbers = [value for value in values if isinstance(value, _NUMBER)]
             text = together(values, column.show)
             cells.append(TableCell(text, str(sum(numbers) / len(numbers)) if numbers else text, column.numeric))
         rows.append(cells)

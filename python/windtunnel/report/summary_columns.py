@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import methodcaller
 from typing import Any
 
@@ -45,16 +46,27 @@ class Table:
 
 
 def _of(*path: str, factor: float = 1) -> Callable[[Record], Any]:
-    if len(path) == 1 and factor == 1:
-        return methodcaller("get", *path)
+    """The value at this path; None where a part of it is missing. There may be a hundred thousand records."""
+    if len(path) == 1:
+        get: Callable[[Record], Any] = methodcaller("get", *path)
+    elif len(path) == 2:
+        part, key = path
 
-    def get(record: Record) -> Any:
-        value: Any = record
-        for key in path:
-            value = value.get(key) if isinstance(value, Mapping) else None
-        return value / factor if factor != 1 and isinstance(value, int | float) else value
+        def get(record: Record) -> Any:
+            values = record.get(part)
+            return values.get(key) if values else None
+    else:
+        within = _of(*path[1:])
 
-    return get
+        def get(record: Record) -> Any:
+            return within(record.get(path[0]) or {})
+
+    return get if factor == 1 else partial(_scaled, get, factor)
+
+
+def _scaled(get: Callable[[Record], Any], factor: float, record: Record) -> Any:
+    value = get(record)
+    return None if value is None else value / factor
 
 
 def _kind(record: Record) -> Any:
@@ -103,7 +115,7 @@ def _dropped(record: Record) -> int:
 def _limit(record: Record) -> str | None:
     """The limit that kept the sender from sending for the longest time."""
     times: Mapping[str, float] = record.get("limited") or {}
-    most = max(times, key=lambda name: times[name], default=None)
+    most = max(times, key=times.__getitem__, default=None)
     return None if most is None else f"{most} {number(round(100 * times[most]))} %"
 
 
