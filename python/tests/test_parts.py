@@ -214,7 +214,7 @@ def test_a_run_with_packets_that_is_killed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
 def test_a_run_that_is_ended(tmp_path: Path, end: signal.Signals) -> None:
     """What was recorded until a kill can be read, is marked as incomplete, and is the beginning of the whole; the next
-    run replaces it, and leaves nothing but its result.
+    run replaces it, and leaves nothing but its result. Until then no other run takes its place.
     """
     file = tmp_path / "long.toml"
     file.write_text(SCENARIO.format(duration="3000 s"), encoding="utf-8")
@@ -225,6 +225,12 @@ def test_a_run_that_is_ended(tmp_path: Path, end: signal.Signals) -> None:
     while not len(list(kept.glob("flows/*.parquet"))) > 1:
         assert time.monotonic() < deadline and process.poll() is None, process.communicate(timeout=9)
         time.sleep(0.1)
+    second = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert second.returncode == 2
+    assert second.stderr.splitlines()[-1] == (
+        "error: out.incomplete: another run records there; --out names another place"
+    )
+    assert process.poll() is None
     process.send_signal(end)
     _, said = process.communicate()
     assert process.returncode != 0

@@ -110,6 +110,24 @@ def _locked(target: Path) -> tuple[Stage, int]:
         os.close(lock)
 
 
+def hold(folder: Path) -> int | None:
+    """A descriptor that holds a folder until it is closed, or its process ends; None if something else holds the folder.
+
+    Where there are no locks nothing is held. Raises OSError.
+    """
+    if sys.platform == "win32":
+        return os.open(os.devnull, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    except OSError:
+        pass
+    return descriptor
+
+
 def sweep(folder: Path) -> None:
     """Remove the stages in ``folder`` whose owner is gone. Stages that cannot be removed stay."""
     with suppress(OSError):
