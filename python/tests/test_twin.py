@@ -183,6 +183,21 @@ def test_the_kernel_next_to_ours(cc: str) -> None:
     assert values[0]["cwnd_bytes"] == pytest.approx(values[1]["cwnd_bytes"], rel=0.03)
 
 
+@needs_kernel
+def test_what_arrives_is_what_the_link_lets_through() -> None:
+    """No interval has more than the link's rate and one packet; behind a full queue it has that rate. What a cumulative
+    ACK acknowledges at once after a recovery did not arrive at once.
+    """
+    fifo = ("duration='10 s'", "bottleneck.queue={kind='fifo', limit='200 kB'}")
+    described = Scenario.from_toml(TEXT, overrides=fifo)
+    table, [flow] = (result := run_linux(described, KERNELS[0])).tables["flows"], result.flows
+    assert flow["retransmits"] > 0
+    interval = float(np.diff(table["time_s"][:2])[0])
+    bits = table["throughput_mbps"] * 1e6 * interval
+    assert bits.max() <= 40e6 * interval + 8 * 1514
+    assert table["throughput_mbps"][table["time_s"] > 2].mean() == pytest.approx(40, rel=0.01)
+
+
 def _steady(result: Any) -> dict[str, float]:
     """Means after 5 s."""
     table = result.tables["flows"]
@@ -205,4 +220,5 @@ def test_each_queue_runs(queue: str) -> None:
     [flow], [link] = result.flows, result.queues
     assert (20 if queue == "cake" else 30) < flow["goodput_mbps"] < 38.7
     assert link["dequeued"] > 10_000
-    assert (flow["ce_marks"] > 0) == (link["ce"] > 0)
+    # One may be on its way in the end.
+    assert link["ce"] - 1 <= flow["ce_marks"] <= link["ce"]

@@ -24,7 +24,7 @@ from windtunnel.kernel.guest import Outcome
 from windtunnel.kernel.kept import Kernel
 from windtunnel.provenance import host
 from windtunnel.result import RunResult
-from windtunnel.twin.plan import HostFlow, Plan
+from windtunnel.twin.plan import ETHERNET, HostFlow, Plan
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Document = Mapping[str, Any]
@@ -33,8 +33,6 @@ Document = Mapping[str, Any]
 _MESSAGES = ("log", "script")
 #: TCP_INFO's word for no threshold yet.
 _INFINITE = 0x7FFFFFFF
-#: Bytes of the headers of a segment, on which rates on the wire count: IP and TCP with timestamps.
-_HEADERS, _TIMESTAMPS = 40, 12
 #: Counters of a host, by the name in a summary.
 _COUNTERS = {"rtos": "TCPTimeouts", "tlps": "TCPLossProbes", "loss_episodes": "TCPSackRecovery"}
 
@@ -59,7 +57,7 @@ _TINS, _MARKS_OF_TIN = 10, 8
 def result_of(scenario: Document, text: str, seed: int, plan: Plan, kernel: Kernel, outcome: Outcome) -> RunResult:
     """The result of a run in the guest. ``text`` is the resolved scenario as TOML. Raises RunFailedError."""
     times = (np.arange(1, plan.duration // plan.interval + 1) * plan.interval) / 1e9
-    flows = [_samples(outcome.text(f"flow{n}.csv"), times) for n in range(len(plan.flows))]
+    flows = [_flow_samples(outcome, n, times) for n in range(len(plan.flows))]
     queue = _samples(outcome.text("queue.csv"), times, own=lambda digits: float(_marks(plan.kind, digits)))
     duration = plan.duration / 1e9
     digest = _digest(outcome)
@@ -122,6 +120,13 @@ def _samples(text: str, times: Floats, own: Callable[[str], float] = float) -> d
         columns[name] = np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
     columns["there"] = (index >= 0).astype(float)
     return columns
+
+
+def _flow_samples(outcome: Outcome, flow: int, times: Floats) -> dict[str, Floats]:
+    """What a sender told, with what has arrived at its receiver: the bytes of IP packets, and packets with CE."""
+    arrived = _samples(outcome.text(f"arrived{flow}.csv"), times)
+    received = arrived["bytes"] - ETHERNET * arrived["packets"]
+    return {**_samples(outcome.text(f"flow{flow}.csv"), times), "received": received, "ce": arrived["ce"]}
 
 
 def _marks(kind: str, digits: str) -> int:
@@ -187,13 +192,10 @@ def _flows_table(plan: Plan, flows: list[dict[str, Floats]], times: Floats) -> d
     def goodput(_: HostFlow, s: dict[str, Floats]) -> Floats:
         return _steps(s["bytes_acked"]) * 8e-6 / interval
 
-    def wire(flow: HostFlow, s: dict[str, Floats]) -> Floats:
-        return goodput(flow, s) * _on_the_wire(flow, s)
-
     cwnd = column(lambda _, s: np.where(s["there"] > 0, s["cwnd"] * s["mss"], np.nan))
     srtt = column(lambda _, s: _known(s["there"], s["srtt_us"]) / 1e3)
     counts = {
-        "ce": column(lambda _, s: _steps(s["delivered_ce"])),
+        "ce": column(lambda _, s: _steps(s["ce"])),
         "sce": column(lambda _, s: 0.0 * s["there"]),
         "sent": column(lambda _, s: np.round(_steps(s["bytes_sent"]) / np.maximum(s["mss"], 1.0))),
         "retransmits": column(lambda _, s: _steps(s["retransmitted"])),
@@ -202,7 +204,7 @@ def _flows_table(plan: Plan, flows: list[dict[str, Floats]], times: Floats) -> d
     return {
         "time_s": np.repeat(times, len(flows)),
         "flow": np.tile(np.arange(len(flows), dtype=np.uint32), len(times)),
-        "throughput_mbps": column(wire),
+        "throughput_mbps": column(lambda _, s: _steps(s["received"]) * 8e-6 / interval),
         "goodput_mbps": column(goodput),
         "cwnd_bytes": cwnd,
         "cwnd_limited": np.full(len(cwnd), np.nan),
@@ -218,12 +220,6 @@ def _flows_table(plan: Plan, flows: list[dict[str, Floats]], times: Floats) -> d
         "rttvar_ms": column(lambda _, s: _known(s["there"], s["rttvar_us"]) / 1e3),
         "lost_bytes": column(lambda _, s: s["lost"] * s["mss"]),
     }
-
-
-def _on_the_wire(flow: HostFlow, s: dict[str, Floats]) -> Floats:
-    """Bytes of a packet for each byte of its data."""
-    headers = _HEADERS + _TIMESTAMPS * flow.timestamps
-    return 1.0 + headers / np.maximum(s["mss"], 1.0)
 
 
 def _queues_table(plan: Plan, queue: dict[str, Floats], times: Floats) -> dict[str, npt.NDArray[Any]]:
@@ -256,7 +252,7 @@ def _flow_summary(
 ) -> dict[str, Any]:
     acked, start = float(s["bytes_acked"][-1]), flow.start / 1e9
     goodput = acked * 8e-6 / duration
-    wire = float(_on_the_wire(flow, s)[-1])
+    throughput = float(s["received"][-1]) * 8e-6 / duration
     active = duration / (duration - start)
     there = s["there"] > 0
     cwnd, srtt = (s["cwnd"] * s["mss"])[there], s["srtt_us"][there & (s["srtt_us"] > 0)] / 1e3
@@ -265,12 +261,12 @@ def _flow_summary(
         "cc": flow.controller,
         "application": "bulk",
         "path_rtt_ms": flow.rtt / 1e6,
-        "throughput_mbps": goodput * wire,
+        "throughput_mbps": throughput,
         "goodput_mbps": goodput,
         "active": {
             "from_s": start,
             "to_s": duration,
-            "throughput_mbps": goodput * wire * active,
+            "throughput_mbps": throughput * active,
             "goodput_mbps": goodput * active,
         },
         "cwnd_bytes": {"mean": float(cwnd.mean()), "min": float(cwnd.min()), "max": float(cwnd.max())},
@@ -282,7 +278,7 @@ def _flow_summary(
         "drops": _NO_DROPS | {_cause(plan): lost[0], "wire": lost[1]},
         "ack_drops": _NO_DROPS,
         "corrupted": 0,
-        "ce_marks": int(s["delivered_ce"][-1]),
+        "ce_marks": int(s["ce"][-1]),
         "sce_marks": 0,
     }
 

@@ -73,13 +73,15 @@ def _lines(plan: Plan) -> Iterator[str]:
     zero = _LAID + plan.settle
     end = zero + plan.duration
     yield f"inside m1 guest-queue out {zero} {end} {plan.interval} queue.csv & queue=$!"
-    yield "senders="
+    yield "others="
     for number, flow in enumerate(plan.flows):
+        arrivals = f"eth {zero} {end} {plan.interval} arrived{number}.csv"
+        yield f'inside r{number} guest-flow arrivals {arrivals} & others="$others $!"'
         words = [f"cc={flow.controller}", f"zero={zero}", f"start={zero + flow.start}", f"stop={end}"]
         words += [f"interval={plan.interval}", f"file=flow{number}.csv"]
-        yield f'inside s{number} guest-flow send {_receiver(number)} {_PORT} {" ".join(words)} & senders="$senders $!"'
+        yield f'inside s{number} guest-flow send {_receiver(number)} {_PORT} {" ".join(words)} & others="$others $!"'
     # `wait` for several gives the code of the last alone.
-    yield "for each in $queue $senders; do wait $each; done"
+    yield "for each in $queue $others; do wait $each; done"
     for number in range(len(plan.flows)):
         yield f"inside s{number} cat /proc/net/netstat /proc/net/snmp > counters{number}"
     yield "inside m1 tc -s qdisc show dev out > tc"

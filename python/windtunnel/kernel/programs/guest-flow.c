@@ -2,6 +2,7 @@
 //
 //   guest-flow until TIME                        waits for a time of CLOCK_MONOTONIC, in nanoseconds, that is to come
 //   guest-flow receive ADDRESS PORT CC           takes one connection, and reads it to its end; CC gives the feedback
+//   guest-flow arrivals DEVICE ZERO END INTERVAL FILE    writes what has arrived at a receiver's device, for each interval
 //   guest-flow send ADDRESS PORT key=value...    sends, and writes a line of TCP_INFO for each interval
 //
 // The keys of a sender: cc, its controller; start, stop and zero, in nanoseconds of CLOCK_MONOTONIC (lines have times since
@@ -65,6 +66,52 @@ static int receive(char **words) {
     // MSG_TRUNC discards what has come without copying it.
     while (recv(end, data, sizeof data, MSG_TRUNC) > 0) {
     }
+    return 0;
+}
+
+static long long counter(const char *device, const char *name) {
+    char path[200];
+    long long value = -1;
+    snprintf(path, sizeof path, "/sys/class/net/%s/statistics/%s", device, name);
+    FILE *file = fopen(path, "r");
+    must(file && fscanf(file, "%lld", &value) == 1 ? 0 : -1, path);
+    fclose(file);
+    return value;
+}
+
+// The packets with CE that have come to this host. /proc has them in two lines, of names and of values. The sender's own
+// count (tcpi_delivered_ce) is of all packets that are acknowledged while the receiver echoes a mark.
+static long long marked(void) {
+    static char names[4000], values[4000];
+    char *rest_of_names, *rest_of_values;
+    FILE *file = fopen("/proc/net/netstat", "r");
+    must(file ? 0 : -1, "netstat");
+    while (fgets(names, sizeof names, file) && fgets(values, sizeof values, file)) {
+        char *name = strtok_r(names, " \n", &rest_of_names), *value = strtok_r(values, " \n", &rest_of_values);
+        for (; name && value; value = strtok_r(NULL, " \n", &rest_of_values)) {
+            if (!strcmp(name, "InCEPkts")) {
+                fclose(file);
+                return strtoll(value, NULL, 10);
+            }
+            name = strtok_r(NULL, " \n", &rest_of_names);
+        }
+    }
+    errno = ENOENT;
+    must(-1, "InCEPkts");
+    return 0;
+}
+
+static int arrivals(char **words) {
+    int64_t zero = strtoll(words[3], NULL, 10), end = strtoll(words[4], NULL, 10), every = strtoll(words[5], NULL, 10);
+    FILE *table = fopen(words[6], "w");
+    must(table ? 0 : -1, words[6]);
+    fprintf(table, "time_ns,packets,bytes,ce\n");
+    for (int64_t time = zero; time <= end; time += every) {
+        wait_until(time);
+        fprintf(table, "%lld,%lld,%lld,%lld\n", (long long)(time - zero), counter(words[2], "rx_packets"),
+                counter(words[2], "rx_bytes"), marked());
+    }
+    fclose(table);
     return 0;
 }
 
@@ -154,7 +201,8 @@ int main(int count, char **words) {
         return 0;
     }
     if (count == 5 && !strcmp(words[1], "receive")) return receive(words);
+    if (count == 7 && !strcmp(words[1], "arrivals")) return arrivals(words);
     if (count >= 4 && !strcmp(words[1], "send")) return send_all(words);
-    fprintf(stderr, "guest-flow: until TIME, receive ADDRESS PORT CC, or send ADDRESS PORT key=value...\n");
+    fprintf(stderr, "guest-flow: until, receive, arrivals or send, and their words\n");
     return 2;
 }
