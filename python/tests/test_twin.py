@@ -1,7 +1,8 @@
-"""The translation of a scenario for the guest: a pure function, which needs no kernel."""
+"""A scenario on the real Linux: its translation, which needs no kernel, and both sides next to each other."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import numpy as np
 import pytest
 from conftest import Cli, refused
 
-from windtunnel import Scenario
+from windtunnel import Scenario, load
 from windtunnel.errors import InputError
 from windtunnel.kernel import kept, options
 from windtunnel.twin import Plan, plan, run_linux, script
+from windtunnel.twin.measures import Measure, measures
+from windtunnel.twin.sides import draw
 
 # The tests' own cache has none, so this reads the user's, before that is set.
 KERNELS = kept.kernels()
@@ -148,7 +151,87 @@ def test_without_a_kernel(cli: Cli, scenario: Path) -> None:
     assert not (scenario.parent / "results").exists()
 
 
+# Both sides
+
+
+@pytest.mark.parametrize(
+    ("linux", "ours", "verdict", "words"),
+    [
+        ((1.0, 3.0, 2.0), (2.0, 2.1, 1.9), "agrees", "within the kernel's own spread"),
+        ((1.0, 3.0, 2.0), (4.0, 4.1, 3.9), "differs", "outside by +1 (+50 %)"),
+        ((1.0, 3.0, 2.0), (0.5, 0.6, 0.4), "differs", "outside by -0.5 (-25 %)"),
+        # The interval of this mean reaches from below 1 to above 3.
+        ((1.0, 3.0, 2.0), (0.5, 3.5, 2.0), "undecided", "not decided by 3 draws"),
+        # Draws that are all the same are one draw, which has no interval.
+        ((0.0, 0.0), (0.0, 0.0), "agrees", "within the kernel's own spread"),
+        ((0.0, 0.0), (1.0, 1.0), "differs", "outside by +1"),
+    ],
+)
+def test_verdicts(linux: tuple[float, ...], ours: tuple[float, ...], verdict: str, words: str) -> None:
+    """The mean's interval within the kernel's least and greatest, outside of it, or neither."""
+    measure = Measure("a", "goodput", "Mbit/s", linux, ours)
+    assert (measure.verdict, measure.words()) == (verdict, words)
+
+
+def test_both_sides_have_the_same_draws() -> None:
+    """With the simulator in the kernel's place, each measure has the same values on both sides.
+
+    No two draws have the same ones: each has a seed and starts of its own.
+    """
+    heard: list[int] = []
+    two = "flow=[{name='a', cc='reno', rtt='40 ms'}, {name='b', cc='cubic', rtt='40 ms'}]"
+    sides = draw(
+        lambda more: Scenario.from_toml(TEXT, overrides=(two, *more)),
+        lambda described, _: described.run(),
+        linux(),
+        3,
+        heard.append,
+    )
+    assert heard == [1, 2, 3]
+    rows = measures(sides.linux, sides.ours)
+    assert [row.linux for row in rows] == [row.ours for row in rows]
+    goodputs = [row.linux for row in rows if row.name == "goodput"]
+    assert len(goodputs) == 2 and all(len(set(values)) == 3 for values in goodputs)
+    assert [result.meta["seed"] for result in sides.ours] == [1, 2, 3]
+    assert {row.subject for row in rows} == {"a", "b", "bottleneck"}
+
+
+def test_verdicts_of_one_side_are_refused(cli: Cli, scenario: Path) -> None:
+    """One side has no verdicts to report."""
+    refused(cli("twin", scenario, "--only", "linux", "--junit", "out.xml"), "--junit has verdicts")
+
+
 # With a kernel
+
+
+@needs_kernel
+def test_side_by_side(cli: Cli, tmp_path: Path) -> None:
+    """Both results, one page, each measure with its draws, and the verdicts for a system of continuous integration."""
+    scenario, folder = tmp_path / "one.toml", tmp_path / "both"
+    scenario.write_text(TEXT, encoding="utf-8")
+    done = cli(
+        "twin",
+        scenario,
+        "--kernel",
+        KERNELS[0].folder,
+        "--draws",
+        "2",
+        "--out",
+        folder,
+        "--junit",
+        scenario.parent / "out.xml",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "within the kernel's own spread, " in done.stdout
+    document = json.loads((folder / "twin.json").read_text())
+    assert document["kernel"] == KERNELS[0].name and document["draws"] == 2
+    assert all(len(measure[side]) == 2 for measure in document["measures"] for side in ("linux", "windtunnel"))
+    assert load(folder / "linux").digest == document["digests"]["linux"][0]
+    assert load(folder / "windtunnel").digest == document["digests"]["windtunnel"][0]
+    page = (folder / "report.html").read_text()
+    assert page.count('"linux: cubic"') == page.count('"windtunnel: cubic"') > 2
+    assert f'tests="{len(document["measures"])}"' in (scenario.parent / "out.xml").read_text()
+    refused(cli("twin", scenario, "--kernel", KERNELS[0].folder, "--out", folder), "exists already")
 
 
 @needs_kernel

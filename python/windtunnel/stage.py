@@ -111,7 +111,7 @@ def _locked(target: Path) -> tuple[Stage, int]:
 
 
 def hold(folder: Path) -> int | None:
-    """A descriptor that holds a folder until it is closed, or its process ends; None if something else holds the folder.
+    """A descriptor that holds a folder until it is closed, or its process ends; None if something else holds it.
 
     Where there are no locks nothing is held. Raises OSError.
     """

@@ -1,54 +1,120 @@
-"""``windtunnel twin``: a scenario on the real Linux kernel in virtual time."""
+"""``windtunnel twin``: a scenario on the real Linux kernel in virtual time, next to the simulator."""
 
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from windtunnel.cli.reading import allow_read_option, set_option
-from windtunnel.cli.streams import write_json
+from windtunnel.cli.streams import message, say, write_json
+from windtunnel.errors import InputError
+
+if TYPE_CHECKING:
+    from windtunnel.kernel.kept import Kernel
+    from windtunnel.scenario import Scenario
+    from windtunnel.twin.measures import Measure
+
+#: Draws of each side. Of ten draws from one normal distribution each, the mean of one side is outside the range of the
+#: other in two cases of a hundred; of five it would be in fifteen.
+_DRAWS = 10
 
 
 @click.command
 @click.argument("file", type=click.Path(path_type=Path), help="Scenario file (TOML); - for the standard input.")
-@click.option("--only", type=click.Choice(["linux"]), required=True, help="What runs: the kernel.")
+@click.option("--only", type=click.Choice(["linux"]), help="Run it once, on the kernel alone.")
+@click.option(
+    "--draws", type=click.IntRange(2, 1000), default=_DRAWS, show_default=True, help="Runs of each of the two sides."
+)
 @click.option("--kernel", metavar="VERSION", help="A kernel, as `kernel status` names it.", show_default="the newest")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Result folder.", show_default="results/<name of FILE>-linux"
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Result folder.",
+    show_default="results/<name of FILE>-twin, or -linux with --only linux",
 )
 @click.option("--force", is_flag=True, help="Replace an existing result folder.")
+@click.option("--junit", metavar="FILE", type=click.Path(path_type=Path), help="Write the verdicts as JUnit XML.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print summary.json and nothing else; no folder is written without --out."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the result as JSON and nothing else; no folder is written without --out.",
 )
 @set_option
 @allow_read_option
 def twin(
     file: Path,
-    only: str,
+    only: str | None,
+    draws: int,
     kernel: str | None,
     out: Path | None,
     force: bool,
+    junit: Path | None,
     as_json: bool,
     settings: tuple[str, ...],
     allow_read: tuple[Path, ...],
 ) -> None:
-    """Run a scenario on the unmodified Linux, in virtual time; write summary, tables and report as `run` does.
+    """Run a scenario on the unmodified Linux in virtual time, next to the simulator, and judge each measure.
 
-    What Linux cannot do is refused by name, before the kernel starts. `kernel build` makes a kernel.
+    Each side has several draws: other seeds, and other starts within the first round trip. The simulator is within the
+    kernel's own spread, or outside by as much as is printed. What Linux cannot do is refused by name, before the kernel
+    starts. `kernel build` makes a kernel.
     """
-    from windtunnel.cli.run import name_of
-    from windtunnel.folder import check_writable, load_libraries, save
+    from windtunnel.claims import junit as report
     from windtunnel.kernel.kept import choose
     from windtunnel.scenario import Scenario
+
+    if only is not None and junit is not None:
+        raise InputError("--junit has verdicts, which --only linux does not give")
+    if junit is not None:
+        report.check_writable(junit)
+
+    # Read once: the standard input can be read only once, and a file may change.
+    described = Scenario.from_file(file, overrides=settings, allow_read=allow_read)
+    described.resolve()
+
+    def read(more: tuple[str, ...]) -> Scenario:
+        return (
+            Scenario.from_toml(described.check(), file=str(file), overrides=more, allow_read=allow_read)
+            if more
+            else described
+        )
+
+    if only is not None:
+        _linux(described, choose(kernel), _place(file, out, "linux", as_json), force=force, as_json=as_json)
+        return
+    folder = _place(file, out, "twin", as_json)
+    rows = _both(read, choose(kernel), draws, folder, force=force)
+    if junit is not None:
+        cases = [report.Case(f"{row.subject}: {row.name}", row.verdict, row.verdict, row.words()) for row in rows]
+        report.write(junit, [(file.stem, cases)], undecided=True)
+    if as_json:
+        write_json(json.dumps([row.document() for row in rows], indent=2))
+        return
+    _show(rows)
+    if folder is not None:
+        say(folder / "report.html")
+
+
+def _place(file: Path, out: Path | None, what: str, as_json: bool) -> Path | None:
+    from windtunnel.cli.run import name_of
+
+    return out if out is not None or as_json else Path("results") / f"{name_of(file)}-{what}"
+
+
+def _linux(scenario: Scenario, kernel: Kernel, folder: Path | None, *, force: bool, as_json: bool) -> None:
+    """One run on the kernel."""
+    from windtunnel.folder import check_writable, load_libraries, save
     from windtunnel.twin import run_linux
 
-    del only  # the one value that there is
-    scenario = Scenario.from_file(file, overrides=settings, allow_read=allow_read)
-    scenario.resolve()
-    folder = out if out is not None or as_json else Path("results") / f"{name_of(file)}-linux"
     if folder is not None:
         check_writable(folder, force=force)
         load_libraries(figures=False)
-    result = run_linux(scenario, choose(kernel))
+    result = run_linux(scenario, kernel)
     if folder is not None:
         save(result, folder, force=force)
     if as_json:
@@ -58,3 +124,42 @@ def twin(
     from windtunnel.cli.summary import show_summary
 
     show_summary(result, folder, output())
+
+
+def _both(
+    read: Callable[[tuple[str, ...]], Scenario], kernel: Kernel, draws: int, folder: Path | None, *, force: bool
+) -> list[Measure]:
+    """All draws of both sides, their result folder, and the measures."""
+    from windtunnel.twin import run_linux
+    from windtunnel.twin.folder import check_free_for_twin, save_twin
+    from windtunnel.twin.measures import measures
+    from windtunnel.twin.sides import draw
+
+    if folder is not None:
+        check_free_for_twin(folder, force=force)
+    sides = draw(read, run_linux, kernel, draws, lambda number: message(f"draw {number} of {draws}"))
+    rows = measures(sides.linux, sides.ours)
+    if folder is not None:
+        save_twin(folder, sides, rows, kernel, force=force)
+    return rows
+
+
+def _show(rows: list[Measure]) -> None:
+    """The measures with their verdicts."""
+    from rich.table import Table
+
+    from windtunnel.cli.consoles import output
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("mean of the draws", overflow="fold")
+    for head in ("Linux", "its spread", "windtunnel"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("verdict", overflow="fold")
+    short = {"agrees": "within", "undecided": "not decided"}
+    for row in rows:
+        name = f"{row.subject}: {row.name}{f' ({row.unit})' if row.unit else ''}"
+        linux, ours = (f"{sum(values) / len(values):.4g}" for values in (row.linux, row.ours))
+        table.add_row(name, linux, row.spread.words(), ours, short.get(row.verdict, row.words()))
+    output().print(table)
+    counts = [sum(row.verdict == verdict for row in rows) for verdict in ("agrees", "differs", "undecided")]
+    say(f"{counts[0]} within the kernel's own spread, {counts[1]} outside, {counts[2]} not decided")

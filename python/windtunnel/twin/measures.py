@@ -1,0 +1,107 @@
+"""What the kernel and the simulator are compared by, and the verdict on each measure.
+
+Both sides have rows at the end of each recording interval, and each number is computed from them in the same way. The
+kernel's own spread is from the least to the greatest of its draws. The simulator is within it where the mean of its
+draws is, with the interval of that mean, and outside where no part of the interval is in it (``experiment.verdict``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from windtunnel.experiment.expectation import Limits
+from windtunnel.experiment.verdict import Verdict, judge
+from windtunnel.result import RunResult
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of a flow or of the queue, one value for each draw."""
+
+    subject: str
+    name: str
+    unit: str
+    linux: tuple[float, ...]
+    ours: tuple[float, ...]
+
+    @property
+    def spread(self) -> Limits:
+        """The kernel's own, from the least to the greatest."""
+        return Limits(min(self.linux), max(self.linux))
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the simulator is within the kernel's own spread."""
+        return judge(self.spread, self.ours)
+
+    @property
+    def outside(self) -> float:
+        """How far the mean of the simulator's draws is above the spread; negative below it, and 0 within."""
+        mean = float(np.mean(self.ours))
+        return mean - min(max(mean, self.spread.low), self.spread.high)
+
+    def words(self) -> str:
+        """The verdict in words."""
+        if self.verdict == "agrees":
+            return "within the kernel's own spread"
+        if self.verdict == "undecided":
+            return f"not decided by {len(self.ours)} draws"
+        scale = abs(float(np.mean(self.linux)))
+        share = f" ({100 * self.outside / scale:+.3g} %)" if scale else ""
+        return f"outside by {self.outside:+.4g}{share}"
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "subject": self.subject, "name": self.name, "unit": self.unit, "linux": list(self.linux),
+            "windtunnel": list(self.ours), "verdict": self.verdict, "words": self.words(),
+        }  # fmt: skip
+
+
+def measures(linux: Sequence[RunResult], ours: Sequence[RunResult]) -> list[Measure]:
+    """Every measure that both sides have, in the order of flows and then the queue."""
+    values = [[dict(_values(result)) for result in side] for side in (linux, ours)]
+    units = {key: unit for key, (unit, _) in values[0][0].items()}
+    return [
+        Measure(*key, unit, *(tuple(draw[key][1] for draw in side) for side in values))
+        for key, unit in units.items()
+        if all(key in draw and np.isfinite(draw[key][1]) for side in values for draw in side)
+    ]
+
+
+def _values(result: RunResult) -> Iterator[tuple[tuple[str, str], tuple[str, float]]]:
+    """The measures of a run: subject and name, unit and value."""
+    duration = float(result.summary["duration_s"])
+    flows, queues = result.tables["flows"], result.tables["queues"]
+    for number, flow in enumerate(result.flows):
+        rows = np.asarray(flows["flow"]) == number
+
+        def of(column: str, rows: Any = rows) -> Any:
+            return np.asarray(flows[column])[rows].astype(float)
+
+        name = str(flow["name"])
+        yield (name, "goodput"), ("Mbit/s", float(of("delivered_bytes").sum()) * 8e-6 / duration)
+        yield (name, "cwnd, mean"), ("kB", _mean(of("cwnd_bytes")) / 1e3)
+        yield (name, "srtt, mean"), ("ms", _mean(of("srtt_ms")))
+        yield (name, "retransmissions"), ("", float(of("retransmits").sum()))
+        yield (name, "CE"), ("", float(of("ce").sum()))
+    for number, queue in enumerate(result.queues):
+        rows = np.asarray(queues["queue"]) == number
+        name = str(queue["name"])
+        column = {each: np.asarray(queues[each])[rows].astype(float) for each in _OF_QUEUE}
+        yield (name, "utilization"), ("%", 100 * _mean(column["utilization"]))
+        yield (name, "backlog, mean"), ("packets", _mean(column["backlog_packets"]))
+        yield (name, "drops"), ("", float(column["drops"].sum()))
+        yield (name, "CE"), ("", float(column["ce"].sum()))
+
+
+_OF_QUEUE = ("utilization", "backlog_packets", "drops", "ce")
+
+
+def _mean(values: Any) -> float:
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else float("nan")
