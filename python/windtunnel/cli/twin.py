@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from windtunnel.twin.measures import Measure
 
 #: Draws of each side. Of ten draws from one normal distribution each, the mean of one side is outside the range of the
-#: other in two cases of a hundred; of five it would be in fifteen.
+#: other in one case of a hundred; of five it would be in fourteen.
 _DRAWS = 10
 
 

@@ -35,10 +35,15 @@ def panel(run: Run) -> Panel | None:
 def curve(values: Array, weights: Array | None = None) -> tuple[Array, Array]:
     """The values in ascending order, and the share in percent that is at most each; ``weights`` are like counts."""
     finite = np.isfinite(values)
-    order = np.argsort(values[finite], kind="stable")
-    x = values[finite][order]
-    counts = np.ones(len(x)) if weights is None else weights[finite][order]
-    share = 100 * np.cumsum(counts) / max(float(counts.sum()), 1e-300)
+    if weights is None:
+        x = np.sort(values[finite], kind="stable")
+        share = np.arange(1.0, len(x) + 1)
+        share *= 100
+        share /= max(len(x), 1e-300)
+    else:
+        order = np.argsort(values[finite], kind="stable")
+        x, counts = values[finite][order], weights[finite][order]
+        share = 100 * np.cumsum(counts) / max(float(counts.sum()), 1e-300)
     if len(x) > _STEPS:
         keep = distinct(np.round(np.linspace(0, len(x) - 1, _STEPS)).astype(np.int64))
         x, share = x[keep], share[keep]
@@ -56,8 +61,12 @@ def _of_groups(run: Run, flows: Index, values: Array) -> tuple[Series, ...]:
     finite = np.isfinite(values) & (flows >= 0) & (flows < len(run.flows))
     flows, values = flows[finite], values[finite]
     of_groups = run.group_of[flows]
-    order = np.argsort(of_groups, kind="stable")
-    parts = np.split(values[order], np.searchsorted(of_groups[order], np.arange(1, len(run.groups))))
+    # A day of one flow has half a million values: what is in order is not copied.
+    if np.any(of_groups[1:] < of_groups[:-1]):
+        order = np.argsort(of_groups, kind="stable")
+        of_groups, values = of_groups[order], values[order]
+    parts = np.split(values, np.searchsorted(of_groups, np.arange(1, len(run.groups))))
+    del finite, flows, of_groups
     firsts = [group.members[0] for group in run.groups]
     return tuple(
         _series(f"flow{first}", group.label, run.look(first), mine, first)

@@ -79,7 +79,7 @@ def means_of_flows(many: Many, step: float) -> tuple[Index, Array]:
     A flow with fewer than three means keeps all. One without means, because its samples are too few or too far apart,
     has its samples instead.
     """
-    n, lengths, heads = len(many.flows), many.lengths, many.edges[:-1]
+    lengths, heads = many.lengths, many.edges[:-1]
     lasted = np.diff(many.t, prepend=0.0)
     # As means.durations has them.
     lasted[heads] = many.t[heads] - np.where(np.isfinite(many.y[heads]), 0.0, many.t[heads])
@@ -89,24 +89,25 @@ def means_of_flows(many: Many, step: float) -> tuple[Index, Array]:
     inner = np.where(plain, 0, np.maximum(past - first, 0)).astype(np.int64)
     # The ends of the steps: the start, the whole steps, and the end.
     bounds = _edges(inner + 2)
-    at = np.repeat(first - 1 - bounds[:-1], inner + 2) + np.arange(bounds[-1])
-    at = at * step
+    at = np.arange(bounds[-1], dtype=np.float64)
+    at += np.repeat(first - 1 - bounds[:-1], inner + 2)
+    at *= step
     at[bounds[:-1]], at[bounds[1:] - 1] = start, end
-    sums = _sums_at(many, start, lasted, at, bounds)
-    widths = np.diff(at)
+    means = np.diff(_sums_at(many, start, lasted, at, bounds))
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.diff(sums) / widths
+        means /= np.diff(at)
+    del at
     # Neighbours of two flows are no step; and the last step of a flow is left out, if it has three means, among which
     # the NaN counts that marks a late start.
-    kept = np.ones(len(at), dtype=np.bool_)
+    kept = np.ones(int(bounds[-1]), dtype=np.bool_)
     kept[bounds[1:] - 1] = False
     kept[bounds[1:] - 2] = inner + 1 + (start > 0) < 3
     kept &= np.repeat(~plain, inner + 2)
-    whose = np.repeat(np.arange(n), inner + 2)[kept]
+    whose = np.repeat(many.flows, inner + 2)[kept]
     samples = np.repeat(plain, lengths)
     samples[many.edges[1:] - 1] &= lengths < 3
     values = np.concatenate([means[np.flatnonzero(kept)], many.y[samples]])
-    return many.flows[np.concatenate([whose, many.places[samples]])], values
+    return np.concatenate([whose, many.flows[many.places[samples]]]), values
 
 
 def _of_table(table: Table, value: str) -> Many:
@@ -181,7 +182,7 @@ def _with_heads(values: Array, keep: Mask, heads: Index, late: Mask, head: Array
 
 
 def _sums_at(many: Many, start: Array, lasted: Array, at: Array, bounds: Index) -> Array:
-    """What each flow had received at some times of its own, as ``np.interp`` has it between its samples."""
+    """What each flow had received at some times of its own, in a straight line between its samples."""
     finite = np.logical_and.reduceat(np.isfinite(many.y), many.edges[:-1])
     filled = np.where(np.repeat(finite, many.lengths), many.y, np.nan_to_num(many.y))
     knots = _edges(many.lengths + 1)
@@ -190,17 +191,8 @@ def _sums_at(many: Many, start: Array, lasted: Array, at: Array, bounds: Index) 
     x, received = np.empty(knots[-1]), np.zeros(knots[-1])
     x[knots[:-1]], x[inside] = start, many.t
     received[inside] = _cumsums(filled * lasted, many.edges)
-    # Numbers that are in the order of flows, then of times: the index of each time among all times, exactly.
-    times = distinct(np.concatenate([x, at]))
-    of_knots, of_times = (
-        np.repeat(np.arange(len(many.flows)), np.diff(edges)) * len(times) + np.searchsorted(times, values)
-        for edges, values in ((knots, x), (bounds, at))
-    )
-    before = np.searchsorted(of_knots, of_times, side="right") - 1
-    after = np.minimum(before + 1, len(x) - 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        between = (received[after] - received[before]) / (x[after] - x[before]) * (at - x[before]) + received[before]
-    return np.where(x[before] == at, received[before], between)
+    parts = zip(*(edges.tolist() for edges in (bounds[:-1], bounds[1:], knots[:-1], knots[1:])), strict=True)
+    return np.concatenate([np.interp(at[a:b], x[c:d], received[c:d]) for a, b, c, d in parts])
 
 
 def _cumsums(values: Array, edges: Index) -> Array:
