@@ -1,5 +1,5 @@
 """Throughputs of very many flows at once, for distributions: to the last bit what ``throughput.of_flows`` and
-``means.average`` give for one flow after the other, without any work for each flow by itself.
+``means.average`` give for one flow after the other; for each flow by itself, little is done but to interpolate.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 - ``plan.py``: a resolved scenario as what the guest does; what Linux cannot do is refused by name.
 - ``script.py``: the plan as the script that the guest runs.
 - ``readings.py``: what the guest wrote, as a result like any other.
+- ``sides.py``: several draws on the kernel and in the simulator.
+- ``measures.py``: what both are compared by, and the verdict on each measure.
+- ``folder.py``: the folder of a comparison.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ Rules, and why:
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -232,4 +232,4 @@ def _ns(text: object) -> int:
     return round(seconds(text) * 1e9)
 
 
-__all__ = ["HostFlow", "Plan", "Sequence", "plan"]
+__all__ = ["HostFlow", "Plan", "plan"]

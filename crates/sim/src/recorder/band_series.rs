@@ -7,7 +7,7 @@ use windtunnel_qdisc::QueueStats;
 use windtunnel_units::{Duration, Time};
 
 use super::budget::Budget;
-use super::columns::{Rows, columns};
+use super::columns::{Rows, columns, rows_of};
 use super::flow_series::mbps;
 use super::outlet::Outlet;
 use crate::link::Link;
@@ -80,10 +80,9 @@ impl BandRecorder {
 
     /// Takes over the rows of the queue `index` from the record of a part, from this one on. Returns the first that is left.
     pub(super) fn copy_rows(&mut self, from: &BandRecorder, first: usize, index: usize) -> usize {
-        let queues = from.rows.queue[first..].iter();
-        let end = first + queues.take_while(|queue| **queue as usize == index).count();
-        self.rows.copy_rows(&from.rows, first..end);
-        end
+        let rows = rows_of(&from.rows.queue, first, index);
+        self.rows.copy_rows(&from.rows, rows.clone());
+        rows.end
     }
 
     /// The rows.

@@ -63,6 +63,12 @@ impl Table {
     }
 }
 
+/// The rows of `subject` from row `first` on, where a column says whose each is.
+pub(crate) fn rows_of(column: &[u32], first: usize, subject: usize) -> Range<usize> {
+    let rest = column[first..].iter();
+    first..first + rest.take_while(|each| **each as usize == subject).count()
+}
+
 /// Rows that are being recorded.
 pub(crate) trait Rows: Sized {
     /// How many there are.

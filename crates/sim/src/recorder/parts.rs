@@ -10,7 +10,7 @@
 
 use windtunnel_units::{Bytes, Time};
 
-use super::columns::Rows;
+use super::columns::{Rows, rows_of};
 use super::flow_series::FlowRecorder;
 use super::queue_series::QueueRecorder;
 use super::{
@@ -249,9 +249,9 @@ impl Recorder {
         for (queue, part) in of_queues.iter().enumerate() {
             let part = usize::from(*part);
             let (from, taken) = (parts[part].recorder(), &mut taken[part]);
-            let row = taken.queues.min(from.queue_rows.count());
-            taken.queues = (row + 1).min(from.queue_rows.count());
-            self.queue_rows.copy_rows(&from.queue_rows, row..taken.queues);
+            let rows = rows_of(&from.queue_rows.queue, taken.queues, queue);
+            taken.queues = rows.end;
+            self.queue_rows.copy_rows(&from.queue_rows, rows);
             taken.bands = self.bands.copy_rows(&from.bands, taken.bands, queue);
             taken.classes = self.classes.copy_rows(&from.classes, taken.classes, queue);
             taken.aqm = self.aqm.copy_rows(&from.aqm, taken.aqm, queue);
