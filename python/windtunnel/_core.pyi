@@ -594,6 +594,63 @@ def run(
     ``threads``: the most threads that share the run, where that pays. The result is the same.
     """
 
+@final
+class Emulator:
+    """A path of a scenario in real time between two devices. Packets pass in a thread without Python's interpreter."""
+
+    def __new__(
+        cls,
+        text: str,
+        file: str | None = None,
+        overrides: Sequence[str] = ...,
+        allow_read: Sequence[str | PathLike[str]] = ...,
+        *,
+        way: str | None = None,
+        keep: bool = False,
+        near: int,
+        far: int,
+        duration: int | None = None,
+        parts: tuple[Callable[[list[tuple[str, str]], list[str]], str | PathLike[str]], Mapping[str, str]]
+        | None = None,
+        memory: int | None = None,
+        built: bool = False,
+    ) -> Emulator:
+        """Makes the path ready. ``text`` to ``allow_read``, ``parts``, ``memory`` and ``built`` are those of ``run``.
+
+        ``near`` and ``far`` are file descriptors of TUN devices without packet information that do not block; they are
+        duplicated. What enters at ``near`` goes forward on the way of the flow called ``way`` (the first without it), to
+        ``far``; what enters there goes back. With ``keep`` the scenario's own flows run, too. ``duration`` is in ns;
+        without it the path works until it is stopped. Raises ScenarioError, and ValueError for a path that cannot be
+        emulated.
+        """
+
+    def start(self, ahead: int = 0) -> None:
+        """Starts; the path's time begins in ``ahead`` ns."""
+
+    def is_running(self) -> bool:
+        """Whether packets pass. False after its end, and after a device has broken or memory ran out (``snapshot``)."""
+
+    def snapshot(self) -> str:
+        """JSON: how things were at most 50 ms ago.
+
+        ``elapsed_s, packets, bytes, not_carried, refused, flows, links[], lateness_us {p50, p99, max}, exceeded,
+        broken``. A link: ``name, rate_bps, sojourn_ms, backlog_bytes, dropped, marked``; rate and mean sojourn time are
+        since the last call, counts since the start. ``not_carried`` are packets to several hosts, or that no router
+        forwards; ``refused`` those for which a device had no room.
+        """
+
+    def stop(self) -> None:
+        """Ends it, at once. A second call does nothing."""
+
+    def finish(self) -> RunResult:
+        """Stops, and returns what was measured. Flows are called ``connection-1`` and so on. Raises MemoryLimitError."""
+
+    def connections(self) -> list[tuple[str, str]]:
+        """After the end: the name of each flow, and its ends: ``10.0.0.1:40000 > 10.0.0.2:5201 TCP``."""
+
+    def lateness(self) -> str:
+        """JSON: how late packets left: ``packets, p50_us, p90_us, p99_us, p999_us, max_us, histogram[[upper_us, n]]``."""
+
 def windows(text: str, parts: int) -> str:
     """The work of a run in at most ``parts`` parts, as JSON: ``parts, windows, events, most``.
 
