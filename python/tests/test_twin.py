@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Cli, refused
+from conftest import PROGRAM, Cli, environment, refused
 
 from windtunnel import Scenario, load
 from windtunnel.errors import InputError
 from windtunnel.kernel import kept, options
 from windtunnel.twin import Plan, plan, run_linux, script
 from windtunnel.twin.measures import Measure, measures
-from windtunnel.twin.sides import draw
+from windtunnel.twin.sides import DrawCount, draw
 
 # The tests' own cache has none, so this reads the user's, before that is set.
 KERNELS = kept.kernels()
@@ -178,16 +183,19 @@ def test_both_sides_have_the_same_draws() -> None:
 
     No two draws have the same ones: each has a seed and starts of its own.
     """
-    heard: list[int] = []
     two = "flow=[{name='a', cc='reno', rtt='40 ms'}, {name='b', cc='cubic', rtt='40 ms'}]"
+    count, heard = DrawCount(6), []
     sides = draw(
-        lambda more: Scenario.from_toml(TEXT, overrides=(two, *more)),
-        lambda described, _: described.run(),
+        Scenario.from_toml(TEXT, overrides=(two,)),
+        lambda described, _, __: described.run(),
         linux(),
         3,
-        heard.append,
+        jobs=2,
+        count=count,
+        moved=lambda: heard.append((count.done, count.linux + count.ours)),
     )
-    assert heard == [1, 2, 3]
+    assert heard == [(n, n) for n in range(1, 7)]
+    assert count.line() == "Linux 3, windtunnel 3 of 3; 6 of 6 runs"
     rows = measures(sides.linux, sides.ours)
     assert [row.linux for row in rows] == [row.ours for row in rows]
     goodputs = [row.linux for row in rows if row.name == "goodput"]
@@ -202,6 +210,44 @@ def test_verdicts_of_one_side_are_refused(cli: Cli, scenario: Path) -> None:
 
 
 # With a kernel
+
+
+@needs_kernel
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_guests(tmp_path: Path, number: int) -> None:
+    """Two guests that would take minutes end within seconds with the command; no process and no folder stays."""
+    scenario, temporary = tmp_path / "long.toml", tmp_path / "temporary"
+    temporary.mkdir()
+    scenario.write_text(TEXT.replace('"5 s"', '"3000 s"'), encoding="utf-8")
+    command = [sys.executable, *PROGRAM, "twin", str(scenario), "--kernel", str(KERNELS[0].folder), "--jobs", "2"]
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "out")],
+        env={**environment(), "TMPDIR": str(temporary)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 60
+    while not _in(temporary):
+        assert time.monotonic() < until and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    started = time.monotonic()
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 128 + number and "Traceback" not in said
+    assert time.monotonic() - started < 5
+    assert _in(temporary) == [] and list(temporary.iterdir()) == []
+    assert not (tmp_path / "out").exists()
+
+
+def _in(folder: Path) -> list[str]:
+    """The processes whose working directory is below a folder."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            if folder in each.readlink().parents:
+                found.append(each.parent.name)
+    return found
 
 
 @needs_kernel
