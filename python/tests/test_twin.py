@@ -131,7 +131,7 @@ def test_delays_and_losses() -> None:
             "bottleneck.queue.ecn = true: the kernel does not tell",
         ),
         ("bottleneck.impair={kind='corruption', probability='1 %'}", "is not counted in the guest"),
-        ("window=[{name='late', from='1 s', to='2 s'}]", "window = "),
+        ("window=[{name='late', from='1 s', to='2.005 s'}]", "window.0.to = 2005 ms: the guest is read at the ends of"),
     ],
 )
 def test_what_linux_cannot_do_is_refused_by_name(setting: str, says: str) -> None:
@@ -204,6 +204,18 @@ def test_both_sides_have_the_same_draws() -> None:
     assert {row.subject for row in rows} == {"a", "b", "bottleneck"}
 
 
+def test_measures_of_windows() -> None:
+    """Each window has each measure of its own rows: what was delivered in two adjacent windows is all of it."""
+    windows = "window=[{name='first', from='0 s', to='2 s'}, {name='rest', from='2 s', to='5 s'}]"
+    result = Scenario.from_toml(TEXT, overrides=(windows,)).run()
+    rows = {(row.subject, row.name): row.ours[0] for row in measures([result], [result])}
+    whole = [name for subject, name in rows if subject == "cubic"]
+    assert [name for subject, name in rows if subject == "rest: cubic"] == whole
+    parts = 2 * rows["first: cubic", "goodput"] + 3 * rows["rest: cubic", "goodput"]
+    assert parts / 5 == pytest.approx(rows["cubic", "goodput"])
+    assert rows["rest: cubic", "goodput"] == pytest.approx(result.windows[1]["flows"][0]["goodput_mbps"], rel=0.01)
+
+
 def test_verdicts_of_one_side_are_refused(cli: Cli, scenario: Path) -> None:
     """One side has no verdicts to report."""
     refused(cli("twin", scenario, "--only", "linux", "--junit", "out.xml"), "--junit has verdicts")
@@ -242,12 +254,12 @@ def test_a_signal_ends_the_guests(tmp_path: Path, number: int) -> None:
 
 def _in(folder: Path) -> list[str]:
     """The processes whose working directory is below a folder."""
-    found = []
+    processes = []
     for each in Path("/proc").glob("[0-9]*/cwd"):
         with suppress(OSError):
             if folder in each.readlink().parents:
-                found.append(each.parent.name)
-    return found
+                processes.append(each.parent.name)
+    return processes
 
 
 @needs_kernel
@@ -295,6 +307,20 @@ def test_a_run_and_its_repetition(tmp_path: Path) -> None:
     assert (folder / "report.html").is_file()
     [flow] = first.flows
     assert flow["retransmits"] > 0
+
+
+@needs_kernel
+def test_windows(tmp_path: Path) -> None:
+    """Parts of a run: counts of adjacent windows add up to those of the run, and means of the queue average."""
+    windows = "window=[{name='first', from='0 s', to='2 s'}, {name='rest', from='2 s', to='5 s'}]"
+    result = run_linux(Scenario.from_toml(TEXT, overrides=(windows,)), KERNELS[0])
+    first, rest = result.windows
+    assert (first["name"], rest["from_s"], rest["to_s"]) == ("first", 2.0, 5.0)
+    for name in ("delivered_bytes", "retransmits"):
+        assert first["flows"][0][name] + rest["flows"][0][name] == result.flows[0][name] > 0
+    parts = [2 * first["queues"][0]["utilization"], 3 * rest["queues"][0]["utilization"]]
+    assert sum(parts) / 5 == pytest.approx(result.queues[0]["utilization"])
+    assert "Window rest: 2 s to 5 s" in (result.save(tmp_path / "linux") / "report.html").read_text()
 
 
 @needs_kernel

@@ -51,7 +51,7 @@ _MOST_FLOWS = 200
 MODEL = frozenset({"truesize", "header_block"})
 #: Keys that the plan has words for.
 _TRANSLATED = {
-    "scenario": frozenset({"title", "duration", "seed", "endpoints", "mtu", "bottleneck", "flow", "record"}),
+    "scenario": frozenset({"title", "duration", "seed", "endpoints", "mtu", "bottleneck", "flow", "record", "window"}),
     "bottleneck": frozenset({"rate", "overhead", "delay", "queue", "impair"}),
     "flow": frozenset({"name", "cc", "rtt", "start", "ecn", "tcp"}),
     "tcp": frozenset({"tick", "timestamps", "sack", "receive_window", "initial_send_buffer"}) | MODEL,
@@ -75,6 +75,15 @@ class HostFlow:
 
 
 @dataclass(frozen=True)
+class Span:
+    """A measurement window. Times in ns."""
+
+    name: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """All that the guest is told. Times in ns; ``shaper``, ``leaf`` and ``path`` are tc's words."""
 
@@ -89,6 +98,7 @@ class Plan:
     duration: int
     interval: int
     settle: int
+    windows: tuple[Span, ...]
 
 
 def plan(scenario: Document, kernel: Kernel) -> Plan:
@@ -98,6 +108,7 @@ def plan(scenario: Document, kernel: Kernel) -> Plan:
     if scenario["endpoints"] != "linux":
         raise _refusal("endpoints", scenario["endpoints"], "the guest's endpoints are Linux's")
     record = scenario["record"]
+    interval = _ns(record["interval"])
     for key in ("events", "packets", "payloads"):
         if record.get(key):
             raise _refusal(f"record.{key}", record[key], "the guest keeps TCP_INFO and counters, not packets")
@@ -134,8 +145,9 @@ def plan(scenario: Document, kernel: Kernel) -> Plan:
         path=tuple(words[5:]),
         flows=flows,
         duration=_ns(scenario["duration"]),
-        interval=_ns(record["interval"]),
+        interval=interval,
         settle=_ns(link["queue"].get("age", "1 s")),
+        windows=tuple(_window(number, each, interval) for number, each in enumerate(scenario.get("window", ()))),
     )
 
 
@@ -159,6 +171,15 @@ def _plain(scenario: Document) -> Document:
             "flow": flows,
         }
     ).resolve()
+
+
+def _window(number: int, window: Document, interval: int) -> Span:
+    """A window, whose ends are times at which the guest is read."""
+    for key in ("from", "to"):
+        if _ns(window[key]) % interval:
+            why = f"the guest is read at the ends of recording intervals ({interval / 1e6:g} ms)"
+            raise _refusal(f"window.{number}.{key}", window[key], why)
+    return Span(str(window["name"]), _ns(window["from"]), _ns(window["to"]))
 
 
 def _flow(number: int, flow: Document, plain: Document, kernel: Kernel) -> HostFlow:
