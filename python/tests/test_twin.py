@@ -95,7 +95,7 @@ def test_settings_of_hosts() -> None:
     [flow] = made.flows
     assert (flow.controller, flow.receiver, flow.ecn, flow.timestamps) == ("dctcp", "dctcp", 1, False)
     text = script(made)
-    assert 'settings s0 tcp_no_metrics_save 1 tcp_timestamps 0 tcp_sack 1 tcp_rmem "4096 131072 1048576"' in text
+    assert 'settings tcp_no_metrics_save 1 tcp_timestamps 0 tcp_sack 1 tcp_rmem "4096 131072 1048576"' in text
     assert "guest-flow receive 10.3.0.1 5000 dctcp &" in text
 
 

@@ -168,10 +168,17 @@ def _attributes(data: bytes) -> list[tuple[int, bytes]]:
 
 def _lost(outcome: Outcome, flow: int) -> tuple[int, int]:
     """The packets of a flow that were lost in the queue, and on the path behind it."""
-    left, arrived = (int(outcome.text(f"{name}{flow}")) for name in ("left", "arrived"))
-    path = re.search(r"dropped (\d+)", outcome.text(f"path{flow}"))
+    left = _device(outcome.text("left"), f"s{flow}", received=True)
+    arrived = _device(outcome.text("arrived"), f"r{flow}", received=False)
+    path = re.search(rf"dev r{flow} root .*\n.* \(dropped (\d+)", outcome.text("path"))
     behind = int(path[1]) if path else 0
     return left - arrived - behind, behind
+
+
+def _device(text: str, name: str, *, received: bool) -> int:
+    """The packets that a device has received or sent, as /proc/net/dev has them: eight words of each."""
+    [words] = [line.split(":")[1].split() for line in text.splitlines() if line.strip().startswith(f"{name}:")]
+    return int(words[1 if received else 9])
 
 
 def _counters(text: str) -> dict[str, int]:
