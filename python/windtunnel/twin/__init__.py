@@ -6,6 +6,7 @@
 - ``sides.py``: several draws on the kernel and in the simulator.
 - ``measures.py``: what both are compared by, and the verdict on each measure.
 - ``folder.py``: the folder of a comparison.
+- ``truth/``: a list of scenarios, carried out and judged.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ draws is, with the interval of that mean, and outside where no part of the inter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -62,22 +62,31 @@ class Measure:
         }  # fmt: skip
 
 
+#: The measures of a run: subject and name, unit and value.
+Values: TypeAlias = Mapping[tuple[str, str], tuple[str, float]]
+
+
 def measures(linux: Sequence[RunResult], ours: Sequence[RunResult]) -> list[Measure]:
     """Every measure that both sides have, in the order of flows and then the queue."""
-    values = [[dict(_values(result)) for result in side] for side in (linux, ours)]
-    units = {key: unit for key, (unit, _) in values[0][0].items()}
+    return compared([values(result) for result in linux], [values(result) for result in ours])
+
+
+def compared(linux: Sequence[Values], ours: Sequence[Values]) -> list[Measure]:
+    """The same of the values of each draw."""
+    sides = (linux, ours)
+    units = {key: unit for key, (unit, _) in linux[0].items()}
     return [
-        Measure(*key, unit, *(tuple(draw[key][1] for draw in side) for side in values))
+        Measure(*key, unit, *(tuple(draw[key][1] for draw in side) for side in sides))
         for key, unit in units.items()
-        if all(key in draw and np.isfinite(draw[key][1]) for side in values for draw in side)
+        if all(key in draw and np.isfinite(draw[key][1]) for side in sides for draw in side)
     ]
 
 
-def _values(result: RunResult) -> Iterator[tuple[tuple[str, str], tuple[str, float]]]:
-    """The measures of a run and of each window: subject and name, unit and value."""
-    yield from _of_span(result, "", 0.0, float(result.summary["duration_s"]))
-    for window in result.windows:
-        yield from _of_span(result, f"{window['name']}: ", float(window["from_s"]), float(window["to_s"]))
+def values(result: RunResult) -> Values:
+    """The measures of a run and of each window."""
+    spans = [("", 0.0, float(result.summary["duration_s"]))]
+    spans += [(f"{each['name']}: ", float(each["from_s"]), float(each["to_s"])) for each in result.windows]
+    return {key: value for span in spans for key, value in _of_span(result, *span)}
 
 
 def _of_span(

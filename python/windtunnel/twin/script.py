@@ -63,8 +63,12 @@ def _lines(plan: Plan) -> Iterator[str]:
     for host in hosts:
         yield from _fed(f'inside {host} sh -c "$settings; . /dev/stdin"', _host(host, wires, plan))
     yield _sleep_until(_LAID)
-    yield f"inside m1 tc qdisc add dev out root handle 1: {shell(plan.shaper)}"
-    yield f"inside m1 tc qdisc add dev out parent 1: handle 2: {shell(plan.leaf)}"
+    shaper = [
+        f"qdisc add dev out root handle 1: {shell([*plan.table, 'htb', 'default', '1'])}",
+        f"class add dev out parent 1: classid 1:1 htb {shell(plan.shaper)}",
+        f"qdisc add dev out parent 1:1 handle 2: {shell(plan.leaf)}",
+    ]
+    yield from _fed("inside m1 tc -batch -", shaper)
     for number, flow in enumerate(plan.flows):
         yield f"inside r{number} guest-flow receive {_receiver(number)} {_PORT} {flow.receiver} &"
     zero = _LAID + plan.settle
