@@ -2,6 +2,7 @@
 
 - ``plan.py``: a resolved scenario as what the guest does; what Linux cannot do is refused by name.
 - ``script.py``: the plan as the script that the guest runs.
+- ``ours.py``: flows of the kernel in a network of ours, which ``inside.py`` is in the guest; ``merged.py``: its result.
 - ``readings.py``: what the guest wrote, as a result like any other.
 - ``sides.py``: several draws on the kernel and in the simulator.
 - ``measures.py``: what both are compared by, and the verdict on each measure.
@@ -16,6 +17,8 @@ from windtunnel.kernel.guest import boot
 from windtunnel.kernel.kept import Kernel
 from windtunnel.result import RunResult
 from windtunnel.scenario import Scenario
+from windtunnel.twin import merged
+from windtunnel.twin.ours import has_kernel_flows, network, ours
 from windtunnel.twin.plan import Plan, plan
 from windtunnel.twin.readings import result_of
 from windtunnel.twin.script import script
@@ -30,6 +33,10 @@ def run_linux(scenario: Scenario, kernel: Kernel, go_on: GoOn = always) -> RunRe
     """
     resolved = scenario.resolve()
     seed = int(resolved["seed"])
+    if has_kernel_flows(resolved):
+        mixed = ours(scenario, kernel)
+        outcome = boot(kernel, script(mixed.plan, network(mixed)), seed=seed, limit=_LIMIT, go_on=go_on)
+        return merged.result_of(mixed, kernel, outcome)
     made = plan(resolved, kernel)
     outcome = boot(kernel, script(made), seed=seed, limit=_LIMIT, go_on=go_on)
     return result_of(resolved, scenario.check(), seed, made, kernel, outcome)

@@ -239,6 +239,23 @@ def _flows_table(plan: Plan, flows: list[dict[str, Floats]], times: Floats) -> d
     }
 
 
+def tcp_columns(s: Mapping[str, Floats]) -> dict[str, Floats]:
+    """What TCP_INFO says of a flow in each interval, as columns of the table ``flows``."""
+    there = s["there"]
+    return {
+        "cwnd_bytes": np.where(there > 0, s["cwnd"] * s["mss"], np.nan),
+        "ssthresh_bytes": np.where((there > 0) & (s["ssthresh"] < _INFINITE), s["ssthresh"] * s["mss"], np.nan),
+        "srtt_ms": _known(there, s["srtt_us"]) / 1e3,
+        "rttvar_ms": _known(there, s["rttvar_us"]) / 1e3,
+        "in_flight_bytes": s["unacked"] * s["mss"],
+        "lost_bytes": s["lost"] * s["mss"],
+        "pacing_rate_mbps": _known(there, s["pacing_rate"]) * 8e-6,
+        "sent": np.round(_steps(s["bytes_sent"]) / np.maximum(s["mss"], 1.0)),
+        "retransmits": _steps(s["retransmitted"]),
+        "delivered_bytes": _steps(s["bytes_acked"]),
+    }
+
+
 def _queues_table(plan: Plan, queue: dict[str, Floats], times: Floats) -> dict[str, npt.NDArray[Any]]:
     throughput = _steps(queue["bytes"]) * 8e-6 / (plan.interval / 1e9)
     whole = {
