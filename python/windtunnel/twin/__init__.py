@@ -1,8 +1,11 @@
 """A scenario on the real Linux in virtual time: its twin.
 
 - ``plan.py``: a resolved scenario as what the guest does; what Linux cannot do is refused by name.
+- ``applications.py``: what flows write, and when.
+- ``parameters.py``: parameters of controllers, as the kernel's modules have them.
 - ``script.py``: the plan as the script that the guest runs.
 - ``readings.py``: what the guest wrote, as a result like any other.
+- ``traffic.py``: of these, messages and datagrams.
 - ``sides.py``: several draws on the kernel and in the simulator.
 - ``measures.py``: what both are compared by, and the verdict on each measure.
 - ``folder.py``: the folder of a comparison.
