@@ -2,8 +2,8 @@
 
 It is started as ``python -m windtunnel.twin.inside``, in a folder with ``work.json`` (``twin/ours.py`` writes it), and
 makes two TUN devices, ``out`` in the namespace ``m1`` and ``in`` in ``m2``. What the kernel sends through one passes
-the simulation's links and leaves by the other when it is due. It writes ``ready`` once the devices are there, and the
-result in ``summary.json`` and ``tables.npz``.
+the simulation's links and leaves by the other when it is due. It prints a line once the devices are there, and writes
+the result into ``summary.json`` and ``tables.npz``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> None:
     emulator = _core.Emulator(
         text, file, overrides, allow_read, hosts=hosts, near=devices[0], far=devices[1], built=built
     )
-    Path("ready").touch()
+    print("ready", flush=True)
     emulator.start(work["zero"] - time.monotonic_ns())
     while emulator.is_running():
         time.sleep((work["end"] - time.monotonic_ns()) / 1e9 if time.monotonic_ns() < work["end"] else 0.001)

@@ -1,8 +1,8 @@
 """What the guest wrote of a run whose network is ours, as a result: ours, with what the kernel says of its own flows.
 
-Queues, drops, marks, and what arrived are what the simulation has seen. Of a flow of the kernel it sees no window: that,
-the threshold, the smoothed round-trip time and the counts of the sender are the kernel's (TCP_INFO), at the ends of
-recording intervals.
+Queues, drops, marks, and what arrived are what the simulation has seen. Of a flow of the kernel it sees no window:
+that, the threshold, the smoothed round-trip time and the counts of the sender are the kernel's (TCP_INFO), at the ends
+of recording intervals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from windtunnel.kernel.kept import Kernel
 from windtunnel.provenance import host
 from windtunnel.result import RunResult
 from windtunnel.twin.ours import Ours
-from windtunnel.twin.readings import _COUNTERS as COUNTERS, _counters as counters_of, _digest as digest_of, _samples as samples_of, tcp_columns
+from windtunnel.twin.readings import COUNTERS, counters_of, digest_of, samples_of, tcp_columns
 
 #: A path in virtual time is late by the readings of the guest's clock, some 2 us; more is a guest that went wrong.
 _LATE_US = 50.0
@@ -34,16 +34,17 @@ def result_of(ours: Ours, kernel: Kernel, outcome: Outcome) -> RunResult:
     if late is not None and late > _LATE_US:
         raise RunFailedError(f"packets left the network in the guest {late:.0f} us late")
     summary, tables = document["summary"], _tables(outcome.files["tables.npz"])
+    resolved = ours.scenario.resolve()
     for number, flow in enumerate(ours.flows):
         _merge(tables["flows"], flow, outcome.text(f"flow{number}.csv"))
         counters = counters_of(outcome.text(f"counters{number}"))
         told = _counts(tables["flows"], flow) | {name: counters.get(key, 0) for name, key in COUNTERS.items()}
         summary["flows"][flow] |= told
     summary["digest"] = digest_of(outcome)
-    summary["seed"] = seed = int(ours.scenario.resolve()["seed"])
+    summary["seed"] = seed = int(resolved["seed"])
     meta = {
-        "title": ours.scenario.resolve().get("title") or "",
-        "scenario": ours.scenario.resolve(),
+        "title": resolved.get("title") or "",
+        "scenario": resolved,
         "scenario_toml": document["toml"],
         "version": f"{__version__} with Linux {kernel.name}",
         "seed": seed,
@@ -85,7 +86,7 @@ def _counts(table: Mapping[str, Any], flow: int) -> dict[str, Any]:
     rows = table["flow"] == flow
     cwnd = table["cwnd_bytes"][rows]
     cwnd = cwnd[np.isfinite(cwnd)]
-    counts = {name: int(table[name][rows].sum()) for name in ("sent", "retransmits", "delivered_bytes")}
+    counts: dict[str, Any] = {name: int(table[name][rows].sum()) for name in ("sent", "retransmits", "delivered_bytes")}
     if len(cwnd):
         counts["cwnd_bytes"] = {"mean": float(cwnd.mean()), "min": float(cwnd.min()), "max": float(cwnd.max())}
     return counts

@@ -2,14 +2,14 @@
 
 It has all of the scenario's links, queues and impairments, and the flows that are not the kernel's; those meet the
 kernel's in one queue. Its clock is the guest's, in virtual time: packets leave it when they are due. So a flow of the
-kernel can have any network that a scenario describes, and not only what tc can.
+kernel can have any network that a scenario describes, and not only what tc can (``over_kernel``).
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,15 +26,20 @@ Document = Mapping[str, Any]
 
 #: The stack of flows whose ends are the kernel's.
 STACK = "linux-kernel"
+#: Before the run's zero, in ns: programs are ready for it.
+_SETTLE = 10**9
 
 
 @dataclass(frozen=True)
 class Ours:
-    """A scenario whose network is ours: what runs in the guest, and where the kernel's flows are among all flows."""
+    """A scenario whose network is ours: what runs in the guest, and where the kernel's flows are among all flows.
+    ``why``: what Linux's network does not have, if the scenario does not ask for ours.
+    """
 
     scenario: Scenario
     plan: Plan
     flows: tuple[int, ...]
+    why: str = ""
 
     def work(self, zero: int) -> str:
         """What the program inside of the guest is told, as JSON. ``zero``: when the run begins, in ns of its clock."""
@@ -57,19 +62,41 @@ def ours(scenario: Scenario, kernel: Kernel) -> Ours:
     for number, table in _each(resolved):
         if _is_kernels(table):
             flows.append(number)
-            tables.append({key: table[key] for key in ("name", "rtt", "start", "ecn")} | {"cc": table["cc"]["kind"]})
-    # Its hosts are those of a scenario with the same flows over any link.
-    hosts = Scenario.from_table(
+            tables.append({key: table[key] for key in ("name", "cc", "rtt", "start", "ecn")})
+    return Ours(scenario, _hosts(resolved, tables, kernel), tuple(flows))
+
+
+def over_kernel(scenario: Scenario, kernel: Kernel, why: str) -> Ours:
+    """A scenario whose flows are all the kernel's, in the scenario's network, which Linux does not have: ``why``. Raises
+    InputError for flows that Linux cannot have.
+    """
+    resolved = scenario.resolve()
+    each = [table for _, table in _each(resolved)]
+    of_hosts = ("name", "cc", "app", "rtt", "start", "stop", "ecn", "tcp", "iw", "ack", "pacing", "unresponsive")
+    hosts = _hosts(resolved, [{key: table[key] for key in of_hosts if key in table} for table in each], kernel)
+    of_network = ("name", "rtt", "start", "ecn", "from", "to", "path", "reverse", "sender_host", "receiver_host")
+    flows = [
+        {key: table[key] for key in of_network if key in table} | {"cc": flow.controller, "stack": STACK}
+        for table, flow in zip(each, hosts.flows, strict=True)
+    ]
+    _, file, _, allow_read, _ = scenario.arguments
+    changed = Scenario.from_table({**resolved, "flow": flows}, file=file, allow_read=allow_read)
+    return Ours(changed, hosts, tuple(range(len(flows))), why)
+
+
+def _hosts(resolved: Document, flows: Sequence[Document], kernel: Kernel) -> Plan:
+    """The kernel's hosts: those of a scenario with the same flows over any link."""
+    like = Scenario.from_table(
         {
             "duration": resolved["duration"],
             "mtu": resolved["mtu"],
             "seed": resolved["seed"],
             "bottleneck": {"rate": "1 Gbit/s", "queue": "fifo"},
             "record": {"interval": resolved["record"]["interval"]},
-            "flow": tables,
+            "flow": flows,
         }
     )
-    return Ours(scenario, replace(plan(hosts.resolve(), kernel), settle=10**9), tuple(flows))
+    return replace(plan(like.resolve(), kernel), settle=_SETTLE)
 
 
 def model(scenario: Scenario) -> Scenario:
