@@ -67,8 +67,8 @@ def ours(scenario: Scenario, kernel: Kernel) -> Ours:
 
 
 def over_kernel(scenario: Scenario, kernel: Kernel, why: str) -> Ours:
-    """A scenario whose flows are all the kernel's, in the scenario's network, which Linux does not have: ``why``. Raises
-    InputError for flows that Linux cannot have.
+    """A scenario whose flows are all the kernel's, in the scenario's network, which Linux does not have (``why``).
+    Raises InputError for flows that Linux cannot have.
     """
     resolved = scenario.resolve()
     each = [table for _, table in _each(resolved)]
