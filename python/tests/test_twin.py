@@ -97,6 +97,9 @@ def test_settings_of_hosts() -> None:
     text = script(made)
     assert 'settings tcp_no_metrics_save 1 tcp_timestamps 0 tcp_sack 1 tcp_rmem "4096 131072 1048576"' in text
     assert "guest-flow receive 10.3.0.1 5000 dctcp &" in text
+    assert "tcp_moderate_rcvbuf 1" in text
+    text = script(planned("flow.0.tcp.autotuning=false", "flow.0.tcp.receive_window='1 MiB'"))
+    assert 'tcp_rmem "4096 1048576 1048576"' in text and "tcp_moderate_rcvbuf 0" in text
 
 
 def test_delays_and_losses() -> None:
@@ -490,6 +493,21 @@ def test_datagrams_of_both_sides(tmp_path: Path) -> None:
     for flow in lossy.flows:
         assert 0.01 < flow["datagrams"]["loss_ratio"] < 0.1
         assert flow["drops"]["wire"] >= flow["datagrams"]["lost"]
+
+
+@needs_kernel
+@pytest.mark.parametrize("cc", ["reno", "vegas"])
+def test_the_same_acks(cc: str) -> None:
+    """With a receive buffer that is there from the start (its autotuning differs between kernels), both sides have the
+    same window at the end of each interval of slow start.
+    """
+    settings = (f"flow.0.cc='{cc}'", "duration='0.2 s'", "tcp.autotuning=false", "tcp.receive_window='2 MB'")
+    described = Scenario.from_toml(TEXT, overrides=(*settings, "bottleneck.rate='10 Mbit/s'"))
+    sides = [result.tables["flows"] for result in (run_linux(described, KERNELS[0]), described.run())]
+    windows = [np.nan_to_num(table["cwnd_bytes"]) for table in sides]
+    times = sides[0]["time_s"] > 0.05
+    assert windows[0].max() > 20 * 1448
+    np.testing.assert_allclose(windows[0][times], windows[1][times], atol=2 * 1448)
 
 
 @needs_kernel

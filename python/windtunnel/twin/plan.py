@@ -56,7 +56,7 @@ _TRANSLATED = {
     "scenario": frozenset({"title", "duration", "seed", "endpoints", "mtu", "bottleneck", "flow", "record", "window"}),
     "bottleneck": frozenset({"rate", "overhead", "delay", "queue", "impair"}),
     "flow": frozenset({"name", "cc", "rtt", "start", "stop", "ecn", "tcp", "app"}),
-    "tcp": frozenset({"tick", "timestamps", "sack", "receive_window", "initial_send_buffer"}) | MODEL,
+    "tcp": frozenset({"tick", "timestamps", "sack", "receive_window", "autotuning", "initial_send_buffer"}) | MODEL,
 }
 #: The values of tcp_ecn of a sender and of its listener, by a flow's ``ecn``. A listener that is asked for AccECN
 #: answers so only with 3 (Linux 6.18 and later).
@@ -87,6 +87,7 @@ class HostFlow:
     timestamps: bool
     sack: bool
     receive_buffer: int
+    autotuning: bool
     send_buffer: int
 
 
@@ -248,6 +249,7 @@ def _flow(flow: Document, schedule: Schedule | None, end: int) -> HostFlow:
         sack=bool(tcp.get("sack", True)),
         # sysctls are of 31 bits.
         receive_buffer=min(round(size(tcp.get("receive_window", "1 GiB"))), 2**31 - 1),
+        autotuning=bool(tcp.get("autotuning", True)),
         send_buffer=round(size(tcp.get("initial_send_buffer", "16 KiB"))),
     )
 

@@ -35,7 +35,7 @@ The kernel is {name}. The list is `python/windtunnel/twin/truth/cells.toml`.
 _CELLS = """## The cells
 
 *alone* is one flow; *pair* is one flow and one of CUBIC (of Reno, where the cell's controller is CUBIC); *five* are
-five flows, whose measures are taken together: which of them wins is chance. In 10M-20ms nobody negotiates ECN; in
+five flows, whose measures are taken together: which of them wins is chance. In 10M-20ms no flow negotiates ECN; in
 25M-60ms all do. Of two controllers, a column has the one that is farther outside. A dot is within; `?` is not decided;
 a percentage is how far outside the simulator's mean is, relative to the kernel's mean; a bare number is an absolute
 one, where the kernel's mean is 0.
@@ -157,7 +157,7 @@ def _table(done: Sequence[Done]) -> Iterator[str]:
 
 
 def _worst(some: Sequence[Measure]) -> str:
-    """The measure that is farthest outside, or what else there is to say of several."""
+    """The measure that is farthest outside, or the word for several that are not."""
     differing = [measure for measure in some if measure.verdict == "differs"]
     if differing:
         return _far(max(differing, key=lambda measure: abs(_share(measure))))
