@@ -79,7 +79,9 @@ def test_ethernet_is_what_tc_counts() -> None:
         ("{kind='codel', ecn=true}", "codel limit 1000 target 5ms interval 100ms ecn"),
         ("{kind='fq_codel', limit='1000 packets'}", "fq_codel limit 1000 flows 1024"),
         ("{kind='dualpi2'}", "dualpi2 limit 10000"),
-        ("{kind='cake'}", "cake"),
+        ("{kind='codel', newton=true}", "codel limit 1000"),
+        # Twice Ethernet's 14 bytes: CAKE takes them off, and its quantum has them.
+        ("{kind='cake'}", "cake diffserv3 triple-isolate rtt 100ms overhead 28 mpu 0"),
     ],
 )
 def test_queues(queue: str, words: str) -> None:
@@ -473,6 +475,21 @@ def test_messages_of_both_sides(flow: str) -> None:
     assert len(sides[0]["flow"]) == len(sides[1]["flow"]) > 0
     np.testing.assert_array_equal(sides[0]["size_bytes"], sides[1]["size_bytes"])
     assert sides[0]["time_ms"].mean() == pytest.approx(sides[1]["time_ms"].mean(), rel=0.01)
+
+
+@needs_kernel
+def test_shares_of_datagrams() -> None:
+    """Five flows of 2.5 Mbit/s over CAKE at 10 Mbit/s have equal shares, and the same losses and delays on both sides. One
+    whose packets are shorter than the quantum would stay a sparse flow, and take more.
+    """
+    flow = "{{name='f{0}', app={{kind='cbr', rate='2.5 Mbit/s', packet_size='1500 B'}}, rtt='20 ms', start='{0} ms'}}"
+    flows = ", ".join(flow.format(number) for number in range(5))
+    settings = (f"flow=[{flows}]", "bottleneck.rate='10 Mbit/s'", "bottleneck.queue='cake'")
+    described = Scenario.from_toml(TEXT, overrides=settings)
+    for linux_flow, flow_of_ours in zip(run_linux(described, KERNELS[0]).flows, described.run().flows, strict=True):
+        sides = [each["datagrams"] for each in (linux_flow, flow_of_ours)]
+        assert sides[0]["received"] == pytest.approx(sides[1]["received"], rel=0.01)
+        assert sides[0]["one_way_ms"]["mean"] == pytest.approx(sides[1]["one_way_ms"]["mean"], rel=0.01)
 
 
 @needs_kernel

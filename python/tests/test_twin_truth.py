@@ -22,8 +22,8 @@ from windtunnel.twin.truth.carry_out import Done, pooled
 def kernel(without: str = "") -> kept.Kernel:
     """A kernel with all options but one."""
     text = options.fragment().replace(f"CONFIG_{without}=y\n", "")
-    found = options.features(f"{text}CONFIG_HZ=1000\n", 1000)
-    return kept.Kernel("6.12.1", 1000, "0" * 64, "any", "cc", found.has, found.lacks, "", Path())
+    features = options.features(f"{text}CONFIG_HZ=1000\n", 1000)
+    return kept.Kernel("6.12.1", 1000, "0" * 64, "any", "cc", features.has, features.lacks, "", Path())
 
 
 LACKING = kernel("NET_SCH_DUALPI2")

@@ -18,7 +18,8 @@ Rules, and why:
 - tc counts 14 bytes of Ethernet in every length. A size table takes off what the scenario does not count.
 - Neighbours are permanent: address resolution would hold each flow's first packets for a round trip.
 - The discipline has existed for its ``age`` when the run begins: PIE's timer, for example, runs from the start.
-- A discipline that hashes flows does so in Linux's way, whatever ``hash`` says; few flows seldom collide.
+- A discipline that hashes flows does so in Linux's way, whatever ``hash`` says; few flows seldom collide. So with
+  CoDel's square root, whatever ``newton`` says.
 - A receiver of DCTCP needs DCTCP's feedback, so its host has that controller too.
 """
 
@@ -164,7 +165,7 @@ def plan(scenario: Document, kernel: Kernel) -> Plan:
         frame=frame,
         table=() if overhead == ETHERNET else ("stab", "overhead", str(overhead - ETHERNET), "linklayer", "ethernet"),
         shaper=("rate", tc_rate(rate), "burst", burst, "cburst", burst, "quantum", str(frame + ETHERNET)),
-        leaf=_leaf(link["queue"], plain["bottleneck"]["queue"], Link(rate, frame), kernel),
+        leaf=_leaf(link["queue"], plain["bottleneck"]["queue"], Link(rate, frame), overhead, kernel),
         path=(*words[5:], *([] if jitter else ["rate", tc_rate(rate), str(overhead - ETHERNET)])),
         wire_time=round(frame * 8e9 / rate) if jitter else 0,
         flows=flows,
@@ -254,12 +255,12 @@ def _flow(flow: Document, schedule: Schedule | None, end: int) -> HostFlow:
     )
 
 
-def _leaf(queue: Document, plain: Document, link: Link, kernel: Kernel) -> tuple[str, ...]:
+def _leaf(queue: Document, plain: Document, link: Link, overhead: int, kernel: Kernel) -> tuple[str, ...]:
     """The discipline's words."""
     kind = str(queue["kind"])
     if kind != "fifo" and kind not in QDISCS:
         raise _refusal("bottleneck.queue.kind", kind, "tc has no such discipline")
-    translated = {*QDISCS[kind].options, *QDISCS[kind].only, "hash"} if kind in QDISCS else {"headdrop"}
+    translated = {*QDISCS[kind].options, *QDISCS[kind].only, "hash", "newton"} if kind in QDISCS else {"headdrop"}
     for key in sorted(queue.keys() | plain.keys()):
         if key not in translated | {"limit", "age"} and queue.get(key) != plain.get(key):
             raise _refusal(f"bottleneck.queue.{key}", queue.get(key), f"tc's {kind} has no word for it")
@@ -269,6 +270,12 @@ def _leaf(queue: Document, plain: Document, link: Link, kernel: Kernel) -> tuple
     if notes:
         raise _refusal("bottleneck.queue", queue, notes[0])
     kernel.require("qdisc", words[0])
+    words = list(words)
+    if "overhead" in words:
+        # CAKE takes Ethernet's bytes off itself, and the size table has done so before. Its quantum has them in any case:
+        # a flow whose packets are shorter than it stays a sparse one, and so each packet must have them, too.
+        at = words.index("overhead") + 1
+        words[at] = str(int(words[at]) + 2 * (ETHERNET - overhead))
     return tuple(words)
 
 
