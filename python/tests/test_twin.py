@@ -479,8 +479,8 @@ def test_messages_of_both_sides(flow: str) -> None:
 
 @needs_kernel
 def test_shares_of_datagrams() -> None:
-    """Five flows of 2.5 Mbit/s over CAKE at 10 Mbit/s have equal shares, and the same losses and delays on both sides. One
-    whose packets are shorter than the quantum would stay a sparse flow, and take more.
+    """Five flows of 2.5 Mbit/s over CAKE at 10 Mbit/s have equal shares, and the same losses and delays on both sides.
+    One whose packets are shorter than the quantum would stay a sparse flow, and take more.
     """
     flow = "{{name='f{0}', app={{kind='cbr', rate='2.5 Mbit/s', packet_size='1500 B'}}, rtt='20 ms', start='{0} ms'}}"
     flows = ", ".join(flow.format(number) for number in range(5))

@@ -272,8 +272,8 @@ def _leaf(queue: Document, plain: Document, link: Link, overhead: int, kernel: K
     kernel.require("qdisc", words[0])
     words = list(words)
     if "overhead" in words:
-        # CAKE takes Ethernet's bytes off itself, and the size table has done so before. Its quantum has them in any case:
-        # a flow whose packets are shorter than it stays a sparse one, and so each packet must have them, too.
+        # CAKE takes Ethernet's bytes off itself, and the size table has done so before. Its quantum has them in any
+        # case: a flow whose packets are shorter than it stays a sparse one, and so each packet must have them, too.
         at = words.index("overhead") + 1
         words[at] = str(int(words[at]) + 2 * (ETHERNET - overhead))
     return tuple(words)
