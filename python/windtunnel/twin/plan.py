@@ -57,7 +57,10 @@ _TRANSLATED = {
     "scenario": frozenset({"title", "duration", "seed", "endpoints", "mtu", "bottleneck", "flow", "record", "window"}),
     "bottleneck": frozenset({"rate", "overhead", "delay", "queue", "impair"}),
     "flow": frozenset({"name", "cc", "rtt", "start", "stop", "ecn", "tcp", "app"}),
-    "tcp": frozenset({"tick", "timestamps", "sack", "receive_window", "autotuning", "initial_send_buffer"}) | MODEL,
+    "tcp": frozenset(
+        {"tick", "timestamps", "sack", "receive_window", "autotuning", "initial_send_buffer", "send_buffer"}
+    )
+    | MODEL,
 }
 #: The values of tcp_ecn of a sender and of its listener, by a flow's ``ecn``. A listener that is asked for AccECN
 #: answers so only with 3 (Linux 6.18 and later).
@@ -90,6 +93,7 @@ class HostFlow:
     receive_buffer: int
     autotuning: bool
     send_buffer: int
+    largest_send_buffer: int
 
 
 @dataclass(frozen=True)
@@ -252,6 +256,8 @@ def _flow(flow: Document, schedule: Schedule | None, end: int) -> HostFlow:
         receive_buffer=min(round(size(tcp.get("receive_window", "1 GiB"))), 2**31 - 1),
         autotuning=bool(tcp.get("autotuning", True)),
         send_buffer=round(size(tcp.get("initial_send_buffer", "16 KiB"))),
+        # Without one, the sender is never limited by its buffer.
+        largest_send_buffer=round(size(tcp["send_buffer"])) if tcp.get("send_buffer") else 2**31 - 1,
     )
 
 

@@ -168,7 +168,7 @@ def _of_end(end: str, flow: HostFlow) -> list[object]:
         *("tcp_no_metrics_save", 1, "tcp_timestamps", int(flow.timestamps), "tcp_sack", int(flow.sack)),
         *("tcp_rmem", f'"4096 {131072 if flow.autotuning else flow.receive_buffer} {flow.receive_buffer}"'),
         *("tcp_moderate_rcvbuf", int(flow.autotuning)),
-        *("tcp_wmem", f'"4096 {flow.send_buffer} {flow.receive_buffer}"'),
+        *("tcp_wmem", f'"4096 {flow.send_buffer} {flow.largest_send_buffer}"'),
         *("tcp_ecn", flow.ecn if sender else flow.listener),
     ]
 
