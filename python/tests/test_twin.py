@@ -79,7 +79,9 @@ def test_ethernet_is_what_tc_counts() -> None:
         ("{kind='codel', ecn=true}", "codel limit 1000 target 5ms interval 100ms ecn"),
         ("{kind='fq_codel', limit='1000 packets'}", "fq_codel limit 1000 flows 1024"),
         ("{kind='dualpi2'}", "dualpi2 limit 10000"),
-        ("{kind='cake'}", "cake"),
+        ("{kind='codel', newton=true}", "codel limit 1000"),
+        # Twice Ethernet's 14 bytes: CAKE takes them off, and its quantum has them.
+        ("{kind='cake'}", "cake diffserv3 triple-isolate rtt 100ms overhead 28 mpu 0"),
     ],
 )
 def test_queues(queue: str, words: str) -> None:
@@ -97,6 +99,13 @@ def test_settings_of_hosts() -> None:
     text = script(made)
     assert 'settings tcp_no_metrics_save 1 tcp_timestamps 0 tcp_sack 1 tcp_rmem "4096 131072 1048576"' in text
     assert "guest-flow receive 10.3.0.1 5000 dctcp &" in text
+    assert "tcp_moderate_rcvbuf 1" in text
+    text = script(planned("flow.0.tcp.autotuning=false", "flow.0.tcp.receive_window='1 MiB'"))
+    assert 'tcp_rmem "4096 1048576 1048576"' in text and "tcp_moderate_rcvbuf 0" in text
+    assert 'tcp_wmem "4096 16384 2147483647"' in text
+    limited = script(planned("flow.0.tcp.send_buffer='1 MiB'"))
+    assert 'tcp_wmem "4096 16384 1048576"' in limited
+    assert "route add default via 10.3.0.254 initrwnd 45\n" in text
 
 
 def test_delays_and_losses() -> None:
@@ -473,6 +482,21 @@ def test_messages_of_both_sides(flow: str) -> None:
 
 
 @needs_kernel
+def test_shares_of_datagrams() -> None:
+    """Five flows of 2.5 Mbit/s over CAKE at 10 Mbit/s have equal shares, and the same losses and delays on both sides.
+    One whose packets are shorter than the quantum would stay a sparse flow, and take more.
+    """
+    flow = "{{name='f{0}', app={{kind='cbr', rate='2.5 Mbit/s', packet_size='1500 B'}}, rtt='20 ms', start='{0} ms'}}"
+    flows = ", ".join(flow.format(number) for number in range(5))
+    settings = (f"flow=[{flows}]", "bottleneck.rate='10 Mbit/s'", "bottleneck.queue='cake'")
+    described = Scenario.from_toml(TEXT, overrides=settings)
+    for linux_flow, flow_of_ours in zip(run_linux(described, KERNELS[0]).flows, described.run().flows, strict=True):
+        sides = [each["datagrams"] for each in (linux_flow, flow_of_ours)]
+        assert sides[0]["received"] == pytest.approx(sides[1]["received"], rel=0.01)
+        assert sides[0]["one_way_ms"]["mean"] == pytest.approx(sides[1]["one_way_ms"]["mean"], rel=0.01)
+
+
+@needs_kernel
 def test_datagrams_of_both_sides(tmp_path: Path) -> None:
     """On an empty path a datagram takes as long on both sides, to 10 us; with losses, both count what is missing."""
     flows = "flow=[{app='media', rtt='20 ms', name='m'}, {app={kind='probe', size='200 B'}, rtt='40 ms', name='p'}]"
@@ -490,6 +514,21 @@ def test_datagrams_of_both_sides(tmp_path: Path) -> None:
     for flow in lossy.flows:
         assert 0.01 < flow["datagrams"]["loss_ratio"] < 0.1
         assert flow["drops"]["wire"] >= flow["datagrams"]["lost"]
+
+
+@needs_kernel
+@pytest.mark.parametrize("cc", ["reno", "vegas"])
+def test_the_same_acks(cc: str) -> None:
+    """With a receive buffer that is there from the start (its autotuning differs between kernels), both sides have the
+    same window at the end of each interval of slow start.
+    """
+    settings = (f"flow.0.cc='{cc}'", "duration='0.2 s'", "tcp.autotuning=false", "tcp.receive_window='2 MB'")
+    described = Scenario.from_toml(TEXT, overrides=(*settings, "bottleneck.rate='10 Mbit/s'"))
+    sides = [result.tables["flows"] for result in (run_linux(described, KERNELS[0]), described.run())]
+    windows = [np.nan_to_num(table["cwnd_bytes"]) for table in sides]
+    times = sides[0]["time_s"] > 0.05
+    assert windows[0].max() > 20 * 1448
+    np.testing.assert_allclose(windows[0][times], windows[1][times], atol=2 * 1448)
 
 
 @needs_kernel

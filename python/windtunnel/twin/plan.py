@@ -18,7 +18,8 @@ Rules, and why:
 - tc counts 14 bytes of Ethernet in every length. A size table takes off what the scenario does not count.
 - Neighbours are permanent: address resolution would hold each flow's first packets for a round trip.
 - The discipline has existed for its ``age`` when the run begins: PIE's timer, for example, runs from the start.
-- A discipline that hashes flows does so in Linux's way, whatever ``hash`` says; few flows seldom collide.
+- A discipline that hashes flows does so in Linux's way, whatever ``hash`` says; few flows seldom collide. So with
+  CoDel's square root, whatever ``newton`` says.
 - A receiver of DCTCP needs DCTCP's feedback, so its host has that controller too.
 """
 
@@ -56,7 +57,10 @@ _TRANSLATED = {
     "scenario": frozenset({"title", "duration", "seed", "endpoints", "mtu", "bottleneck", "flow", "record", "window"}),
     "bottleneck": frozenset({"rate", "overhead", "delay", "queue", "impair"}),
     "flow": frozenset({"name", "cc", "rtt", "start", "stop", "ecn", "tcp", "app"}),
-    "tcp": frozenset({"tick", "timestamps", "sack", "receive_window", "initial_send_buffer"}) | MODEL,
+    "tcp": frozenset(
+        {"tick", "timestamps", "sack", "receive_window", "autotuning", "initial_send_buffer", "send_buffer"}
+    )
+    | MODEL,
 }
 #: The values of tcp_ecn of a sender and of its listener, by a flow's ``ecn``. A listener that is asked for AccECN
 #: answers so only with 3 (Linux 6.18 and later).
@@ -87,7 +91,9 @@ class HostFlow:
     timestamps: bool
     sack: bool
     receive_buffer: int
+    autotuning: bool
     send_buffer: int
+    largest_send_buffer: int
 
 
 @dataclass(frozen=True)
@@ -163,7 +169,7 @@ def plan(scenario: Document, kernel: Kernel) -> Plan:
         frame=frame,
         table=() if overhead == ETHERNET else ("stab", "overhead", str(overhead - ETHERNET), "linklayer", "ethernet"),
         shaper=("rate", tc_rate(rate), "burst", burst, "cburst", burst, "quantum", str(frame + ETHERNET)),
-        leaf=_leaf(link["queue"], plain["bottleneck"]["queue"], Link(rate, frame), kernel),
+        leaf=_leaf(link["queue"], plain["bottleneck"]["queue"], Link(rate, frame), overhead, kernel),
         path=(*words[5:], *([] if jitter else ["rate", tc_rate(rate), str(overhead - ETHERNET)])),
         wire_time=round(frame * 8e9 / rate) if jitter else 0,
         flows=flows,
@@ -248,16 +254,19 @@ def _flow(flow: Document, schedule: Schedule | None, end: int) -> HostFlow:
         sack=bool(tcp.get("sack", True)),
         # sysctls are of 31 bits.
         receive_buffer=min(round(size(tcp.get("receive_window", "1 GiB"))), 2**31 - 1),
+        autotuning=bool(tcp.get("autotuning", True)),
         send_buffer=round(size(tcp.get("initial_send_buffer", "16 KiB"))),
+        # Without one, the sender is never limited by its buffer.
+        largest_send_buffer=round(size(tcp["send_buffer"])) if tcp.get("send_buffer") else 2**31 - 1,
     )
 
 
-def _leaf(queue: Document, plain: Document, link: Link, kernel: Kernel) -> tuple[str, ...]:
+def _leaf(queue: Document, plain: Document, link: Link, overhead: int, kernel: Kernel) -> tuple[str, ...]:
     """The discipline's words."""
     kind = str(queue["kind"])
     if kind != "fifo" and kind not in QDISCS:
         raise _refusal("bottleneck.queue.kind", kind, "tc has no such discipline")
-    translated = {*QDISCS[kind].options, *QDISCS[kind].only, "hash"} if kind in QDISCS else {"headdrop"}
+    translated = {*QDISCS[kind].options, *QDISCS[kind].only, "hash", "newton"} if kind in QDISCS else {"headdrop"}
     for key in sorted(queue.keys() | plain.keys()):
         if key not in translated | {"limit", "age"} and queue.get(key) != plain.get(key):
             raise _refusal(f"bottleneck.queue.{key}", queue.get(key), f"tc's {kind} has no word for it")
@@ -270,6 +279,12 @@ def _leaf(queue: Document, plain: Document, link: Link, kernel: Kernel) -> tuple
         kernel.require("qdisc", words[0])
     except InputError as error:
         raise NetworkRefusedError(str(error)) from None
+    words = list(words)
+    if "overhead" in words:
+        # CAKE takes Ethernet's bytes off itself, and the size table has done so before. Its quantum has them in any
+        # case: a flow whose packets are shorter than it stays a sparse one, and so each packet must have them, too.
+        at = words.index("overhead") + 1
+        words[at] = str(int(words[at]) + 2 * (ETHERNET - overhead))
     return tuple(words)
 
 

@@ -104,6 +104,7 @@ def _cell(controller: str, queue: str, path: Document, flows: Document, kernel: 
             "duration": _document()["duration"],
             "endpoints": "linux",
             "record": {"interval": _document()["interval"]},
+            "tcp": _document()["tcp"],
             "bottleneck": link,
             "flow": [
                 {"name": f"{cc}-{number}", "cc": cc, "rtt": path["rtt"], "ecn": _ecn(cc, path)}

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 
@@ -35,13 +36,15 @@ The kernel is {name}. The list is `python/windtunnel/twin/truth/cells.toml`.
 _CELLS = """## The cells
 
 *alone* is one flow; *pair* is one flow and one of CUBIC (of Reno, where the cell's controller is CUBIC); *five* are
-five flows, whose measures are taken together: which of them wins is chance. In 10M-20ms nobody negotiates ECN; in
+five flows, whose measures are taken together: which of them wins is chance. In 10M-20ms no flow negotiates ECN; in
 25M-60ms all do. Of two controllers, a column has the one that is farther outside. A dot is within; `?` is not decided;
 a percentage is how far outside the simulator's mean is, relative to the kernel's mean; a bare number is an absolute
 one, where the kernel's mean is 0.
 """
 
 _VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "undecided")
+#: The longest line of a document.
+_WIDTH = 120
 #: Measures that are whole numbers, and may be 0.
 _COUNTS = ("retransmissions", "CE", "drops")
 #: Borders of classes by which the page counts what is outside.
@@ -132,12 +135,13 @@ def _by_cause(done: Sequence[Done]) -> Iterator[str]:
     for cause, some in sorted(by_cause.items(), key=lambda item: -len(item[1])):
         assert cause is not None
         cells = len({cell.name for cell, _ in some})
-        yield f"**{cause.name}** ({len(some)} measures of {cells} cells). {cause.text.strip()}"
+        yield fill(f"**{cause.name}** ({len(some)} measures of {cells} cells). {cause.text}", _WIDTH)
         yield ""
     small = [measure for _, measure in rest if abs(_share(measure)) < _BORDERS[0]]
-    yield (
+    yield fill(
         f"**Without a known cause**: {len(rest)} measures, {len(small)} of them by less than"
-        f" {100 * _BORDERS[0]:g} % of the kernel's mean. The table has those of {100 * _BORDERS[2]:g} % and more."
+        f" {100 * _BORDERS[0]:g} % of the kernel's mean. The table has those of {100 * _BORDERS[2]:g} % and more.",
+        _WIDTH,
     )
     yield ""
     yield from _head("cell", "measure", "kernel's spread", "simulator", "outside by")
@@ -157,7 +161,7 @@ def _table(done: Sequence[Done]) -> Iterator[str]:
 
 
 def _worst(some: Sequence[Measure]) -> str:
-    """The measure that is farthest outside, or what else there is to say of several."""
+    """The measure that is farthest outside, or the word for several that are not."""
     differing = [measure for measure in some if measure.verdict == "differs"]
     if differing:
         return _far(max(differing, key=lambda measure: abs(_share(measure))))
