@@ -594,6 +594,56 @@ def run(
     ``threads``: the most threads that share the run, where that pays. The result is the same.
     """
 
+@final
+class Emulator:
+    """The path of a scenario between two TUN devices, in real time, in a thread of its own.
+
+    ``way``: the flow of the scenario whose path real packets take; None: the first. ``keep``: the other flows run next
+    to it, simulated. ``near`` and ``far``: descriptors of devices without a packet header (``IFF_NO_PI``) that do not
+    block; what can be read from ``near`` goes forward to ``far``. ``duration``: in ns; None: until :meth:`stop`. The
+    rest is as for :func:`run`. Raises ScenarioError.
+    """
+
+    def __new__(
+        cls,
+        text: str,
+        file: str | None,
+        overrides: Sequence[str],
+        allow_read: Sequence[str | PathLike[str]],
+        *,
+        way: str | None,
+        keep: bool,
+        near: int,
+        far: int,
+        duration: int | None,
+        parts: tuple[Callable[[list[tuple[str, str]], list[str]], str | PathLike[str]], Mapping[str, str]]
+        | None = None,
+        memory: int | None = None,
+    ) -> Emulator: ...
+    def start(self) -> None:
+        """Start the thread. The time of the result begins now."""
+
+    def is_running(self) -> bool:
+        """Whether the thread runs."""
+
+    def snapshot(self) -> str:
+        """How things are, as JSON: ``elapsed_s, links[], packets, bytes, not_carried, flows, lateness_us``.
+
+        A link: ``name, rate_bps`` (delivered since the snapshot before), ``backlog_bytes, sojourn_ms`` (of the last
+        packet), ``dropped, marked``. Lateness: ``p50, p99, max``.
+        """
+
+    def stop(self) -> None:
+        """Let the thread end, and wait for that; nothing happens if it has ended."""
+
+    def finish(self) -> RunResult:
+        """What a run returns. Raises what ended the thread, if something went wrong."""
+
+    def lateness(self) -> str:
+        """How late packets left, as JSON: ``packets, p50_us, p90_us, p99_us, p999_us, max_us, histogram[]``, which has
+        pairs of an upper bound in us and the number of packets.
+        """
+
 def windows(text: str, parts: int) -> str:
     """The work of a run in at most ``parts`` parts, as JSON: ``parts, windows, events, most``.
 
