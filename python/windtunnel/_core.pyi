@@ -596,53 +596,60 @@ def run(
 
 @final
 class Emulator:
-    """The path of a scenario between two TUN devices, in real time, in a thread of its own.
-
-    ``way``: the flow of the scenario whose path real packets take; None: the first. ``keep``: the other flows run next
-    to it, simulated. ``near`` and ``far``: descriptors of devices without a packet header (``IFF_NO_PI``) that do not
-    block; what can be read from ``near`` goes forward to ``far``. ``duration``: in ns; None: until :meth:`stop`. The
-    rest is as for :func:`run`. Raises ScenarioError.
-    """
+    """A path of a scenario in real time between two devices. Packets pass in a thread without Python's interpreter."""
 
     def __new__(
         cls,
         text: str,
-        file: str | None,
-        overrides: Sequence[str],
-        allow_read: Sequence[str | PathLike[str]],
+        file: str | None = None,
+        overrides: Sequence[str] = ...,
+        allow_read: Sequence[str | PathLike[str]] = ...,
         *,
-        way: str | None,
-        keep: bool,
+        way: str | None = None,
+        keep: bool = False,
         near: int,
         far: int,
-        duration: int | None,
+        duration: int | None = None,
         parts: tuple[Callable[[list[tuple[str, str]], list[str]], str | PathLike[str]], Mapping[str, str]]
         | None = None,
         memory: int | None = None,
-    ) -> Emulator: ...
-    def start(self) -> None:
-        """Start the thread. The time of the result begins now."""
+        built: bool = False,
+    ) -> Emulator:
+        """Makes the path ready. ``text`` to ``allow_read``, ``parts``, ``memory`` and ``built`` are those of ``run``.
+
+        ``near`` and ``far`` are file descriptors of TUN devices without packet information that do not block; they are
+        duplicated. What enters at ``near`` goes forward on the way of the flow called ``way`` (the first without it), to
+        ``far``; what enters there goes back. With ``keep`` the scenario's own flows run, too. ``duration`` is in ns;
+        without it the path works until it is stopped. Raises ScenarioError, and ValueError for a path that cannot be
+        emulated.
+        """
+
+    def start(self, ahead: int = 0) -> None:
+        """Starts; the path's time begins in ``ahead`` ns."""
 
     def is_running(self) -> bool:
-        """Whether the thread runs."""
+        """Whether packets pass. False after its end, and after a device has broken or memory ran out (``snapshot``)."""
 
     def snapshot(self) -> str:
-        """How things are, as JSON: ``elapsed_s, links[], packets, bytes, not_carried, flows, lateness_us``.
+        """JSON: how things were at most 50 ms ago.
 
-        A link: ``name, rate_bps`` (delivered since the snapshot before), ``backlog_bytes, sojourn_ms`` (of the last
-        packet), ``dropped, marked``. Lateness: ``p50, p99, max``.
+        ``elapsed_s, packets, bytes, not_carried, refused, flows, links[], lateness_us {p50, p99, max}, exceeded,
+        broken``. A link: ``name, rate_bps, sojourn_ms, backlog_bytes, dropped, marked``; rate and mean sojourn time are
+        since the last call, counts since the start. ``not_carried`` are packets to several hosts, or that no router
+        forwards; ``refused`` those for which a device had no room.
         """
 
     def stop(self) -> None:
-        """Let the thread end, and wait for that; nothing happens if it has ended."""
+        """Ends it, at once. A second call does nothing."""
 
     def finish(self) -> RunResult:
-        """What a run returns. Raises what ended the thread, if something went wrong."""
+        """Stops, and returns what was measured. Flows are called ``connection-1`` and so on. Raises MemoryLimitError."""
+
+    def connections(self) -> list[tuple[str, str]]:
+        """After the end: the name of each flow, and its ends: ``10.0.0.1:40000 > 10.0.0.2:5201 TCP``."""
 
     def lateness(self) -> str:
-        """How late packets left, as JSON: ``packets, p50_us, p90_us, p99_us, p999_us, max_us, histogram[]``, which has
-        pairs of an upper bound in us and the number of packets.
-        """
+        """JSON: how late packets left: ``packets, p50_us, p90_us, p99_us, p999_us, max_us, histogram[[upper_us, n]]``."""
 
 def windows(text: str, parts: int) -> str:
     """The work of a run in at most ``parts`` parts, as JSON: ``parts, windows, events, most``.

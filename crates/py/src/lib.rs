@@ -3,6 +3,7 @@
 
 mod controller;
 mod counted;
+mod emulate;
 mod error;
 mod packets;
 mod panics;
@@ -24,6 +25,8 @@ use windtunnel_scenario::{Estimate, Places, Reading, Scenario};
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::emulate::Emulator;
     #[pymodule_export]
     use super::error::{ControllerError, MemoryLimitError, ScenarioError};
     #[pymodule_export]

@@ -16,10 +16,10 @@ static REGISTRY: LazyLock<Mutex<Arc<Registry>>> = LazyLock::new(|| Mutex::new(Ar
 
 /// The algorithms and stacks that are compiled in.
 fn built_in() -> Registry {
-    #[cfg_attr(not(feature = "quic"), expect(unused_mut, reason = "stacks are added to it"))]
     let mut registry = Registry::default();
     #[cfg(feature = "quic")]
     windtunnel_quic::visit(&mut registry);
+    windtunnel_emulate::visit(&mut registry);
     registry
 }
 

@@ -59,10 +59,19 @@ pub(crate) fn run(
     let reading =
         Reading { file, overrides: &overrides, allow_read: &allow_read, places, ..Reading::new(&registry) };
     scenario.check_memory(limit, text, &reading).map_err(|e| error::to_python(py, &e))?;
+    if let Some(flow) = scenario.outside() {
+        let problem = "its ends are real programs, which `windtunnel emulate` lets in".to_owned();
+        let error = Scenario::error_at(&format!("flow[{flow}].stack"), problem, text, &reading);
+        return Err(error::to_python(py, &error));
+    }
     let interrupts = Interrupts::new(py)?;
     controller::take_failure();
     let network = py.detach(|| windtunnel_scenario::compile(&scenario));
-    let parts = parts.map(|(make, columns)| store::parts(make, &columns, &network));
+    let parts = parts.map(|(make, columns)| {
+        let flows = network.flows.iter().map(|flow| (flow.name.clone(), flow.cc_name.to_string()));
+        let queues = network.links.iter().map(|link| link.name.clone());
+        store::parts(make, &columns, flows.collect(), queues.collect())
+    });
     let failure = parts.as_ref().map(Parts::failure).unwrap_or_default();
     // Controllers of Python need its interpreter, which one thread has at a time.
     let foreign = scenario.foreign().into_iter().next().filter(|_| threads > 1);

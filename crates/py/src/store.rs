@@ -8,7 +8,6 @@ use numpy::{Element, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods, dt
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use windtunnel_sim::Network;
 use windtunnel_store::{Keys, Parts, Same, TableFile, Values, merge, to_io};
 
 use crate::packets::to_python;
@@ -51,11 +50,9 @@ pub(crate) fn write_table(
 pub(crate) fn parts(
     make: Py<PyAny>,
     columns: &BTreeMap<String, String>,
-    network: &Network,
+    flows: Vec<(String, String)>,
+    queues: Vec<String>,
 ) -> Parts<impl FnMut() -> io::Result<PathBuf> + Send + use<>> {
-    let flows: Vec<(String, String)> =
-        network.flows.iter().map(|flow| (flow.name.clone(), flow.cc_name.to_string())).collect();
-    let queues: Vec<String> = network.links.iter().map(|link| link.name.clone()).collect();
     let names = columns.iter().map(|(of, column)| {
         let names = match of.as_str() {
             "flow" => flows.iter().map(|(name, _)| name.clone()).collect(),

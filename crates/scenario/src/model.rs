@@ -288,6 +288,14 @@ impl Scenario {
         each_once(controllers.chain(stacks))
     }
 
+    /// The first `[[flow]]` whose ends are outside of a simulation, counted from 0.
+    pub fn outside(&self) -> Option<usize> {
+        self.flows.iter().position(|group| {
+            let Transport::Foreign(stack) = &group.transport else { return false };
+            stack.description().is_some_and(|description| description.params.outside())
+        })
+    }
+
     /// What draws random numbers that the seed does not decide, each once: "bbr of quinn". Two runs may differ.
     pub fn unseeded(&self) -> Vec<String> {
         each_once(self.flows.iter().filter_map(|group| {

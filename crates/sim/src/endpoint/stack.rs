@@ -138,6 +138,11 @@ pub trait StackParams: AnyParams {
         false
     }
 
+    /// Whether its ends are outside of the simulation: a scenario with such flows cannot run alone.
+    fn outside(&self) -> bool {
+        false
+    }
+
     /// The file that has its code, if that is not a part of this program: the value of its key `file`.
     fn file(&self) -> Option<&str> {
         None

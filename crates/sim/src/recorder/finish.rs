@@ -28,6 +28,8 @@ impl Recorder {
         events: u64,
         stalled: Option<Stalled>,
     ) -> RunResult {
+        // A run may end before windows that were to come.
+        self.edges = vec![end];
         self.of_whole(links, &[], &|_| None, |recorder, whole| recorder.end_segment(end, whole));
         let windows = self
             .windows

@@ -12,6 +12,7 @@ mod losses;
 mod memory;
 mod near;
 mod observation;
+mod outside;
 mod parts;
 mod path;
 mod stall;

@@ -1,6 +1,7 @@
 //! What an observer may see of a run in progress: its next event, the packets that it has counted, and the state of the
 //! ends of TCP connections.
 
+use windtunnel_qdisc::QueueStats;
 use windtunnel_tcp::{ConnectionState, Receiver};
 use windtunnel_units::{Bytes, Seq, Time};
 
@@ -86,6 +87,11 @@ impl Simulation {
         let links: usize = self.links.iter().map(queued).sum();
         let lines: usize = self.lines.iter().map(DelayLine::len).sum();
         (links + lines) as u64 + self.elements.iter().map(PlacedElement::held).sum::<u64>()
+    }
+
+    /// What the queues have counted so far, and the bytes that wait in each.
+    pub fn queues(&self) -> impl Iterator<Item = (&QueueStats, Bytes)> {
+        self.links.iter().map(|link| (link.stats(), link.queue().backlog().bytes))
     }
 
     /// Connections that exist now, of flows that stand for many. Memory is bounded by their maximum number.
