@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Cli, refused
+from conftest import PROGRAM, Cli, environment, refused
 
 from windtunnel import Scenario, load
 from windtunnel.errors import InputError
 from windtunnel.kernel import kept, options
 from windtunnel.twin import Plan, plan, run_linux, script
 from windtunnel.twin.measures import Measure, measures
-from windtunnel.twin.sides import draw
+from windtunnel.twin.sides import DrawCount, draw
 
 # The tests' own cache has none, so this reads the user's, before that is set.
 KERNELS = kept.kernels()
@@ -49,11 +54,11 @@ def planned(*settings: str, kernel: kept.Kernel | None = None) -> Plan:
 
 
 def test_a_plan() -> None:
-    """The bucket has a frame and what tc rounds off; the limit one frame more, since tbf holds what is on the wire."""
+    """The class may be ahead by 2 us, which are 10 bytes at 40 Mbit/s; the limit is the scenario's."""
     made = planned()
-    assert made.shaper[:6] == ("stab", "overhead", "-14", "linklayer", "ethernet", "tbf")
-    assert made.shaper[6:] == ("rate", "40mbit", "burst", "1502b", "limit", "1500000b")
-    assert made.leaf == ("bfifo", "limit", "151500b")
+    assert made.table == ("stab", "overhead", "-14", "linklayer", "ethernet")
+    assert " ".join(made.shaper) == "rate 40mbit burst 10b cburst 10b quantum 1514"
+    assert made.leaf == ("bfifo", "limit", "150000b")
     assert (made.duration, made.interval, made.settle) == (5 * 10**9, 10**7, 60 * 10**9)
     [flow] = made.flows
     assert (flow.controller, flow.rtt, flow.start, flow.ecn) == ("cubic", 40 * 10**6, 0, 0)
@@ -62,23 +67,22 @@ def test_a_plan() -> None:
 def test_ethernet_is_what_tc_counts() -> None:
     """With 14 bytes of overhead there is nothing to take off, and a frame has 1514 bytes."""
     made = planned("bottleneck.overhead='14 B'")
-    assert made.shaper[0] == "tbf"
-    assert (made.frame, made.leaf) == (1514, ("bfifo", "limit", "151514b"))
+    assert (made.table, made.frame) == ((), 1514)
 
 
 @pytest.mark.parametrize(
     ("queue", "words"),
     [
-        ("{kind='fifo', limit='100 packets'}", "pfifo limit 101"),
-        ("{kind='pie'}", "pie limit 1001 target 15ms tupdate 15ms alpha 2 beta 20"),
-        ("{kind='codel', ecn=true}", "codel limit 1001 target 5ms interval 100ms ecn"),
-        ("{kind='fq_codel', limit='1000 packets'}", "fq_codel limit 1001 flows 1024"),
-        ("{kind='dualpi2'}", "dualpi2 limit 10001"),
+        ("{kind='fifo', limit='100 packets'}", "pfifo limit 100"),
+        ("{kind='pie'}", "pie limit 1000 target 15ms tupdate 15ms alpha 2 beta 20"),
+        ("{kind='codel', ecn=true}", "codel limit 1000 target 5ms interval 100ms ecn"),
+        ("{kind='fq_codel', limit='1000 packets'}", "fq_codel limit 1000 flows 1024"),
+        ("{kind='dualpi2'}", "dualpi2 limit 10000"),
         ("{kind='cake'}", "cake"),
     ],
 )
 def test_queues(queue: str, words: str) -> None:
-    """The words of tc, with one packet more in limits."""
+    """The words of tc."""
     assert " ".join(planned(f"bottleneck.queue={queue}").leaf).startswith(words)
 
 
@@ -90,7 +94,7 @@ def test_settings_of_hosts() -> None:
     [flow] = made.flows
     assert (flow.controller, flow.receiver, flow.ecn, flow.timestamps) == ("dctcp", "dctcp", 1, False)
     text = script(made)
-    assert 'settings s0 tcp_no_metrics_save 1 tcp_timestamps 0 tcp_sack 1 tcp_rmem "4096 131072 1048576"' in text
+    assert 'settings tcp_no_metrics_save 1 tcp_timestamps 0 tcp_sack 1 tcp_rmem "4096 131072 1048576"' in text
     assert "guest-flow receive 10.3.0.1 5000 dctcp &" in text
 
 
@@ -126,7 +130,7 @@ def test_delays_and_losses() -> None:
             "bottleneck.queue.ecn = true: the kernel does not tell",
         ),
         ("bottleneck.impair={kind='corruption', probability='1 %'}", "is not counted in the guest"),
-        ("window=[{name='late', from='1 s', to='2 s'}]", "window = "),
+        ("window=[{name='late', from='1 s', to='2.005 s'}]", "window.0.to = 2005 ms: the guest is read at the ends of"),
     ],
 )
 def test_what_linux_cannot_do_is_refused_by_name(setting: str, says: str) -> None:
@@ -178,16 +182,19 @@ def test_both_sides_have_the_same_draws() -> None:
 
     No two draws have the same ones: each has a seed and starts of its own.
     """
-    heard: list[int] = []
     two = "flow=[{name='a', cc='reno', rtt='40 ms'}, {name='b', cc='cubic', rtt='40 ms'}]"
+    count, heard = DrawCount(6), []
     sides = draw(
-        lambda more: Scenario.from_toml(TEXT, overrides=(two, *more)),
-        lambda described, _: described.run(),
+        Scenario.from_toml(TEXT, overrides=(two,)),
+        lambda described, _, __: described.run(),
         linux(),
         3,
-        heard.append,
+        jobs=2,
+        count=count,
+        moved=lambda: heard.append((count.done, count.linux + count.ours)),
     )
-    assert heard == [1, 2, 3]
+    assert heard == [(n, n) for n in range(1, 7)]
+    assert count.line() == "Linux 3, windtunnel 3 of 3; 6 of 6 runs"
     rows = measures(sides.linux, sides.ours)
     assert [row.linux for row in rows] == [row.ours for row in rows]
     goodputs = [row.linux for row in rows if row.name == "goodput"]
@@ -196,12 +203,62 @@ def test_both_sides_have_the_same_draws() -> None:
     assert {row.subject for row in rows} == {"a", "b", "bottleneck"}
 
 
+def test_measures_of_windows() -> None:
+    """Each window has each measure of its own rows: what was delivered in two adjacent windows is all of it."""
+    windows = "window=[{name='first', from='0 s', to='2 s'}, {name='rest', from='2 s', to='5 s'}]"
+    result = Scenario.from_toml(TEXT, overrides=(windows,)).run()
+    rows = {(row.subject, row.name): row.ours[0] for row in measures([result], [result])}
+    whole = [name for subject, name in rows if subject == "cubic"]
+    assert [name for subject, name in rows if subject == "rest: cubic"] == whole
+    parts = 2 * rows["first: cubic", "goodput"] + 3 * rows["rest: cubic", "goodput"]
+    assert parts / 5 == pytest.approx(rows["cubic", "goodput"])
+    assert rows["rest: cubic", "goodput"] == pytest.approx(result.windows[1]["flows"][0]["goodput_mbps"], rel=0.01)
+
+
 def test_verdicts_of_one_side_are_refused(cli: Cli, scenario: Path) -> None:
     """One side has no verdicts to report."""
     refused(cli("twin", scenario, "--only", "linux", "--junit", "out.xml"), "--junit has verdicts")
 
 
 # With a kernel
+
+
+@needs_kernel
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_guests(tmp_path: Path, number: int) -> None:
+    """Two guests that would take minutes end within seconds with the command; no process and no folder stays."""
+    scenario, temporary = tmp_path / "long.toml", tmp_path / "temporary"
+    temporary.mkdir()
+    scenario.write_text(TEXT.replace('"5 s"', '"3000 s"'), encoding="utf-8")
+    command = [sys.executable, *PROGRAM, "twin", str(scenario), "--kernel", str(KERNELS[0].folder), "--jobs", "2"]
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "out")],
+        env={**environment(), "TMPDIR": str(temporary)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 60
+    while not _in(temporary):
+        assert time.monotonic() < until and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    started = time.monotonic()
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 128 + number and "Traceback" not in said
+    assert time.monotonic() - started < 5
+    assert _in(temporary) == [] and list(temporary.iterdir()) == []
+    assert not (tmp_path / "out").exists()
+
+
+def _in(folder: Path) -> list[str]:
+    """The processes whose working directory is below a folder."""
+    processes = []
+    for each in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            if folder in each.readlink().parents:
+                processes.append(each.parent.name)
+    return processes
 
 
 @needs_kernel
@@ -252,6 +309,20 @@ def test_a_run_and_its_repetition(tmp_path: Path) -> None:
 
 
 @needs_kernel
+def test_windows(tmp_path: Path) -> None:
+    """Parts of a run: counts of adjacent windows add up to those of the run, and means of the queue average."""
+    windows = "window=[{name='first', from='0 s', to='2 s'}, {name='rest', from='2 s', to='5 s'}]"
+    result = run_linux(Scenario.from_toml(TEXT, overrides=(windows,)), KERNELS[0])
+    first, rest = result.windows
+    assert (first["name"], rest["from_s"], rest["to_s"]) == ("first", 2.0, 5.0)
+    for name in ("delivered_bytes", "retransmits"):
+        assert first["flows"][0][name] + rest["flows"][0][name] == result.flows[0][name] > 0
+    parts = [2 * first["queues"][0]["utilization"], 3 * rest["queues"][0]["utilization"]]
+    assert sum(parts) / 5 == pytest.approx(result.queues[0]["utilization"])
+    assert "Window rest: 2 s to 5 s" in (result.save(tmp_path / "linux") / "report.html").read_text()
+
+
+@needs_kernel
 @pytest.mark.parametrize("cc", ["reno", "cubic"])
 def test_the_kernel_next_to_ours(cc: str) -> None:
     """Alone behind tail drop nothing is left to chance: goodput within 1 %, the round trip within 3 % after the start.
@@ -279,6 +350,18 @@ def test_what_arrives_is_what_the_link_lets_through() -> None:
     bits = table["throughput_mbps"] * 1e6 * interval
     assert bits.max() <= 40e6 * interval + 8 * 1514
     assert table["throughput_mbps"][table["time_s"] > 2].mean() == pytest.approx(40, rel=0.01)
+
+
+@needs_kernel
+@pytest.mark.parametrize("queue", ["fq_codel", "cake"])
+def test_the_wait_of_an_aqm(queue: str) -> None:
+    """Both sides time a packet up to the start of its time on the wire. At 10 Mbit/s that time is 1.2 ms, 5 % of the
+    round trip over these queues: an AQM that saw waits shorter by it would show.
+    """
+    settings = ("duration='20 s'", "bottleneck.rate='10 Mbit/s'", "flow.0.rtt='20 ms'", f"bottleneck.queue='{queue}'")
+    described = Scenario.from_toml(TEXT, overrides=settings)
+    linux_side, ours = (_steady(result)["srtt_ms"] for result in (run_linux(described, KERNELS[0]), described.run()))
+    assert linux_side == pytest.approx(ours, rel=0.01)
 
 
 def _steady(result: Any) -> dict[str, float]:

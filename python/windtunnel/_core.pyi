@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import RawIOBase
+from ipaddress import IPv4Address, IPv6Address
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, final
@@ -610,6 +611,7 @@ class Emulator:
         near: int,
         far: int,
         duration: int | None = None,
+        hosts: Sequence[tuple[str, IPv4Address | IPv6Address, IPv4Address | IPv6Address]] | None = None,
         parts: tuple[Callable[[list[tuple[str, str]], list[str]], str | PathLike[str]], Mapping[str, str]]
         | None = None,
         memory: int | None = None,
@@ -620,8 +622,11 @@ class Emulator:
         ``near`` and ``far`` are file descriptors of TUN devices without packet information that do not block; they are
         duplicated. What enters at ``near`` goes forward on the way of the flow called ``way`` (the first without it), to
         ``far``; what enters there goes back. With ``keep`` the scenario's own flows run, too. ``duration`` is in ns;
-        without it the path works until it is stopped. Raises ScenarioError, and ValueError for a path that cannot be
-        emulated.
+        without it the path works until it is stopped.
+
+        With ``hosts`` (flow, near, far) the scenario's own flows run, for its own duration, and those over the stacks
+        ``outside`` and ``linux-kernel`` have their ends at these addresses; no other packets are carried. Raises
+        ScenarioError, and ValueError for a path that cannot be emulated.
         """
 
     def start(self, ahead: int = 0) -> None:

@@ -10,7 +10,8 @@
 //!
 //! - `ip.rs` reads headers and writes what a path changes in them.
 //! - `tuples.rs` tells connections apart: each 5-tuple is a flow.
-//! - `outside.rs` is the stack of flows whose ends are outside: its halves send and receive for the devices.
+//! - `stacks.rs` are the stacks whose ends are outside; `outside.rs` are their halves, which send and receive for the
+//!   devices.
 //! - `seen.rs` is what a path can see of a TCP connection: what is in flight, round trips, what arrives in order.
 //! - `path.rs` puts these together, without a clock, a device, or any other input or output: [`Emulation`].
 //! - `live.rs` drives it by a clock and two devices, in a thread of its own, and measures how late packets leave
@@ -24,17 +25,20 @@ mod live;
 mod outside;
 mod path;
 mod seen;
+mod stacks;
 mod tuples;
 
 use windtunnel_sim::endpoint::Kinds;
 
 pub use lateness::Lateness;
 pub use live::{Live, Snapshot};
-pub use outside::{OutsideParams, Side};
+pub use outside::Side;
 pub use path::{Emulation, EmulationError, LinkState, Traffic};
-pub use tuples::Tuple;
+pub use stacks::{LinuxKernelParams, OutsideParams};
+pub use tuples::{Hosts, Tuple};
 
-/// Passes the stack of ends outside to `visitor`.
+/// Passes the stacks whose ends are outside to `visitor`.
 pub fn visit(visitor: &mut impl Kinds) {
     visitor.stack::<OutsideParams>();
+    visitor.stack::<LinuxKernelParams>();
 }

@@ -1,12 +1,10 @@
-//! The stack of flows whose ends are outside: its halves send what arrives at a device, and hand over what leaves.
+//! The halves of flows whose ends are outside: they send what arrives at a device, and hand over what leaves.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use windtunnel_algorithm::Params;
-use windtunnel_sim::application::{ApplicationConfig, Protocol};
+use windtunnel_sim::application::Protocol;
 use windtunnel_sim::endpoint::{
     Arrival, Counted, Counters, Feedback, FlowContext, Halves, Reading, ReceiverHalf, SenderHalf,
     SenderState, Stack, StackControllers, StackDescription, StackParams,
@@ -16,6 +14,7 @@ use windtunnel_wire::{FlowId, IpFields, Packet, TcpFlags};
 
 use crate::ip::{Headers, Tcp};
 use crate::seen::Seen;
+use crate::stacks::{LinuxKernelParams, OutsideParams};
 
 /// An end of a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,46 +23,6 @@ pub enum Side {
     Near,
     /// Where it ends: what enters here goes back.
     Far,
-}
-
-/// Ends that are outside of the simulation. It has no parameters.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "windtunnel: real programs at both ends (windtunnel emulate)"))]
-pub struct OutsideParams {}
-
-/// The one controller of ends outside: what they do is not known.
-const UNKNOWN: &str = "unknown";
-
-impl Params for OutsideParams {
-    const NAME: &'static str = "outside";
-    const SUMMARY: &'static str =
-        "Real programs at both ends, which send through two devices (windtunnel emulate)";
-}
-
-impl StackParams for OutsideParams {
-    fn controllers(&self) -> &'static [&'static str] {
-        &[UNKNOWN]
-    }
-
-    fn carries(&self, application: &ApplicationConfig) -> Result<(), String> {
-        match application {
-            ApplicationConfig::Bulk => Ok(()),
-            _ => Err("sends what programs outside send, and takes no `app`".to_owned()),
-        }
-    }
-
-    fn hosts(&self) -> Result<(), String> {
-        Err("has controllers of its own, outside".to_owned())
-    }
-
-    fn outside(&self) -> bool {
-        true
-    }
-
-    fn stack(&self, controllers: StackControllers) -> Arc<dyn Stack> {
-        Arc::new(Outside { params: self.clone(), controllers, doors: None })
-    }
 }
 
 /// A packet that arrives at a device.
@@ -142,17 +101,37 @@ impl Doors {
     }
 }
 
-/// The stack, and the doors of its flows if there are any: without them, nothing enters and nothing leaves.
+/// A stack whose ends are outside, and the doors of its flows: without them, none can run.
 #[derive(Clone, Debug)]
 pub(crate) struct Outside {
-    pub(crate) params: OutsideParams,
-    pub(crate) controllers: StackControllers,
-    pub(crate) doors: Option<Doors>,
+    params: Arc<dyn StackParams>,
+    controllers: StackControllers,
+    doors: Option<Doors>,
+}
+
+impl Outside {
+    pub(crate) fn new(params: impl StackParams, controllers: StackControllers) -> Outside {
+        Outside { params: Arc::new(params), controllers, doors: None }
+    }
+
+    /// The same stack, if its ends are outside.
+    pub(crate) fn of(stack: &dyn Stack) -> Option<Outside> {
+        let StackDescription { params, controllers } = stack.description()?;
+        let (params, controllers): (&dyn Any, _) = (params, controllers.clone());
+        let program = |params: &OutsideParams| Outside::new(params.clone(), controllers.clone());
+        let kernel = |params: &LinuxKernelParams| Outside::new(params.clone(), controllers.clone());
+        params.downcast_ref().map(program).or_else(|| params.downcast_ref().map(kernel))
+    }
+
+    /// The stack of flows with these doors.
+    pub(crate) fn with(self, doors: Doors) -> Outside {
+        Outside { doors: Some(doors), ..self }
+    }
 }
 
 impl Stack for Outside {
     fn name(&self) -> &str {
-        OutsideParams::NAME
+        self.params.name()
     }
 
     fn protocol(&self) -> Protocol {
@@ -160,7 +139,7 @@ impl Stack for Outside {
     }
 
     fn description(&self) -> Option<StackDescription<'_>> {
-        Some(StackDescription { params: &self.params, controllers: &self.controllers })
+        Some(StackDescription { params: &*self.params, controllers: &self.controllers })
     }
 
     fn counts(&self) -> Counted {

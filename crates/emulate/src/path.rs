@@ -1,5 +1,6 @@
 //! An emulated path: a simulation whose packets come from outside and leave it. It has no clock and no device.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,12 +8,13 @@ use windtunnel_scenario::{Active, Endpoints, FlowGroup, RESIDENT, Scenario, Tran
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::endpoint::{StackController, StackControllers, StackParams};
 use windtunnel_sim::recorder::Sink;
-use windtunnel_sim::{Action, MemoryExceeded, Moment, RunResult, Simulation, UnfitFlow};
+use windtunnel_sim::{Action, MemoryExceeded, Moment, Network, RunResult, Simulation, UnfitFlow};
 use windtunnel_units::{Bytes, Duration, Time};
 
 use crate::ip;
-use crate::outside::{Doors, Leaving, Outside, OutsideParams, Side};
-use crate::tuples::{Tuple, Tuples};
+use crate::outside::{Doors, Leaving, Outside, Side};
+use crate::stacks::OutsideParams;
+use crate::tuples::{Ends, Hosts, Tuple, Tuples};
 
 /// The number of connections that have a flow of their own.
 const MOST_FLOWS: usize = 64;
@@ -35,6 +37,8 @@ pub enum EmulationError {
     NoWay(String, Vec<String>),
     /// Its own flows have loss-free endpoints, next to which nothing may be lost.
     LossFree,
+    /// The flow's ends are outside, and it has no hosts; or the other way round.
+    Ends(String),
     /// One of its flows cannot run.
     Unfit(UnfitFlow),
 }
@@ -46,6 +50,7 @@ impl fmt::Display for EmulationError {
             EmulationError::LossFree => f.write_str(
                 "endpoints = \"ideal\": loss-free endpoints cannot run next to real traffic, whose packets are lost",
             ),
+            EmulationError::Ends(flow) => write!(f, "{flow}: its hosts are named if its ends are outside, and only then"),
             EmulationError::Unfit(unfit) => unfit.fmt(f),
         }
     }
@@ -78,9 +83,8 @@ pub struct Emulation {
     scenario: Scenario,
     simulation: Simulation,
     doors: Doors,
-    tuples: Tuples,
-    /// The index of the first flow whose ends are outside, and when each of them began.
-    first: usize,
+    ends: Ends,
+    /// When each connection began.
     began: Vec<Time>,
     packets: [u64; 2],
     bytes: [Bytes; 2],
@@ -88,7 +92,7 @@ pub struct Emulation {
 }
 
 impl Emulation {
-    /// The path of a scenario. Its recorder and its queues are those of a run.
+    /// The path of a scenario's way, for any connections. Its recorder and its queues are those of a run.
     ///
     /// # Errors
     /// If there is no such way, or a flow of the scenario cannot run next to real traffic.
@@ -102,19 +106,51 @@ impl Emulation {
         scenario.endpoints = Endpoints::Linux;
         scenario.duration = traffic.duration.unwrap_or(LONGEST);
         let first = own.iter().map(|group| group.count as usize).sum();
-        let doors = Doors::new(first + MOST_FLOWS);
         scenario.flows = own;
-        scenario.flows.extend((0..MOST_FLOWS).map(|number| connection(&way, number, Some(doors.clone()))));
+        let doors = Doors::new(first + MOST_FLOWS);
+        scenario.flows.extend((0..MOST_FLOWS).map(|number| connection(&way, number, doors.clone())));
         let mut network = compile(&scenario);
         // A connection starts with its first packet.
         network.plan.retain(|(_, action)| !matches!(action, Action::Start(flow) if *flow >= first));
-        let simulation = Simulation::try_new(network).map_err(EmulationError::Unfit)?;
+        Emulation::of(scenario, network, doors, Ends::Connections(first, Tuples::new(MOST_FLOWS)))
+    }
+
+    /// A scenario with flows whose ends are at these hosts; it has these flows and no others from outside.
+    ///
+    /// # Errors
+    /// If a flow whose ends are outside has no hosts, if one with hosts is not such a flow, or if one cannot run.
+    pub fn between(scenario: &Scenario, hosts: &[Hosts]) -> Result<Emulation, EmulationError> {
+        let mut scenario = scenario.clone();
+        let doors = Doors::new(scenario.flows().count());
+        let named = |name: &str| hosts.iter().find(|hosts| hosts.flow == name);
+        let mut flows = BTreeMap::new();
+        for (index, (group, member)) in scenario.flows().enumerate() {
+            match (named(&member.name), outside(group)) {
+                (Some(hosts), Some(_)) => _ = flows.insert((hosts.near, hosts.far), index),
+                (None, None) => {}
+                _ => return Err(EmulationError::Ends(member.name)),
+            }
+        }
+        for group in &mut scenario.flows {
+            if let Some(outside) = outside(group) {
+                group.transport = Transport::Foreign(Arc::new(outside.with(doors.clone())));
+            }
+        }
+        let network = compile(&scenario);
+        Emulation::of(scenario, network, doors, Ends::Hosts(flows))
+    }
+
+    fn of(
+        scenario: Scenario,
+        network: Network,
+        doors: Doors,
+        ends: Ends,
+    ) -> Result<Emulation, EmulationError> {
         Ok(Emulation {
+            simulation: Simulation::try_new(network).map_err(EmulationError::Unfit)?,
             scenario,
-            simulation,
             doors,
-            tuples: Tuples::new(MOST_FLOWS),
-            first,
+            ends,
             began: Vec::new(),
             packets: [0; 2],
             bytes: [Bytes::ZERO; 2],
@@ -141,24 +177,27 @@ impl Emulation {
 
     /// A packet arrives at the device at `side`. Returns whether the path carries it.
     pub fn arrive(&mut self, side: Side, packet: &[u8], now: Time) -> bool {
-        let Some(headers) = ip::read(packet) else {
+        let headers = ip::read(packet);
+        let forward = headers.map(|headers| match side {
+            Side::Near => headers.tuple,
+            Side::Far => headers.tuple.back(),
+        });
+        let flow = forward.and_then(|tuple| self.ends.flow(tuple));
+        let (Some(headers), Some(flow)) = (headers, flow) else {
             self.not_carried += 1;
             return false;
         };
         self.packets[side as usize] += 1;
         self.bytes[side as usize] += Bytes::new(packet.len() as u64);
-        let flow = self.tuples.flow(match side {
-            Side::Near => headers.tuple,
-            Side::Far => headers.tuple.back(),
-        });
         self.advance(now);
-        let index = self.first + flow;
-        if flow == self.began.len() {
+        if let Ends::Connections(first, _) = self.ends
+            && flow == first + self.began.len()
+        {
             self.began.push(now);
-            self.simulation.begin(index);
+            self.simulation.begin(flow);
         }
-        self.doors.enter(index, side, headers, Arc::from(packet), now);
-        self.simulation.wake(index);
+        self.doors.enter(flow, side, headers, Arc::from(packet), now);
+        self.simulation.wake(flow);
         true
     }
 
@@ -198,8 +237,8 @@ impl Emulation {
 
     /// The connections, by their flows.
     pub fn connections(&self) -> Vec<(String, Tuple)> {
-        let names = self.scenario.flows().skip(self.first).map(|(_, member)| member.name);
-        names.zip(self.tuples.all()).collect()
+        let names: Vec<String> = self.scenario.flows().map(|(_, member)| member.name).collect();
+        self.ends.connections().into_iter().map(|(flow, tuple)| (names[flow].clone(), tuple)).collect()
     }
 
     /// The links as they are now.
@@ -232,16 +271,18 @@ impl Emulation {
     pub fn finish(mut self, now: Time) -> Result<(RunResult, Scenario), MemoryExceeded> {
         self.simulation.end_at(now);
         let mut result = self.simulation.finish_within()?;
-        let flows = self.first + self.began.len();
-        result.summary.flows.truncate(flows);
-        for window in &mut result.summary.windows {
-            window.flows.truncate(flows);
-        }
-        let groups = self.scenario.flows.len() - MOST_FLOWS + self.began.len();
-        self.scenario.flows.truncate(groups);
-        let began = self.began.iter().rev();
-        for (group, began) in self.scenario.flows.iter_mut().rev().zip(began) {
-            group.active = vec![from(*began)];
+        if let Ends::Connections(first, _) = self.ends {
+            let flows = first + self.began.len();
+            result.summary.flows.truncate(flows);
+            for window in &mut result.summary.windows {
+                window.flows.truncate(flows);
+            }
+            let groups = self.scenario.flows.len() - MOST_FLOWS + self.began.len();
+            self.scenario.flows.truncate(groups);
+            let began = self.began.iter().rev();
+            for (group, began) in self.scenario.flows.iter_mut().rev().zip(began) {
+                group.active = vec![from(*began)];
+            }
         }
         self.scenario.duration = now.since_start();
         Ok((result, self.scenario))
@@ -264,7 +305,7 @@ fn way(scenario: &Scenario, name: Option<&str>) -> Result<FlowGroup, EmulationEr
 }
 
 /// The flow of a connection that takes the way of `like`.
-fn connection(like: &FlowGroup, number: usize, doors: Option<Doors>) -> FlowGroup {
+fn connection(like: &FlowGroup, number: usize, doors: Doors) -> FlowGroup {
     let params = OutsideParams::default();
     let cc_name = params.controllers()[0];
     let controllers = StackControllers { decides: StackController::Own(cc_name), shadow: None };
@@ -274,10 +315,16 @@ fn connection(like: &FlowGroup, number: usize, doors: Option<Doors>) -> FlowGrou
         active: vec![from(Time::ZERO)],
         application: ApplicationConfig::Bulk,
         cc_name: cc_name.to_owned(),
-        transport: Transport::Foreign(Arc::new(Outside { params, controllers, doors })),
+        transport: Transport::Foreign(Arc::new(Outside::new(params, controllers).with(doors))),
         unresponsive: None,
         ..like.clone()
     }
+}
+
+/// The stack of a group whose ends are outside.
+fn outside(group: &FlowGroup) -> Option<Outside> {
+    let Transport::Foreign(stack) = &group.transport else { return None };
+    Outside::of(&**stack)
 }
 
 fn from(time: Time) -> Active {

@@ -41,6 +41,44 @@ impl fmt::Display for Tuple {
     }
 }
 
+/// The hosts at both ends of a flow, whose packets are all those between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    /// The flow's name.
+    pub flow: String,
+    /// Where it starts.
+    pub near: IpAddr,
+    /// Where it ends.
+    pub far: IpAddr,
+}
+
+/// Which flow a packet belongs to.
+#[derive(Debug)]
+pub(crate) enum Ends {
+    /// Connections, which begin with their first packets: this is the first one's flow.
+    Connections(usize, Tuples),
+    /// Flows that there are from the start.
+    Hosts(BTreeMap<(IpAddr, IpAddr), usize>),
+}
+
+impl Ends {
+    /// The flow of packets of a connection, whose tuple is that of its forward direction.
+    pub(crate) fn flow(&mut self, tuple: Tuple) -> Option<usize> {
+        match self {
+            Ends::Connections(first, tuples) => Some(*first + tuples.flow(tuple)),
+            Ends::Hosts(flows) => flows.get(&(tuple.source.0, tuple.destination.0)).copied(),
+        }
+    }
+
+    /// Connections, by their flows.
+    pub(crate) fn connections(&self) -> Vec<(usize, Tuple)> {
+        match self {
+            Ends::Connections(first, tuples) => (*first..).zip(tuples.all()).collect(),
+            Ends::Hosts(_) => Vec::new(),
+        }
+    }
+}
+
 /// Which flow a connection is, in the order of their first packets. The last flow takes all that come after it.
 #[derive(Debug)]
 pub(crate) struct Tuples {

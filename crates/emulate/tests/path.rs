@@ -1,7 +1,7 @@
 //! Real packets through a path, without a clock: the times at which they arrive are chosen here.
 
 use etherparse::PacketBuilder;
-use windtunnel_emulate::{Emulation, EmulationError, Side, Traffic};
+use windtunnel_emulate::{Emulation, EmulationError, Hosts, Side, Traffic};
 use windtunnel_scenario::{Registry, Scenario, compile};
 use windtunnel_sim::{RunResult, Simulation};
 use windtunnel_units::{Duration, Time};
@@ -182,6 +182,51 @@ fn simulated_flows_run_next_to_real_ones() {
     assert_eq!(names, ["way", "connection-1"]);
     assert!(result.summary.flows.iter().all(|flow| flow.received_bytes > 100_000));
     assert_eq!(scenario.flows.len(), 2);
+}
+
+/// Flows over the kernel's stack have their ends at their hosts, each with its own round trip; other packets stay outside,
+/// and the scenario's other flows run.
+#[test]
+fn flows_of_a_kernel_have_hosts() {
+    let text = r#"
+    duration = "1 s"
+    [bottleneck]
+    rate = "12 Mbit/s"
+    queue = "fifo"
+    [[flow]]
+    name = "kernel"
+    cc = "bbr"
+    stack = "linux-kernel"
+    rtt = "20 ms"
+    count = 2
+    [[flow]]
+    name = "ours"
+    cc = "reno"
+    rtt = "40 ms"
+    "#;
+    let mut registry = Registry::default();
+    windtunnel_emulate::visit(&mut registry);
+    let scenario = Scenario::parse(text, None, &[], &registry).expect("a scenario");
+    assert_eq!(scenario.outside(), Some(0));
+    let hosts = |flow: &str, net| {
+        let [near, far] = [1, 2].map(|host| [10, 0, net, host].into());
+        Hosts { flow: flow.to_owned(), near, far }
+    };
+    let missing = Emulation::between(&scenario, &[hosts("kernel-1", 0)]).err();
+    assert_eq!(missing, Some(EmulationError::Ends("kernel-2".to_owned())));
+    let ours =
+        Emulation::between(&scenario, &["kernel-1", "kernel-2", "ours"].map(|flow| hosts(flow, 0))).err();
+    assert_eq!(ours, Some(EmulationError::Ends("ours".to_owned())));
+    let mut path =
+        Emulation::between(&scenario, &[hosts("kernel-1", 0), hosts("kernel-2", 9)]).expect("a path");
+    assert!(path.arrive(Side::Near, &datagram(1, 2, 5, 0, 1500), at(10)));
+    assert!(!path.arrive(Side::Near, &datagram(1, 3, 5, 0, 1500), at(20)), "not one of the hosts");
+    assert_eq!(path.not_carried(), 1);
+    let (result, scenario) = path.finish(at(1_000_000)).expect("memory");
+    let flows: Vec<(&str, bool)> =
+        result.summary.flows.iter().map(|flow| (flow.name.as_str(), flow.received_bytes > 0)).collect();
+    assert_eq!(flows, [("kernel-1", true), ("kernel-2", false), ("ours", true)]);
+    assert_eq!(scenario.duration, Duration::from_millis(1000));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A path of a scenario in real time, for Python: packets pass in a thread of their own, without Python's interpreter.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
-use windtunnel_emulate::{Emulation, Lateness, LinkState, Live, Snapshot, Traffic};
+use windtunnel_emulate::{Emulation, Hosts, Lateness, LinkState, Live, Snapshot, Traffic};
 use windtunnel_scenario::{Reading, Scenario};
 use windtunnel_units::{Bytes, Time};
 
@@ -36,7 +37,7 @@ struct State {
 impl Emulator {
     #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Python's class")]
     #[new]
-    #[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new(), *, way=None, keep=false, near, far, duration=None, parts=None, memory=None, built=false))]
+    #[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new(), *, way=None, keep=false, near, far, duration=None, hosts=None, parts=None, memory=None, built=false))]
     fn new(
         py: Python<'_>,
         text: &str,
@@ -48,6 +49,7 @@ impl Emulator {
         near: RawFd,
         far: RawFd,
         duration: Option<u64>,
+        hosts: Option<Vec<(String, IpAddr, IpAddr)>>,
         parts: Option<(Py<PyAny>, BTreeMap<String, String>)>,
         memory: Option<u64>,
         built: bool,
@@ -62,9 +64,14 @@ impl Emulator {
             ..Reading::new(&registry)
         };
         let scenario = Scenario::read(text, &reading).map_err(|e| error::to_python(py, &e))?;
-        let traffic = Traffic { way, keep, duration: duration.map(windtunnel_units::Duration::from_nanos) };
-        let mut path =
-            Emulation::new(&scenario, &traffic).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        let path = if let Some(hosts) = hosts {
+            let named = hosts.into_iter().map(|(flow, near, far)| Hosts { flow, near, far });
+            Emulation::between(&scenario, &named.collect::<Vec<_>>())
+        } else {
+            let duration = duration.map(windtunnel_units::Duration::from_nanos);
+            Emulation::new(&scenario, &Traffic { way, keep, duration })
+        };
+        let mut path = path.map_err(|e| PyValueError::new_err(e.to_string()))?;
         path.limit_memory(memory.map_or(Bytes::MAX, Bytes::new));
         if let Some((make, columns)) = parts {
             let (flows, queues) = path.names();

@@ -17,6 +17,9 @@ from windtunnel.report.summary_columns import Column, Record
 from windtunnel.report.text import number, setting, without_seed
 from windtunnel.result import RunResult
 
+#: Connections of an emulation that are named.
+_MOST_CONNECTIONS = 10
+
 
 def show_summary(result: RunResult, folder: Path | None, console: Console) -> None:
     """Print flows, transfers, queues, speed and the result folder."""
@@ -31,6 +34,7 @@ def show_summary(result: RunResult, folder: Path | None, console: Console) -> No
         _show(window, run, console)
     show_notes(result.notes, console)
     show(decided(result))
+    _show_connections(result.meta.get("emulation"), console)
     if stalled := result.stalled:
         console.print(f"stalled at {setting(stalled['t_s'])} s: {stalled['why']}", style="bold", soft_wrap=True)
     meta = result.meta
@@ -50,6 +54,15 @@ def _how_it_ran(meta: Mapping[str, Any]) -> str:
     speed = meta["packets_per_second"]
     simulated = f"{setting(meta['duration_s'])} s simulated in {number(meta['cpu_seconds'], 3)} s, {packets}"
     return simulated + (f", {number(speed / 1e6, 3)} million packets/s" if speed else "")
+
+
+def _show_connections(emulation: Mapping[str, Any] | None, console: Console) -> None:
+    """Which connection each flow of real traffic is."""
+    connections = emulation["connections"] if emulation else []
+    for each in connections[:_MOST_CONNECTIONS]:
+        console.print(f"{each['name']}: {each['ends']}", soft_wrap=True)
+    if len(connections) > _MOST_CONNECTIONS:
+        console.print(f"... and {len(connections) - _MOST_CONNECTIONS} more connections in summary.json")
 
 
 def _show(part: Record, run: Run, console: Console) -> None:

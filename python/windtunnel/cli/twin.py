@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from windtunnel.cli.reading import allow_read_option, set_option
-from windtunnel.cli.streams import message, say, write_json
+from windtunnel.cli.streams import say, write_json
 from windtunnel.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ _DRAWS = 10
 @click.option("--only", type=click.Choice(["linux"]), help="Run it once, on the kernel alone.")
 @click.option(
     "--draws", type=click.IntRange(2, 1000), default=_DRAWS, show_default=True, help="Runs of each of the two sides."
+)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Number of runs at the same time.", show_default="one per core"
 )
 @click.option("--kernel", metavar="VERSION", help="A kernel, as `kernel status` names it.", show_default="the newest")
 @click.option(
@@ -50,6 +53,7 @@ def twin(
     file: Path,
     only: str | None,
     draws: int,
+    jobs: int | None,
     kernel: str | None,
     out: Path | None,
     force: bool,
@@ -73,22 +77,13 @@ def twin(
     if junit is not None:
         report.check_writable(junit)
 
-    # Read once: the standard input can be read only once, and a file may change.
     described = Scenario.from_file(file, overrides=settings, allow_read=allow_read)
     described.resolve()
-
-    def read(more: tuple[str, ...]) -> Scenario:
-        return (
-            Scenario.from_toml(described.check(), file=str(file), overrides=more, allow_read=allow_read)
-            if more
-            else described
-        )
-
     if only is not None:
         _linux(described, choose(kernel), _place(file, out, "linux", as_json), force=force, as_json=as_json)
         return
     folder = _place(file, out, "twin", as_json)
-    rows = _both(read, choose(kernel), draws, folder, force=force)
+    rows = _both(described, choose(kernel), draws, jobs or os.cpu_count() or 1, folder, force=force)
     if junit is not None:
         cases = [report.Case(f"{row.subject}: {row.name}", row.verdict, row.verdict, row.words()) for row in rows]
         report.write(junit, [(file.stem, cases)], undecided=True)
@@ -127,17 +122,20 @@ def _linux(scenario: Scenario, kernel: Kernel, folder: Path | None, *, force: bo
 
 
 def _both(
-    read: Callable[[tuple[str, ...]], Scenario], kernel: Kernel, draws: int, folder: Path | None, *, force: bool
+    scenario: Scenario, kernel: Kernel, draws: int, jobs: int, folder: Path | None, *, force: bool
 ) -> list[Measure]:
     """All draws of both sides, their result folder, and the measures."""
+    from windtunnel.cli.places import shown
     from windtunnel.twin import run_linux
     from windtunnel.twin.folder import check_free_for_twin, save_twin
     from windtunnel.twin.measures import measures
-    from windtunnel.twin.sides import draw
+    from windtunnel.twin.sides import DrawCount, draw
 
     if folder is not None:
         check_free_for_twin(folder, force=force)
-    sides = draw(read, run_linux, kernel, draws, lambda number: message(f"draw {number} of {draws}"))
+    count = DrawCount(2 * draws)
+    with shown(count) as moved:
+        sides = draw(scenario, run_linux, kernel, draws, jobs=jobs, count=count, moved=moved)
     rows = measures(sides.linux, sides.ours)
     if folder is not None:
         save_twin(folder, sides, rows, kernel, force=force)

@@ -99,18 +99,22 @@ def emulate(
     session.signal = came[0] if came else None
     session.last = json.loads(emulator.snapshot())
     session.lateness = Lateness.of(json.loads(emulator.lateness()))
-    raw = emulator.finish()
-    return _result(scenario, raw, parts, ends, settings, session), session
+    if broken := session.last["broken"]:
+        raise RunFailedError(f"a device failed: {broken}")
+    # Names of flows are known when they are over.
+    raw, connections = emulator.finish(), emulator.connections()
+    return _result(raw, parts, ends, settings, session, connections), session
 
 
 def _emulator(scenario: Scenario, ends: tuple[End, End], settings: Settings, parts: Place) -> _core.Emulator:
     """The path, which does not carry packets yet. Raises ScenarioError, and InputError for what has no real time."""
-    text, file, overrides, allow_read, _ = scenario.arguments
+    text, file, overrides, allow_read, built = scenario.arguments
     duration = None if settings.duration_s is None else round(settings.duration_s * 1e9)
     try:
         return _core.Emulator(
-            text, file, list(overrides), list(allow_read), way=settings.way, keep=settings.keep, near=ends[0].fd,
+            text, file, overrides, allow_read, way=settings.way, keep=settings.keep, near=ends[0].fd,
             far=ends[1].fd, duration=duration, parts=(parts.make, NAMES), memory=settings.memory,
+            built=built,
         )  # fmt: skip
     except _core.ScenarioError:
         raise
@@ -211,7 +215,12 @@ def _caught() -> Iterator[list[int]]:
 
 
 def _result(
-    scenario: Scenario, raw: _core.RunResult, parts: Place, ends: Sequence[End], settings: Settings, session: Session
+    raw: _core.RunResult,
+    parts: Place,
+    ends: Sequence[End],
+    settings: Settings,
+    session: Session,
+    connections: Sequence[tuple[str, str]],
 ) -> RunResult:
     """The result of a run, with what is different about an emulation."""
     lateness = session.lateness
@@ -230,26 +239,20 @@ def _result(
             for end in ends
         ],
         "mtu": resolved["mtu"],
-        "not_carried": session.last.get("not_carried", 0),
+        "connections": [{"name": name, "ends": between} for name, between in connections],
+        "not_carried": session.last["not_carried"],
+        "refused": session.last["refused"],
         "bound_us": 1e6 * settings.bound_s,
         "lateness": lateness.document(),
         "verdict": lateness.verdict(settings.bound_s),
         "in_time": not no_verdict,
     }  # fmt: skip
-    by_name = {str(flow.get("name")): flow for flow in resolved.get("flow") or ()} if settings.keep else {}
     summary = {
         **plain.summary,
-        "notes": [_note(lateness, settings.bound_s)],
-        # Rates of real programs depend on when they have something to send, which no scenario says.
-        "fairness": [],
+        "notes": [_note(lateness, settings.bound_s), *plain.notes],
         "claims": _claims(plain, no_verdict=no_verdict, why=emulation["verdict"]),
     }
-    meta = {
-        **plain.meta,
-        # Readers look a flow's settings up by its place: real ones have none.
-        "scenario": {**resolved, "flow": [by_name.get(flow["name"], {}) for flow in plain.flows]},
-        "emulation": emulation,
-    }
+    meta = {**plain.meta, "emulation": emulation}
     return RunResult(summary, plain.tables, meta)
 
 

@@ -23,6 +23,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from windtunnel.active_runs import counted
+from windtunnel.engine.work import GoOn, always
 from windtunnel.errors import RunFailedError, cut
 from windtunnel.kernel.kept import Kernel
 from windtunnel.kernel.programs import programs
@@ -37,6 +39,8 @@ _SETTINGS = (
 )
 #: Lines kept of what the kernel says.
 _KEPT = 50
+#: How often a guest in a thread is asked whether it is to go on, in seconds.
+_LOOK = 0.05
 
 
 @dataclass(frozen=True)
@@ -51,18 +55,19 @@ class Outcome:
         return self.files.get(name, b"").decode(errors="replace")
 
 
-def boot(kernel: Kernel, script: str, *, seed: int = 0, limit: float = 600.0) -> Outcome:
+def boot(kernel: Kernel, script: str, *, seed: int = 0, limit: float = 600.0, go_on: GoOn = always) -> Outcome:
     """Boot, run ``script`` with ``sh`` in ``/run/out``, power off; the exit code of the script must be 0.
 
-    ``limit``: seconds of the host after which the guest is ended. Raises InputError and RunFailedError.
+    ``limit``: seconds of the host after which the guest is ended. Raises InputError and RunFailedError, and
+    KeyboardInterrupt soon after ``go_on`` has returned False.
     """
     require(GUEST, "the guest")
     started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="windtunnel-guest-") as temporary:
+    with counted(), tempfile.TemporaryDirectory(prefix="windtunnel-guest-") as temporary:
         folder = Path(temporary)
         shutil.copytree(programs(), folder / "programs")
         (folder / "script").write_text(script, encoding="utf-8")
-        said = _run(kernel, folder, seed, limit)
+        said = _run(kernel, folder, seed, limit, go_on)
         files = {each.name: each.read_bytes() for each in sorted(folder.iterdir()) if each.is_file()}
     code = files.pop("code", None)
     if code is None:
@@ -74,7 +79,7 @@ def boot(kernel: Kernel, script: str, *, seed: int = 0, limit: float = 600.0) ->
     return outcome
 
 
-def _run(kernel: Kernel, folder: Path, seed: int, limit: float) -> str:
+def _run(kernel: Kernel, folder: Path, seed: int, limit: float, go_on: GoOn) -> str:
     """Run the kernel to its end, or to the limit; returns the last that it said."""
     kept: deque[str] = deque(maxlen=_KEPT)
     # Under HOME the kernel keeps its state, in TMPDIR its memory.
@@ -84,24 +89,33 @@ def _run(kernel: Kernel, folder: Path, seed: int, limit: float) -> str:
         "LD_PRELOAD": "./programs/guest-random.so",
         "SEED": str(seed),
     }
-    over = threading.Event()
+    ended, over, stopped = threading.Event(), threading.Event(), threading.Event()
+    until = time.monotonic() + limit
     with group([kernel.program, *_SETTINGS], folder=folder, environment=environment) as process:
 
-        def stop() -> None:
-            over.set()
-            # Processes of the guest hold the pipe open, too.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+        def watch() -> None:
+            while not ended.wait(_LOOK):
+                if time.monotonic() > until:
+                    over.set()
+                elif not go_on():
+                    stopped.set()
+                else:
+                    continue
+                # Processes of the guest hold the pipe open, too.
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                return
 
-        clock = threading.Timer(limit, stop)
-        clock.daemon = True
-        clock.start()
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
         try:
             assert process.stdout is not None
             kept.extend(line.strip() for line in process.stdout if line.strip())
             process.wait()
         finally:
-            clock.cancel()
+            ended.set()
+    if stopped.is_set():
+        raise KeyboardInterrupt
     if over.is_set():
         raise RunFailedError(f"the guest was ended after {limit:.0f} s")
     # What a panic prints after its reason is where it was.

@@ -36,9 +36,14 @@ def programs() -> Path:
 
 
 @cache
+def sources() -> dict[str, bytes]:
+    """The source of each program."""
+    return {name: _source(name).read_bytes() for name in NAMES}
+
+
+@cache
 def _hash() -> str:
-    text = b"\0".join(_source(name).read_bytes() for name in NAMES)
-    return hashlib.sha256(text).hexdigest()[:12]
+    return hashlib.sha256(b"\0".join(sources().values())).hexdigest()[:12]
 
 
 def _source(name: str) -> Path:

@@ -7,13 +7,21 @@ from typing import Any, TypeAlias
 
 from windtunnel.report.text import number, setting
 
+#: Connections that the page names; `summary.json` has all.
+_MOST = 100
+
 #: Questions and answers under a heading.
 Answers: TypeAlias = tuple[str, list[tuple[str, str]]]
 
 
 def findings(emulation: Mapping[str, Any]) -> list[Answers]:
     """For ``meta["emulation"]`` of a result."""
-    return [("Lateness", _lateness(emulation)), ("In real time", _passed(emulation))]
+    connections = [(each["name"], each["ends"]) for each in emulation["connections"]]
+    return [
+        ("Lateness", _lateness(emulation)),
+        ("In real time", _passed(emulation)),
+        *([("Connections", connections[:_MOST])] if connections else []),
+    ]
 
 
 def facts(emulation: Mapping[str, Any]) -> list[str]:
@@ -40,7 +48,15 @@ _PERCENTILES = (
 
 
 def _histogram(classes: Any) -> str:
-    return "; ".join(f"up to {setting(upper)} us: {number(count)}" for upper, count in classes if count)
+    """The classes of the core, put together to those of three in a decade."""
+    counts: dict[float, int] = {}
+    for upper, count in classes:
+        bound = next((bound for bound in _BOUNDS_US if upper <= bound), float(upper))
+        counts[bound] = counts.get(bound, 0) + count
+    return "; ".join(f"up to {setting(bound)} us: {number(count)}" for bound, count in counts.items())
+
+
+_BOUNDS_US = [step * 10.0**decade for decade in range(7) for step in (1, 2, 5)]
 
 
 def _passed(emulation: Mapping[str, Any]) -> list[tuple[str, str]]:

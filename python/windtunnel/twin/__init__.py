@@ -6,10 +6,12 @@
 - ``sides.py``: several draws on the kernel and in the simulator.
 - ``measures.py``: what both are compared by, and the verdict on each measure.
 - ``folder.py``: the folder of a comparison.
+- ``truth/``: a list of scenarios, carried out and judged.
 """
 
 from __future__ import annotations
 
+from windtunnel.engine.work import GoOn, always
 from windtunnel.kernel.guest import boot
 from windtunnel.kernel.kept import Kernel
 from windtunnel.result import RunResult
@@ -22,12 +24,14 @@ from windtunnel.twin.script import script
 _LIMIT = 86400.0
 
 
-def run_linux(scenario: Scenario, kernel: Kernel) -> RunResult:
-    """Run a scenario on a kernel. Raises InputError for what Linux cannot do, and RunFailedError."""
+def run_linux(scenario: Scenario, kernel: Kernel, go_on: GoOn = always) -> RunResult:
+    """Run a scenario on a kernel. Raises InputError for what Linux cannot do, RunFailedError, and KeyboardInterrupt
+    after ``go_on`` has returned False.
+    """
     resolved = scenario.resolve()
     seed = int(resolved["seed"])
     made = plan(resolved, kernel)
-    outcome = boot(kernel, script(made), seed=seed, limit=_LIMIT)
+    outcome = boot(kernel, script(made), seed=seed, limit=_LIMIT, go_on=go_on)
     return result_of(resolved, scenario.check(), seed, made, kernel, outcome)
 
 

@@ -7,9 +7,9 @@ draws is, with the interval of that mean, and outside where no part of the inter
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -62,44 +62,64 @@ class Measure:
         }  # fmt: skip
 
 
+#: The measures of a run: subject and name, unit and value.
+Values: TypeAlias = Mapping[tuple[str, str], tuple[str, float]]
+
+
 def measures(linux: Sequence[RunResult], ours: Sequence[RunResult]) -> list[Measure]:
     """Every measure that both sides have, in the order of flows and then the queue."""
-    values = [[dict(_values(result)) for result in side] for side in (linux, ours)]
-    units = {key: unit for key, (unit, _) in values[0][0].items()}
+    return compared([values(result) for result in linux], [values(result) for result in ours])
+
+
+def compared(linux: Sequence[Values], ours: Sequence[Values]) -> list[Measure]:
+    """The same of the values of each draw."""
+    sides = (linux, ours)
+    units = {key: unit for key, (unit, _) in linux[0].items()}
     return [
-        Measure(*key, unit, *(tuple(draw[key][1] for draw in side) for side in values))
+        Measure(*key, unit, *(tuple(draw[key][1] for draw in side) for side in sides))
         for key, unit in units.items()
-        if all(key in draw and np.isfinite(draw[key][1]) for side in values for draw in side)
+        if all(key in draw and np.isfinite(draw[key][1]) for side in sides for draw in side)
     ]
 
 
-def _values(result: RunResult) -> Iterator[tuple[tuple[str, str], tuple[str, float]]]:
-    """The measures of a run: subject and name, unit and value."""
-    duration = float(result.summary["duration_s"])
+def values(result: RunResult) -> Values:
+    """The measures of a run and of each window."""
+    spans = [("", 0.0, float(result.summary["duration_s"]))]
+    spans += [(f"{each['name']}: ", float(each["from_s"]), float(each["to_s"])) for each in result.windows]
+    return {key: value for span in spans for key, value in _of_span(result, *span)}
+
+
+def _of_span(
+    result: RunResult, prefix: str, begin: float, end: float
+) -> Iterator[tuple[tuple[str, str], tuple[str, float]]]:
+    """The measures by the recording intervals that end in a span."""
     flows, queues = result.tables["flows"], result.tables["queues"]
     for number, flow in enumerate(result.flows):
-        rows = np.asarray(flows["flow"]) == number
-
-        def of(column: str, rows: Any = rows) -> Any:
-            return np.asarray(flows[column])[rows].astype(float)
-
-        name = str(flow["name"])
-        yield (name, "goodput"), ("Mbit/s", float(of("delivered_bytes").sum()) * 8e-6 / duration)
-        yield (name, "cwnd, mean"), ("kB", _mean(of("cwnd_bytes")) / 1e3)
-        yield (name, "srtt, mean"), ("ms", _mean(of("srtt_ms")))
-        yield (name, "retransmissions"), ("", float(of("retransmits").sum()))
-        yield (name, "CE"), ("", float(of("ce").sum()))
+        of = _column(flows, "flow", number, begin, end)
+        subject = f"{prefix}{flow['name']}"
+        yield (subject, "goodput"), ("Mbit/s", float(of("delivered_bytes").sum()) * 8e-6 / (end - begin))
+        yield (subject, "cwnd, mean"), ("kB", _mean(of("cwnd_bytes")) / 1e3)
+        yield (subject, "srtt, mean"), ("ms", _mean(of("srtt_ms")))
+        yield (subject, "retransmissions"), ("", float(of("retransmits").sum()))
+        yield (subject, "CE"), ("", float(of("ce").sum()))
     for number, queue in enumerate(result.queues):
-        rows = np.asarray(queues["queue"]) == number
-        name = str(queue["name"])
-        column = {each: np.asarray(queues[each])[rows].astype(float) for each in _OF_QUEUE}
-        yield (name, "utilization"), ("%", 100 * _mean(column["utilization"]))
-        yield (name, "backlog, mean"), ("packets", _mean(column["backlog_packets"]))
-        yield (name, "drops"), ("", float(column["drops"].sum()))
-        yield (name, "CE"), ("", float(column["ce"].sum()))
+        of = _column(queues, "queue", number, begin, end)
+        subject = f"{prefix}{queue['name']}"
+        yield (subject, "utilization"), ("%", 100 * _mean(of("utilization")))
+        yield (subject, "backlog, mean"), ("packets", _mean(of("backlog_packets")))
+        yield (subject, "drops"), ("", float(of("drops").sum()))
+        yield (subject, "CE"), ("", float(of("ce").sum()))
 
 
-_OF_QUEUE = ("utilization", "backlog_packets", "drops", "ce")
+def _column(table: Any, key: str, number: int, begin: float, end: float) -> Callable[[str], Any]:
+    """What gives a column of a flow or a queue, of the rows after ``begin`` and up to ``end``."""
+    time = np.asarray(table["time_s"])
+    rows = (np.asarray(table[key]) == number) & (time > begin + _BETWEEN) & (time < end + _BETWEEN)
+    return lambda column: np.asarray(table[column])[rows].astype(float)
+
+
+#: Less than the shortest recording interval, in seconds, and more than a rounding.
+_BETWEEN = 1e-9
 
 
 def _mean(values: Any) -> float:

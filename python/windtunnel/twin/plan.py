@@ -6,16 +6,14 @@ translation, because the guest is the kernel.
 
 Rules, and why:
 
-- The link is tbf with a bucket of one frame, on a device that takes no time. tbf lets a packet go when its tokens are
-  there, at the start of its time on the wire, and a link delivers it at the end: that time is added to the delay of
-  the path, so that round trips have the same length.
-- tbf peeks at its leaf. From a FIFO it takes the packet only when the packet may go; from an AQM it takes it at once
-  and keeps it (``qdisc_peek_dequeued``), so that the AQM times packets up to then, as in a scenario whose packets
-  leave their queue when their transmission starts (``dequeue_point = "start"``). In both cases the packet counts for
-  the limit until it goes, which in a scenario it does not: the guest's limit has one frame more. A bfifo of B bytes
-  holds B // frame packets.
-- tc rounds a bucket down to whole ticks of 64 ns at its rate: a bucket of exactly one frame would be too small for
-  one.
+- The link is a class of HTB, which takes a packet out of its leaf when the packet may go, at the start of its time on
+  the wire, as a scenario's link does (``dequeue_point = "start"``). tbf would not do: it takes a packet from an AQM
+  when the one before it goes, and keeps it until it may go itself (``qdisc_peek_dequeued``), so that the AQM sees waits
+  that are shorter by a packet's time on the wire. At 10 Mbit/s, a flow over FQ-CoDel then keeps a packet more in the
+  queue.
+- A link delivers a packet at the end of its time on the wire: that time is added to the delay of the path, so that
+  round trips have the same length.
+- The class may be ahead of its rate by what its timer is late, and by no more.
 - tc counts 14 bytes of Ethernet in every length. A size table takes off what the scenario does not count.
 - Neighbours are permanent: address resolution would hold each flow's first packets for a round trip.
 - The discipline has existed for its ``age`` when the run begins: PIE's timer, for example, runs from the start.
@@ -42,8 +40,9 @@ Document = Mapping[str, Any]
 
 #: What tc counts in front of an IP packet.
 ETHERNET = 14
-#: A tick of tc's clock, in seconds.
-_TICK = 64e-9
+#: By how much a timer of the guest may be late, in seconds: reading its clock takes time, and a packet is sent after
+#: several readings.
+_LATE = 2e-6
 #: Each flow has two hosts, and addresses are numbered by flows.
 _MOST_FLOWS = 200
 
@@ -51,7 +50,7 @@ _MOST_FLOWS = 200
 MODEL = frozenset({"truesize", "header_block"})
 #: Keys that the plan has words for.
 _TRANSLATED = {
-    "scenario": frozenset({"title", "duration", "seed", "endpoints", "mtu", "bottleneck", "flow", "record"}),
+    "scenario": frozenset({"title", "duration", "seed", "endpoints", "mtu", "bottleneck", "flow", "record", "window"}),
     "bottleneck": frozenset({"rate", "overhead", "delay", "queue", "impair"}),
     "flow": frozenset({"name", "cc", "rtt", "start", "ecn", "tcp"}),
     "tcp": frozenset({"tick", "timestamps", "sack", "receive_window", "initial_send_buffer"}) | MODEL,
@@ -75,13 +74,23 @@ class HostFlow:
 
 
 @dataclass(frozen=True)
+class Span:
+    """A measurement window. Times in ns."""
+
+    name: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
 class Plan:
-    """All that the guest is told. Times in ns; ``shaper``, ``leaf`` and ``path`` are tc's words."""
+    """All that the guest is told. Times in ns; ``table`` (of sizes), ``shaper``, ``leaf``, ``path`` are tc's words."""
 
     kind: str
     rate: float
     mtu: int
     frame: int
+    table: tuple[str, ...]
     shaper: tuple[str, ...]
     leaf: tuple[str, ...]
     path: tuple[str, ...]
@@ -89,6 +98,7 @@ class Plan:
     duration: int
     interval: int
     settle: int
+    windows: tuple[Span, ...]
 
 
 def plan(scenario: Document, kernel: Kernel) -> Plan:
@@ -98,13 +108,14 @@ def plan(scenario: Document, kernel: Kernel) -> Plan:
     if scenario["endpoints"] != "linux":
         raise _refusal("endpoints", scenario["endpoints"], "the guest's endpoints are Linux's")
     record = scenario["record"]
+    interval = _ns(record["interval"])
     for key in ("events", "packets", "payloads"):
         if record.get(key):
             raise _refusal(f"record.{key}", record[key], "the guest keeps TCP_INFO and counters, not packets")
     link = scenario["bottleneck"]
-    _same(link, plain["bottleneck"], "bottleneck", "bottleneck.", "tbf has no word for it")
+    _same(link, plain["bottleneck"], "bottleneck", "bottleneck.", "the guest's link has no word for it")
     if not isinstance(link["rate"], str):
-        raise _refusal("bottleneck.rate", link["rate"], "tbf's rate is constant")
+        raise _refusal("bottleneck.rate", link["rate"], "the rate of the guest's link is constant")
     rate, mtu = bits_per_s(link["rate"]), round(size(scenario["mtu"]))
     overhead = round(size(link["overhead"]))
     frame = mtu + overhead
@@ -120,22 +131,22 @@ def plan(scenario: Document, kernel: Kernel) -> Plan:
     )
     if len(flows) > _MOST_FLOWS:
         raise InputError(f"flow: {len(flows)} flows; the guest has addresses for {_MOST_FLOWS}")
-    bucket = frame + ceil(_TICK * rate / 8) + 1
-    table = [] if overhead == ETHERNET else ["stab", "overhead", str(overhead - ETHERNET), "linklayer", "ethernet"]
-    shaper = [*table, "tbf", "rate", tc_rate(rate), "burst", tc_size(bucket), "limit", tc_size(1000 * frame)]
+    burst = tc_size(ceil(_LATE * rate / 8))
     return Plan(
         kind=str(link["queue"]["kind"]),
         rate=rate,
         mtu=mtu,
         frame=frame,
-        shaper=tuple(shaper),
+        table=() if overhead == ETHERNET else ("stab", "overhead", str(overhead - ETHERNET), "linklayer", "ethernet"),
+        shaper=("rate", tc_rate(rate), "burst", burst, "cburst", burst, "quantum", str(frame + ETHERNET)),
         leaf=_leaf(link["queue"], plain["bottleneck"]["queue"], Link(rate, frame), kernel),
         # Without netem's own words for limit and delay, which each direction of each flow has.
         path=tuple(words[5:]),
         flows=flows,
         duration=_ns(scenario["duration"]),
-        interval=_ns(record["interval"]),
+        interval=interval,
         settle=_ns(link["queue"].get("age", "1 s")),
+        windows=tuple(_window(number, each, interval) for number, each in enumerate(scenario.get("window", ()))),
     )
 
 
@@ -159,6 +170,15 @@ def _plain(scenario: Document) -> Document:
             "flow": flows,
         }
     ).resolve()
+
+
+def _window(number: int, window: Document, interval: int) -> Span:
+    """A window, whose ends are times at which the guest is read."""
+    for key in ("from", "to"):
+        if _ns(window[key]) % interval:
+            why = f"the guest is read at the ends of recording intervals ({interval / 1e6:g} ms)"
+            raise _refusal(f"window.{number}.{key}", window[key], why)
+    return Span(str(window["name"]), _ns(window["from"]), _ns(window["to"]))
 
 
 def _flow(number: int, flow: Document, plain: Document, kernel: Kernel) -> HostFlow:
@@ -190,7 +210,7 @@ def _flow(number: int, flow: Document, plain: Document, kernel: Kernel) -> HostF
 
 
 def _leaf(queue: Document, plain: Document, link: Link, kernel: Kernel) -> tuple[str, ...]:
-    """The discipline's words, with one frame more than the scenario's limit."""
+    """The discipline's words."""
     kind = str(queue["kind"])
     if kind != "fifo" and kind not in QDISCS:
         raise _refusal("bottleneck.queue.kind", kind, "tc has no such discipline")
@@ -204,16 +224,7 @@ def _leaf(queue: Document, plain: Document, link: Link, kernel: Kernel) -> tuple
     if notes:
         raise _refusal("bottleneck.queue", queue, notes[0])
     kernel.require("qdisc", words[0])
-    words = list(words)
-    if "limit" in words:
-        at = words.index("limit") + 1
-        text = words[at]
-        words[at] = tc_size(int(text[:-1]) + link.frame) if text.endswith("b") and text[:-1].isdigit() else _more(text)
     return tuple(words)
-
-
-def _more(text: str) -> str:
-    return str(int(text) + 1) if text.isdigit() else text
 
 
 def _same(table: Document, plain: Document, what: str, at: str, why: str) -> None:

@@ -24,7 +24,7 @@ from windtunnel.kernel.guest import Outcome
 from windtunnel.kernel.kept import Kernel
 from windtunnel.provenance import host
 from windtunnel.result import RunResult
-from windtunnel.twin.plan import ETHERNET, HostFlow, Plan
+from windtunnel.twin.plan import ETHERNET, HostFlow, Plan, Span
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Document = Mapping[str, Any]
@@ -62,6 +62,12 @@ def result_of(scenario: Document, text: str, seed: int, plan: Plan, kernel: Kern
     duration = plan.duration / 1e9
     digest = _digest(outcome)
     packets = int(queue["packets"][-1])
+    whole = _span_summary(plan, Span("", 0, plan.duration), flows, queue)
+    for n, flow in enumerate(whole["flows"]):
+        counters, lost = _counters(outcome.text(f"counters{n}")), _lost(outcome, n)
+        flow["rtt_ms"]["min"] = float(flows[n]["min_rtt_us"][-1]) / 1e3
+        flow |= {name: counters.get(counter, 0) for name, counter in _COUNTERS.items()}
+        flow |= {"drops": _NO_DROPS | {_cause(plan): lost[0], "wire": lost[1]}, "ack_drops": _NO_DROPS, "corrupted": 0}
     summary = {
         "duration_s": duration,
         "stalled": None,
@@ -69,13 +75,17 @@ def result_of(scenario: Document, text: str, seed: int, plan: Plan, kernel: Kern
         "packets": packets,
         "events": 0,
         "seed": seed,
-        "flows": [
-            _flow_summary(plan, flow, samples, _counters(outcome.text(f"counters{n}")), _lost(outcome, n), duration)
-            for n, (flow, samples) in enumerate(zip(plan.flows, flows, strict=True))
-        ],
-        "queues": [_queue_summary(plan, queue, duration)],
+        **whole,
         "impairments": [],
-        "windows": [],
+        "windows": [
+            {
+                "name": span.name,
+                "from_s": span.begin / 1e9,
+                "to_s": span.end / 1e9,
+                **_span_summary(plan, span, flows, queue),
+            }
+            for span in plan.windows
+        ],
         "changes": [],
     }
     meta = {
@@ -158,10 +168,17 @@ def _attributes(data: bytes) -> list[tuple[int, bytes]]:
 
 def _lost(outcome: Outcome, flow: int) -> tuple[int, int]:
     """The packets of a flow that were lost in the queue, and on the path behind it."""
-    left, arrived = (int(outcome.text(f"{name}{flow}")) for name in ("left", "arrived"))
-    path = re.search(r"dropped (\d+)", outcome.text(f"path{flow}"))
+    left = _device(outcome.text("left"), f"s{flow}", received=True)
+    arrived = _device(outcome.text("arrived"), f"r{flow}", received=False)
+    path = re.search(rf"dev r{flow} root .*\n.* \(dropped (\d+)", outcome.text("path"))
     behind = int(path[1]) if path else 0
     return left - arrived - behind, behind
+
+
+def _device(text: str, name: str, *, received: bool) -> int:
+    """The packets that a device has received or sent, as /proc/net/dev has them: eight words of each."""
+    [words] = [line.split(":")[1].split() for line in text.splitlines() if line.strip().startswith(f"{name}:")]
+    return int(words[1 if received else 9])
 
 
 def _counters(text: str) -> dict[str, int]:
@@ -242,20 +259,42 @@ def _queues_table(plan: Plan, queue: dict[str, Floats], times: Floats) -> dict[s
     }
 
 
-def _flow_summary(
-    plan: Plan,
-    flow: HostFlow,
-    s: dict[str, Floats],
-    counters: Mapping[str, int],
-    lost: tuple[int, int],
-    duration: float,
-) -> dict[str, Any]:
-    acked, start = float(s["bytes_acked"][-1]), flow.start / 1e9
-    goodput = acked * 8e-6 / duration
-    throughput = float(s["received"][-1]) * 8e-6 / duration
-    active = duration / (duration - start)
-    there = s["there"] > 0
-    cwnd, srtt = (s["cwnd"] * s["mss"])[there], s["srtt_us"][there & (s["srtt_us"] > 0)] / 1e3
+def _span_summary(plan: Plan, span: Span, flows: list[dict[str, Floats]], queue: dict[str, Floats]) -> dict[str, Any]:
+    """The flows and the queue in a span, by what the guest tells at each interval."""
+    both = zip(plan.flows, flows, strict=True)
+    return {
+        "flows": [_flow_summary(flow, _Part(plan, span, samples)) for flow, samples in both],
+        "queues": [_queue_summary(plan, _Part(plan, span, queue))],
+    }
+
+
+class _Part:
+    """Samples in a span."""
+
+    def __init__(self, plan: Plan, span: Span, samples: Mapping[str, Floats]) -> None:
+        self.begin, self.end = span.begin / 1e9, span.end / 1e9
+        self.seconds = self.end - self.begin
+        self._first, self._last = span.begin // plan.interval, span.end // plan.interval
+        self._samples = samples
+
+    def rows(self, name: str) -> Floats:
+        """A column's values."""
+        return self._samples[name][self._first : self._last]
+
+    def grown(self, name: str) -> float:
+        """By how much a count has grown; before the first interval all are 0."""
+        column = self._samples[name]
+        return float(column[self._last - 1]) - (float(column[self._first - 1]) if self._first else 0.0)
+
+
+def _flow_summary(flow: HostFlow, part: _Part) -> dict[str, Any]:
+    acked = part.grown("bytes_acked")
+    goodput, throughput = (each * 8e-6 / part.seconds for each in (acked, part.grown("received")))
+    start = max(flow.start / 1e9, part.begin)
+    active = part.seconds / (part.end - start) if start < part.end else 1.0
+    there = part.rows("there") > 0
+    cwnd, srtt = (part.rows("cwnd") * part.rows("mss"))[there], part.rows("srtt_us")[there] / 1e3
+    mss = max(float(part.rows("mss")[-1]), 1.0)
     return {
         "name": flow.name,
         "cc": flow.controller,
@@ -265,20 +304,18 @@ def _flow_summary(
         "goodput_mbps": goodput,
         "active": {
             "from_s": start,
-            "to_s": duration,
+            "to_s": part.end,
             "throughput_mbps": throughput * active,
             "goodput_mbps": goodput * active,
         },
-        "cwnd_bytes": {"mean": float(cwnd.mean()), "min": float(cwnd.min()), "max": float(cwnd.max())},
-        "rtt_ms": _distribution(srtt) | {"min": float(s["min_rtt_us"][-1]) / 1e3},
-        "sent": round(float(s["bytes_sent"][-1]) / max(float(s["mss"][-1]), 1.0)),
+        "cwnd_bytes": {"mean": float(cwnd.mean()), "min": float(cwnd.min()), "max": float(cwnd.max())}
+        if len(cwnd)
+        else None,
+        "rtt_ms": _distribution(srtt[srtt > 0]),
+        "sent": round(part.grown("bytes_sent") / mss),
         "delivered_bytes": int(acked),
-        "retransmits": int(s["retransmitted"][-1]),
-        **{name: counters.get(counter, 0) for name, counter in _COUNTERS.items()},
-        "drops": _NO_DROPS | {_cause(plan): lost[0], "wire": lost[1]},
-        "ack_drops": _NO_DROPS,
-        "corrupted": 0,
-        "ce_marks": int(s["ce"][-1]),
+        "retransmits": int(part.grown("retransmitted")),
+        "ce_marks": int(part.grown("ce")),
         "sce_marks": 0,
     }
 
@@ -288,20 +325,20 @@ def _cause(plan: Plan) -> str:
     return "full" if plan.kind == "fifo" else "aqm"
 
 
-def _queue_summary(plan: Plan, queue: dict[str, Floats], duration: float) -> dict[str, Any]:
-    throughput = float(queue["bytes"][-1]) * 8e-6 / duration
+def _queue_summary(plan: Plan, part: _Part) -> dict[str, Any]:
+    throughput = part.grown("bytes") * 8e-6 / part.seconds
     return {
         "name": "bottleneck",
         "rate_mbps": plan.rate / 1e6,
         "throughput_mbps": throughput,
         "utilization": throughput * 1e6 / plan.rate,
-        "sojourn_ms": _distribution(queue["backlog"] * 8e3 / plan.rate),
+        "sojourn_ms": _distribution(part.rows("backlog") * 8e3 / plan.rate),
         "sce": 0,
-        "ce": int(queue["own"][-1]),
-        "drops": _NO_DROPS | {_cause(plan): int(queue["drops"][-1])},
-        "dequeued": int(queue["packets"][-1]),
-        "emptied": int((queue["qlen"] == 0).sum()),
-        "backlog_max_packets": int(queue["qlen"].max()),
+        "ce": int(part.grown("own")),
+        "drops": _NO_DROPS | {_cause(plan): int(part.grown("drops"))},
+        "dequeued": int(part.grown("packets")),
+        "emptied": int((part.rows("qlen") == 0).sum()),
+        "backlog_max_packets": int(part.rows("qlen").max()),
         "bands": [],
     }
 

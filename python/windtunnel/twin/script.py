@@ -10,7 +10,8 @@ half of each round trip. All times are of the guest's clock; what the setup take
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from windtunnel.escape import shell
 from windtunnel.export.tc.netem import LIMIT
@@ -26,48 +27,48 @@ _PORT = 5000
 _FUNCTIONS = """\
 set -e
 inside() { space=$1; shift; ip netns exec "$space" "$@"; }
-# Makes a namespace; the guest has no IPv6 neighbours, whose packets would pass the queue.
-host() {
-    ip netns add $1
-    inside $1 sh -c 'for at in all default; do echo 1 > /proc/sys/net/ipv6/conf/$at/disable_ipv6; done'
-    ip -n $1 link set lo up
-}
-# Joins two devices by a wire, with addresses, and tells each about the other: NAMESPACE DEVICE MAC ADDRESS, twice.
-wire() {
-    ip link add $2 netns $1 address $3 type veth peer name $6 netns $5 address $7
-    for end in "$1 $2 $4 $8 $7" "$5 $6 $8 $4 $3"; do
-        set -- $end
-        inside $1 guest-offload $2
-        ip -n $1 link set $2 mtu $MTU gso_max_segs 1 txqueuelen 20000 up
-        ip -n $1 addr add $3/24 dev $2
-        ip -n $1 neigh replace $4 lladdr $5 dev $2 nud permanent
-    done
-}
-# Writes settings: NAMESPACE, then pairs of a file below /proc/sys/net/ipv4 and its content.
-settings() {
-    inside $1 sh -c 'shift; while [ $# -gt 1 ]; do echo "$2" > /proc/sys/net/ipv4/$1; shift 2; done' sh "$@"
-}
+# Writes settings: pairs of a file below /proc/sys/net/ipv4 and its content. The guest has no IPv6 neighbours, whose
+# packets would pass the queue.
+settings='set -e
+for at in all default; do echo 1 > /proc/sys/net/ipv6/conf/$at/disable_ipv6; done
+settings() { while [ $# -gt 1 ]; do echo "$2" > /proc/sys/net/ipv4/$1; shift 2; done; }'
 """
 
 
+@dataclass(frozen=True)
+class _End:
+    """An end of a wire: a device with its addresses in a host's namespace."""
+
+    host: str
+    device: str
+    mac: str
+    address: str
+
+
 def script(plan: Plan) -> str:
-    """The whole script."""
+    """The whole script. A process in the guest costs more than what most of them do: few do much each."""
     return "\n".join([*_lines(plan), ""])
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    yield f"MTU={plan.mtu}"
     yield _FUNCTIONS
-    yield "host m1; host m2"
-    yield "settings m1 ip_forward 1; settings m2 ip_forward 1"
     # All of it may be in flight: the memory of TCP is no part of a scenario.
     yield "echo 300000 300000 300000 > /proc/sys/net/ipv4/tcp_mem"
-    yield "wire m1 out 02:00:00:00:01:00 10.2.0.1 m2 in 02:00:00:00:02:00 10.2.0.2"
-    for number, flow in enumerate(plan.flows):
-        yield from _hosts(number, flow, plan)
+    wires = [(_End("m1", "out", "02:00:00:00:01:00", "10.2.0.1"), _End("m2", "in", "02:00:00:00:02:00", "10.2.0.2"))]
+    for number in range(len(plan.flows)):
+        wires += _wires(number)
+    hosts = ["m1", "m2", *(f"{end}{number}" for number in range(len(plan.flows)) for end in "sr")]
+    yield from _fed("ip -batch -", [f"netns add {host}" for host in hosts])
+    yield from _fed("ip -batch -", [_wire(one, other) for one, other in wires])
+    for host in hosts:
+        yield from _fed(f'inside {host} sh -c "$settings; . /dev/stdin"', _host(host, wires, plan))
     yield _sleep_until(_LAID)
-    yield f"inside m1 tc qdisc add dev out root handle 1: {shell(plan.shaper)}"
-    yield f"inside m1 tc qdisc add dev out parent 1: handle 2: {shell(plan.leaf)}"
+    shaper = [
+        f"qdisc add dev out root handle 1: {shell([*plan.table, 'htb', 'default', '1'])}",
+        f"class add dev out parent 1: classid 1:1 htb {shell(plan.shaper)}",
+        f"qdisc add dev out parent 1:1 handle 2: {shell(plan.leaf)}",
+    ]
+    yield from _fed("inside m1 tc -batch -", shaper)
     for number, flow in enumerate(plan.flows):
         yield f"inside r{number} guest-flow receive {_receiver(number)} {_PORT} {flow.receiver} &"
     zero = _LAID + plan.settle
@@ -87,38 +88,84 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield "inside m1 tc -s qdisc show dev out > tc"
     # What has left a sender and has not arrived when all queues are empty is lost.
     yield _sleep_until(end + _EMPTY)
-    for number in range(len(plan.flows)):
-        yield f"inside s{number} cat /sys/class/net/eth/statistics/tx_packets > left{number}"
-        yield f"inside r{number} cat /sys/class/net/eth/statistics/rx_packets > arrived{number}"
-        yield f"inside m2 tc -s qdisc show dev r{number} > path{number}"
+    yield "inside m1 cat /proc/net/dev > left"
+    yield "inside m2 cat /proc/net/dev > arrived"
+    yield "inside m2 tc -s qdisc show > path"
     yield "uname -r > release"
 
 
-def _hosts(number: int, flow: HostFlow, plan: Plan) -> Iterator[str]:
-    """The two hosts of a flow and their wires."""
-    s, r, digits = f"s{number}", f"r{number}", f"{number:02x}"
-    yield f"host {s}; host {r}"
-    yield f"wire {s} eth 02:00:00:01:01:{digits} 10.1.{number}.1 m1 {s} 02:00:00:01:02:{digits} 10.1.{number}.254"
-    yield f"wire {r} eth 02:00:00:02:01:{digits} 10.3.{number}.1 m2 {r} 02:00:00:02:02:{digits} 10.3.{number}.254"
-    yield f"ip -n {s} route add default via 10.1.{number}.254"
-    yield f"ip -n {r} route add default via 10.3.{number}.254"
-    yield f"ip -n m1 route add 10.3.{number}.0/24 via 10.2.0.2"
-    yield f"ip -n m2 route add 10.1.{number}.0/24 via 10.2.0.1"
-    common = ["tcp_no_metrics_save", 1, "tcp_timestamps", int(flow.timestamps), "tcp_sack", int(flow.sack)]
-    common += ["tcp_rmem", f'"4096 131072 {flow.receive_buffer}"']
-    common += ["tcp_wmem", f'"4096 {flow.send_buffer} {flow.receive_buffer}"']
-    yield _settings(s, [*common, "tcp_ecn", flow.ecn])
-    yield _settings(r, [*common, "tcp_ecn", 2 if flow.controller != "dctcp" else 1])
+def _wires(number: int) -> list[tuple[_End, _End]]:
+    """The wires of a flow's two hosts."""
+    digits = f"{number:02x}"
+    return [
+        (
+            _End(f"s{number}", "eth", f"02:00:00:01:01:{digits}", f"10.1.{number}.1"),
+            _End("m1", f"s{number}", f"02:00:00:01:02:{digits}", f"10.1.{number}.254"),
+        ),
+        (
+            _End(f"r{number}", "eth", f"02:00:00:02:01:{digits}", _receiver(number)),
+            _End("m2", f"r{number}", f"02:00:00:02:02:{digits}", f"10.3.{number}.254"),
+        ),
+    ]
+
+
+def _wire(one: _End, other: _End) -> str:
+    peer = f"peer name {other.device} netns {other.host} address {other.mac}"
+    return f"link add {one.device} netns {one.host} address {one.mac} type veth {peer}"
+
+
+def _host(host: str, wires: Sequence[tuple[_End, _End]], plan: Plan) -> Iterator[str]:
+    """What a host does in its own namespace: settings, its ends of wires, routes, and the path's delays."""
+    ends = [pair for one, other in wires for pair in ((one, other), (other, one)) if pair[0].host == host]
+    router, number = host[0] == "m", int(host[1:])
+    yield _settings(["ip_forward", 1]) if router else _settings(_of_end(host[0], plan.flows[number]))
+    yield f"guest-offload {' '.join(end.device for end, _ in ends)}"
+    lines = ["link set lo up"]
+    for end, other in ends:
+        lines.append(f"link set {end.device} mtu {plan.mtu} gso_max_segs 1 txqueuelen 20000 up")
+        lines.append(f"addr add {end.address}/24 dev {end.device}")
+        lines.append(f"neigh replace {other.address} lladdr {other.mac} dev {end.device} nud permanent")
+    if not router:
+        lines.append(f"route add default via {ends[0][1].address}")
+    else:
+        net, via = ("3", "10.2.0.2") if host == "m1" else ("1", "10.2.0.1")
+        lines += [f"route add 10.{net}.{each}.0/24 via {via}" for each in range(len(plan.flows))]
+    yield from _fed("ip -batch -", lines, "LINES")
+    if router:
+        delays = [_delay(host, each, flow, plan) for each, flow in enumerate(plan.flows)]
+        yield from _fed("tc -batch -", delays, "LINES")
+
+
+def _of_end(end: str, flow: HostFlow) -> list[object]:
+    """The settings of TCP in a flow's host."""
+    sender = end == "s"
+    return [
+        *("tcp_no_metrics_save", 1, "tcp_timestamps", int(flow.timestamps), "tcp_sack", int(flow.sack)),
+        *("tcp_rmem", f'"4096 131072 {flow.receive_buffer}"'),
+        *("tcp_wmem", f'"4096 {flow.send_buffer} {flow.receive_buffer}"'),
+        *("tcp_ecn", flow.ecn if sender else 2 if flow.controller != "dctcp" else 1),
+    ]
+
+
+def _delay(router: str, number: int, flow: HostFlow, plan: Plan) -> str:
+    """Half of a flow's round trip: behind the queue with the path's impairments, or on the way back."""
     there = flow.rtt // 2
+    if router == "m1":
+        return f"qdisc add dev s{number} root netem limit {LIMIT} delay {tc_time((flow.rtt - there) / 1e9)}"
     wire_time = round(plan.frame * 8e9 / plan.rate)
     ahead = ["netem", "limit", str(LIMIT), "delay", tc_time((there + wire_time) / 1e9), *plan.path]
-    back = ["netem", "limit", str(LIMIT), "delay", tc_time((flow.rtt - there) / 1e9)]
-    yield f"inside m2 tc qdisc add dev {r} root {shell(ahead)}"
-    yield f"inside m1 tc qdisc add dev {s} root {shell(back)}"
+    return f"qdisc add dev r{number} root {shell(ahead)}"
 
 
-def _settings(space: str, pairs: Sequence[object]) -> str:
-    return f"settings {space} {' '.join(map(str, pairs))}"
+def _fed(command: str, lines: Iterable[str], end: str = "END") -> Iterator[str]:
+    """A command with lines as its input."""
+    yield f"{command} <<'{end}'"
+    yield from lines
+    yield end
+
+
+def _settings(pairs: Sequence[object]) -> str:
+    return f"settings {' '.join(map(str, pairs))}"
 
 
 def _receiver(number: int) -> str:

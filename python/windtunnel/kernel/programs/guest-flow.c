@@ -162,7 +162,8 @@ static int send_all(char **words) {
         must(poll(wait, 2, -1), "poll");
         if (wait[1].revents) {
             uint64_t ticked = 0;
-            if (read(timer, &ticked, sizeof ticked) > 0) sample(table, end, now() - zero);
+            // The clock goes on while it is read: the line has the time at which it was due.
+            if (read(timer, &ticked, sizeof ticked) > 0) sample(table, end, (now() - zero) / interval * interval);
             if (now() >= stop) break;
         }
         if (closed) {
