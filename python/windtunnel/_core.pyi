@@ -620,8 +620,8 @@ class Emulator:
         """Makes the path ready. ``text`` to ``allow_read``, ``parts``, ``memory`` and ``built`` are those of ``run``.
 
         ``near`` and ``far`` are file descriptors of TUN devices without packet information that do not block; they are
-        duplicated. What enters at ``near`` goes forward on the way of the flow called ``way`` (the first without it), to
-        ``far``; what enters there goes back. With ``keep`` the scenario's own flows run, too. ``duration`` is in ns;
+        duplicated. What enters at ``near`` goes forward on the way of the flow called ``way`` (the first without it),
+        to ``far``; what enters there goes back. With ``keep`` the scenario's own flows run, too. ``duration`` is in ns;
         without it the path works until it is stopped.
 
         With ``hosts`` (flow, near, far) the scenario's own flows run, for its own duration, and those over the stacks
@@ -648,13 +648,17 @@ class Emulator:
         """Ends it, at once. A second call does nothing."""
 
     def finish(self) -> RunResult:
-        """Stops, and returns what was measured. Flows are called ``connection-1`` and so on. Raises MemoryLimitError."""
+        """Stops, and returns what was measured. Flows are called ``connection-1`` and so on. Raises
+        MemoryLimitError.
+        """
 
     def connections(self) -> list[tuple[str, str]]:
         """After the end: the name of each flow, and its ends: ``10.0.0.1:40000 > 10.0.0.2:5201 TCP``."""
 
     def lateness(self) -> str:
-        """JSON: how late packets left: ``packets, p50_us, p90_us, p99_us, p999_us, max_us, histogram[[upper_us, n]]``."""
+        """How late packets left, as JSON: ``packets, p50_us, p90_us, p99_us, p999_us, max_us, histogram[[upper_us,
+        n]]``.
+        """
 
 def windows(text: str, parts: int) -> str:
     """The work of a run in at most ``parts`` parts, as JSON: ``parts, windows, events, most``.

@@ -17,7 +17,6 @@ from windtunnel.cli.streams import message, write_json
 from windtunnel.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from windtunnel.emulate.ends import End
     from windtunnel.emulate.session import Session, Settings
     from windtunnel.parts import Place
     from windtunnel.result import RunResult
@@ -143,16 +142,8 @@ def _emulate(
         _display(scenario.resolve().get("title") or "", live=live, as_json=as_json) as display,
         open_ends(namespaces, mtu, display.outputs, stdin=bool(how.command)) as ends,
     ):
-        if not how.command:
-            _tell_ways_in(ends)
         result, session = carry_out(scenario, ends, how, parts, show=display.show, say=message, outputs=display.readers)
     return result, session
-
-
-def _tell_ways_in(ends: tuple[End, End]) -> None:
-    for end in ends:
-        addresses = ", ".join(each.partition("/")[0] for each in end.addresses)
-        message(f"{end.name} end ({addresses}): {end.enter()}")
 
 
 class _Display(Protocol):

@@ -87,7 +87,9 @@ def emulate(
                 _wait_for(far, came, outputs, say, session)
             emulator.start()
             started = time.monotonic()
-            if settings.command and not came:
+            if not settings.command:
+                _tell_ways_in(ends, say)
+            elif not came:
                 near.run(settings.command)
             _go_on(emulator, ends, settings, came, outputs, show, session)
         finally:
@@ -142,6 +144,12 @@ def _wait_for(
         if time.monotonic() > until:
             say(f"the command of the far end listens nowhere after {_LISTENS_S:g} s; the emulation starts all the same")
             return
+
+
+def _tell_ways_in(ends: Sequence[End], say: Callable[[str], None]) -> None:
+    for end in ends:
+        addresses = ", ".join(each.partition("/")[0] for each in end.addresses)
+        say(f"{end.name} end ({addresses}): {end.enter()}")
 
 
 def _go_on(
