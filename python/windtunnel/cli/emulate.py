@@ -33,7 +33,7 @@ _TIME = re.compile(r"[\d.]+ ?(?:ns|us|ms|s|min|h)")
 )
 @click.option("--serve", metavar="COMMAND", help="The command at the far end, such as 'iperf3 -s'; no shell reads it.")
 @click.option("--way", metavar="FLOW", help="The flow whose path real packets take.", show_default="the first one")
-@click.option("--keep", is_flag=True, help="Let the other flows of the scenario run next to it, simulated.")
+@click.option("--keep", is_flag=True, help="Let the flows of the scenario run next to it, simulated.")
 @click.option("--duration", metavar="TIME", help="End it after this time.", show_default="the near command, or Ctrl-C")
 @click.option(
     "--bound", metavar="TIME", default="1 ms", show_default=True, help="Lateness above which there is no verdict."

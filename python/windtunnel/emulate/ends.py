@@ -28,7 +28,7 @@ NAMES = ("near", "far")
 _STARTS_S = 20.0
 #: An end asks its command to end and waits for it a little; then it is killed.
 _ENDS_S = 0.6
-#: What an end's interpreter runs: the standard library and these few files, whatever lies in the current folder.
+#: What an end's interpreter runs: the standard library and these few files, whatever else the current folder has.
 _PROGRAM = (
     "import json, sys; sys.path.append(sys.argv[1]); from windtunnel.emulate.end import main; "
     "main(int(sys.argv[2]), json.loads(sys.argv[3]))"
