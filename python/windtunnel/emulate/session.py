@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shlex
 import signal
 import threading
 import time
@@ -239,7 +240,7 @@ def _result(
     emulation = {
         "elapsed_s": session.elapsed_s,
         "signal": None if session.signal is None else signal.Signals(session.signal).name,
-        "commands": {"near": " ".join(settings.command), "far": " ".join(settings.serve)},
+        "commands": {"near": shlex.join(settings.command), "far": shlex.join(settings.serve)},
         "exit_codes": session.codes,
         "ends": [
             {"name": end.name, "device": end.device, "namespace": end.namespace, "addresses": end.addresses,
