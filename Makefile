@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test check test-long docs-run install wheel wheel-pgo test-wheel lint prose test-rust test-ngtcp2 test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web clean
+.PHONY: demo test check test-long docs-run install wheel wheel-pgo test-wheel lint prose test-rust test-ngtcp2 test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web twin twin-quick clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -180,6 +180,17 @@ packs: install
 # Writes the page that compares the TCP with RFCs, laws and the Linux stack.
 validate: install
 	$(BIN)/windtunnel validate --out docs/validation.md
+
+# Every controller of the real kernel over its queues, next to the simulator, and the page of it: about two hours of one core,
+# with a kernel that `windtunnel kernel build` has made. What guests wrote is kept in results/twin, and the same command
+# goes on where it ended. ONLY=PATTERN: some cells (no page); DRAWS=N, JOBS=N.
+TRUTH = $(BIN)/python -m windtunnel.twin.truth --keep results/twin $(if $(JOBS),--jobs $(JOBS)) $(if $(DRAWS),--draws $(DRAWS))
+twin: install
+	$(TRUTH) $(if $(ONLY),--only '$(ONLY)',--page docs/validation-kernel.md)
+
+# Ten cells of it in about a minute; without a kernel it says why it is skipped.
+twin-quick: install
+	$(TRUTH) --quick
 
 # The site of all documents, in docs/_build/html; a warning is an error.
 docs: install

@@ -42,6 +42,7 @@ ONLY_READ = {
 NOT_RUN = {
     "make demo",
     "make test",
+    "make twin",
     "pip install dist/*.whl",
     "pip install dist/windtunnel-*.whl",
     "pip install 'optuna>=5' cmaes",

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,18 +100,107 @@ def test_settings_of_hosts() -> None:
 
 
 def test_delays_and_losses() -> None:
-    """Half of the round trip each way, and ahead the time of a frame on the wire, which tbf does not take."""
+    """Half of the round trip each way, and ahead the time of each packet on the wire, without Ethernet's 14 bytes. With
+    jitter, packets may overtake each other: then it is that of a full packet, 0.3 ms.
+    """
     text = script(planned("bottleneck.impair={kind='loss', probability='1 %'}", "flow.0.rtt='30 ms'"))
-    assert "netem limit 1000000 delay 15.3ms loss random 1%" in text
+    assert "netem limit 1000000 delay 15ms loss random 1% rate 40mbit -14" in text
     assert "netem limit 1000000 delay 15ms\n" in text
+    jitter = "bottleneck.impair={kind='jitter', mean='2 ms', deviation='1 ms', distribution='normal', reorder=true}"
+    assert "netem limit 1000000 delay 20.3ms 1ms distribution normal" in script(planned(jitter))
+
+
+REQUESTS = "{kind='request-response', size={kind='exponential', mean='30 kB'}, think='100 ms'}"
+
+
+@pytest.mark.parametrize(
+    ("app", "lines"),
+    [
+        ("{kind='transfer', size='300 kB'}", ["after 0 300000"]),
+        # Think times are fixed here; sizes are drawn.
+        (REQUESTS, ["after 0 ", "after 100000000 ", "after 100000000 "]),
+        # 1 Mbit/s in frames of 100 ms: 12500 bytes.
+        (
+            "{kind='media', protocol='tcp', rate='1 Mbit/s', frame_interval='100 ms'}",
+            ["at 0 12500", "at 100000000 12500"],
+        ),
+    ],
+)
+def test_messages(app: str, lines: list[str]) -> None:
+    """What the guest's program writes, and when: by the keys of the application."""
+    [flow] = planned(f"flow.0.app={app}").flows
+    assert flow.schedule is not None and flow.schedule.protocol == "tcp"
+    for line, start in zip(flow.schedule.lines, lines, strict=False):
+        assert line.startswith(start)
+    assert flow.schedule.closes == app.startswith("{kind='transfer'")
+
+
+def test_what_is_drawn_is_drawn_once() -> None:
+    """The sizes that the guest is told are those of the simulator's run, in their order; another seed has others."""
+    settings = (f"flow.0.app={REQUESTS}", "flow.0.name='web'")
+    table = Scenario.from_toml(TEXT, overrides=settings).run().tables["transfers"]
+    [flow], [other] = planned(*settings).flows, planned(*settings, "seed=2").flows
+    assert flow.schedule is not None and other.schedule is not None
+    sizes = [int(line.split()[2]) for line in flow.schedule.lines]
+    assert sizes[: len(table["size_bytes"])] == table["size_bytes"].tolist() != []
+    assert len(sizes) >= len(table["size_bytes"])
+    assert [int(line.split()[2]) for line in other.schedule.lines[:5]] != sizes[:5]
+
+
+def test_datagrams() -> None:
+    """1200 bytes at 1 Mbit/s are 9.6 ms apart, and 28 of them are headers; a flow of datagrams may carry ECT(0)."""
+    flows = "flow=[{app='cbr', rtt='20 ms', start='1 s', ecn=true}, {app={kind='probe', interval='1 s'}, rtt='20 ms'}]"
+    constant, probe = planned(flows).flows
+    assert constant.schedule is not None and probe.schedule is not None
+    assert constant.schedule.lines[:2] == ("1000000000 1172", "1009600000 1172")
+    assert (constant.controller, constant.schedule.protocol, constant.schedule.tos) == ("", "udp", 2)
+    assert probe.schedule.answers and len(probe.schedule.lines) == 5
+    text = script(planned(flows))
+    assert "inside r0 guest-datagrams receive 10.3.0.1 5000 0 90000000000 95000000000 came0.csv &" in text
+    assert "inside s1 guest-datagrams send 10.3.1.1 5000 0 90000000000 95000000000 schedule1 back1.csv &" in text
+
+
+def test_parameters_of_modules() -> None:
+    """What differs from the usual is written below /sys/module before anything runs; CUBIC's beta in 1024ths."""
+    made = planned("flow.0.cc={kind='vegas', alpha=4}")
+    assert made.parameters == (("tcp_vegas/parameters/alpha", "4"),)
+    assert "echo 4 > /sys/module/tcp_vegas/parameters/alpha\n" in script(made)
+    assert planned().parameters == ()
+    slow_start = planned("flow.0.cc.slow_start='standard'").parameters
+    assert slow_start == (("tcp_cubic/parameters/hystart", "0"),)
+    detect = planned("flow.0.cc.slow_start={kind='hystart', ack_train=false}").parameters
+    assert detect == (("tcp_cubic/parameters/hystart_detect", "2"),)
+    beta = planned("flow.0.cc={kind='cubic', beta=0.5, tcp_friendliness=false}").parameters
+    assert beta == (("tcp_cubic/parameters/beta", "512"), ("tcp_cubic/parameters/tcp_friendliness", "0"))
+
+
+def test_accecn() -> None:
+    """Linux 6.18 has it; both ends are told, because a listener answers it only if it is on."""
+    [flow] = planned("flow.0.ecn='accecn'", kernel=replace(linux(), version="6.18.1")).flows
+    assert (flow.ecn, flow.listener) == (3, 3)
 
 
 @pytest.mark.parametrize(
     ("setting", "says"),
     [
         ("flow.0.cc='bbr3'", "has no controller `bbr3`"),
-        ("flow.0.cc.beta=0.5", "flow.0.cc.beta = 0.5: Linux's cubic has it otherwise"),
-        ("flow.0.app={kind='transfer', size='1 MB'}", "flow.0.app = "),
+        ("flow.0.cc.beta=0.5", "flow.0.cc.beta = 0.5: Linux has derived"),
+        ("flow.0.cc.c=0.5", "flow.0.cc.c = 0.5: Linux's cubic has it otherwise"),
+        (
+            "flow.0.cc.slow_start={kind='hystart', delay_min='2 ms'}",
+            "flow.0.cc.slow_start.delay_min = 2 ms: Linux's cubic",
+        ),
+        ("flow.0.cc.slow_start='hystart++'", "flow.0.cc.slow_start = hystart-pp: Linux's cubic has"),
+        (
+            "flow=[{cc={kind='vegas', alpha=4}, rtt='40 ms'}, {cc='vegas', rtt='40 ms'}]",
+            "flow.1.cc: tcp_vegas/parameters/alpha = 2, and 4 of flow 0: a module of Linux has one",
+        ),
+        ("flow.0.app={kind='poisson', arrivals=1.0}", "flow.0.app = poisson: a flow of the guest is one connection"),
+        ("flow.0.app={kind='on-off'}", "flow.0.app.rate: without one"),
+        ("flow=[{cc='scream', app={kind='media', protocol='rtp'}, rtt='40 ms'}]", "flow.0.app.protocol = rtp"),
+        ("flow=[{app={kind='cbr', responsive=true}, rtt='40 ms'}]", "flow.0.app.responsive = true"),
+        ("flow.0.ecn='accecn'", "flow.0.ecn = accecn: Linux 6.12.1 does not have it"),
+        ("flow.0.ecn='esce'", "flow.0.ecn = esce"),
         ("flow.0.iw='3 packets'", "flow.0.iw = 3 packets"),
         ("flow.0.pacing=true", "flow.0.pacing = true"),
         ("flow.0.count=2", "flow.0.count = 2"),
@@ -362,6 +452,65 @@ def test_the_wait_of_an_aqm(queue: str) -> None:
     described = Scenario.from_toml(TEXT, overrides=settings)
     linux_side, ours = (_steady(result)["srtt_ms"] for result in (run_linux(described, KERNELS[0]), described.run()))
     assert linux_side == pytest.approx(ours, rel=0.01)
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    "flow",
+    [
+        f"{{cc='reno', rtt='30 ms', app={REQUESTS}}}",
+        "{cc='cubic', rtt='20 ms', app={kind='media', protocol='tcp', rate='1 Mbit/s'}}",
+        "{cc='reno', rtt='20 ms', start='1 s', app={kind='transfer', size='300 kB'}}",
+    ],
+)
+def test_messages_of_both_sides(flow: str) -> None:
+    """On an empty path a message takes as long on both sides: all of them within 1 %."""
+    described = Scenario.from_toml(TEXT, overrides=(f"flow=[{flow}]",))
+    sides = [result.tables["transfers"] for result in (run_linux(described, KERNELS[0]), described.run())]
+    assert len(sides[0]["flow"]) == len(sides[1]["flow"]) > 0
+    np.testing.assert_array_equal(sides[0]["size_bytes"], sides[1]["size_bytes"])
+    assert sides[0]["time_ms"].mean() == pytest.approx(sides[1]["time_ms"].mean(), rel=0.01)
+
+
+@needs_kernel
+def test_datagrams_of_both_sides(tmp_path: Path) -> None:
+    """On an empty path a datagram takes as long on both sides, to 10 us; with losses, both count what is missing."""
+    flows = "flow=[{app='media', rtt='20 ms', name='m'}, {app={kind='probe', size='200 B'}, rtt='40 ms', name='p'}]"
+    described = Scenario.from_toml(TEXT, overrides=(flows,))
+    result, ours = run_linux(described, KERNELS[0]), described.run()
+    for linux_flow, flow in zip(result.flows, ours.flows, strict=True):
+        for name in ("sent", "received", "lost"):
+            assert linux_flow["datagrams"][name] == flow["datagrams"][name]
+        assert linux_flow["datagrams"]["one_way_ms"]["mean"] == pytest.approx(
+            flow["datagrams"]["one_way_ms"]["mean"], abs=0.01
+        )
+    assert result.flows[1]["rtt_ms"]["mean"] == pytest.approx(ours.flows[1]["rtt_ms"]["mean"], abs=0.01)
+    assert (result.save(tmp_path / "linux") / "report.html").is_file()
+    lossy = run_linux(described.override("bottleneck.impair={kind='loss', probability='5 %'}"), KERNELS[0])
+    for flow in lossy.flows:
+        assert 0.01 < flow["datagrams"]["loss_ratio"] < 0.1
+        assert flow["drops"]["wire"] >= flow["datagrams"]["lost"]
+
+
+@needs_kernel
+def test_a_stop() -> None:
+    """A flow leaves the link to the other from its stop on."""
+    flows = "flow=[{cc='cubic', rtt='40 ms', stop='2 s'}, {cc='cubic', rtt='40 ms'}]"
+    table = run_linux(Scenario.from_toml(TEXT, overrides=(flows,)), KERNELS[0]).tables["flows"]
+    late = (table["time_s"] > 2.2) & (table["flow"] == 0)
+    assert table["throughput_mbps"][late].max() == 0
+    assert table["throughput_mbps"][(table["time_s"] > 3) & (table["flow"] == 1)].mean() > 30
+
+
+@needs_kernel
+def test_a_parameter_has_its_effect() -> None:
+    """Without HyStart, CUBIC's slow start fills the queue until it overflows, on both sides."""
+    settings = ("flow.0.cc.slow_start='standard'", "duration='2 s'")
+    described = Scenario.from_toml(TEXT, overrides=settings)
+    losses = [result.flows[0]["retransmits"] for result in (run_linux(described, KERNELS[0]), described.run())]
+    plain = run_linux(Scenario.from_toml(TEXT, overrides=settings[1:]), KERNELS[0]).flows[0]["retransmits"]
+    assert losses[0] == pytest.approx(losses[1], rel=0.15)
+    assert losses[0] > 2 * plain
 
 
 def _steady(result: Any) -> dict[str, float]:

@@ -620,7 +620,7 @@ class Emulator:
         """Makes the path ready. ``text`` to ``allow_read``, ``parts``, ``memory`` and ``built`` are those of ``run``.
 
         ``near`` and ``far`` are file descriptors of TUN devices without packet information that do not block; they are
-        duplicated. What enters at ``near`` goes forward on the way of the flow called ``way`` (the first without it),
+        duplicated. What enters at ``near`` goes forward on the way of the flow called ``way`` (without it, the first),
         to ``far``; what enters there goes back. With ``keep`` the scenario's own flows run, too. ``duration`` is in ns;
         without it the path works until it is stopped.
 
@@ -648,16 +648,14 @@ class Emulator:
         """Ends it, at once. A second call does nothing."""
 
     def finish(self) -> RunResult:
-        """Stops, and returns what was measured. Flows are called ``connection-1`` and so on. Raises
-        MemoryLimitError.
-        """
+        """Stops, and returns what was measured; flows are ``connection-1`` and so on. Raises MemoryLimitError."""
 
     def connections(self) -> list[tuple[str, str]]:
         """After the end: the name of each flow, and its ends: ``10.0.0.1:40000 > 10.0.0.2:5201 TCP``."""
 
     def lateness(self) -> str:
-        """How late packets left, as JSON: ``packets, p50_us, p90_us, p99_us, p999_us, max_us, histogram[[upper_us,
-        n]]``.
+        """How late packets left, as JSON: ``packets, p50_us, p90_us, p99_us, p999_us, max_us``, and ``histogram``, a
+        list of upper ends of buckets, in us, with the packets in each.
         """
 
 def windows(text: str, parts: int) -> str:

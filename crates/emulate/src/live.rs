@@ -87,9 +87,9 @@ impl Live {
                 packet: Vec::new(),
             };
             courier.carry();
-            let now = courier.now();
-            courier.show(now);
-            (courier.path, now)
+            let end = courier.now().min(courier.path.end());
+            courier.show(end);
+            (courier.path, end)
         };
         let thread = thread::Builder::new().name("path".to_owned()).spawn(work)?;
         Ok(Live { thread: Some(thread), seen, stop: Some(stop) })
@@ -151,6 +151,11 @@ impl Device {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "real packets come and go by a real clock")]
+fn clock() -> Instant {
+    Instant::now()
+}
+
 /// Carries packets between devices and path.
 struct Courier {
     path: Emulation,
@@ -165,8 +170,7 @@ struct Courier {
 impl Courier {
     /// The path's time.
     fn now(&self) -> Time {
-        #[expect(clippy::disallowed_methods, reason = "real packets come and go by a real clock")]
-        let since = Instant::now().saturating_duration_since(self.zero);
+        let since = clock().saturating_duration_since(self.zero);
         Time::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }
 
@@ -219,15 +223,13 @@ impl Courier {
     /// Sleeps until there is something to do, at the latest at `picture`. Returns whether it is stopped.
     fn wait(&self, picture: Time) -> bool {
         let until = self.path.next_event().min(picture).min(self.path.end()).since_start();
-        let left = until.saturating_sub(self.now().since_start());
-        let timeout = Timespec {
-            tv_sec: (left.as_nanos() / 1_000_000_000).cast_signed(),
-            tv_nsec: (left.as_nanos() % 1_000_000_000).cast_signed(),
-        };
+        // The path's time may begin later.
+        let until = self.zero + std::time::Duration::from_nanos(until.as_nanos());
+        let timeout = Timespec::try_from(until.saturating_duration_since(clock())).ok();
         let ready = |file| PollFd::from_borrowed_fd(file, PollFlags::IN);
         let [near, far]: [BorrowedFd<'_>; 2] = [self.devices[0].file.as_fd(), self.devices[1].file.as_fd()];
         let mut files = [ready(near), ready(far), ready(self.stopped.as_fd())];
-        match poll(&mut files, Some(&timeout)) {
+        match poll(&mut files, timeout.as_ref()) {
             Ok(_) => !files[2].revents().is_empty(),
             Err(why) => why != Errno::INTR,
         }

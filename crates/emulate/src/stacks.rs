@@ -23,7 +23,7 @@ pub struct OutsideParams {}
 pub struct LinuxKernelParams {}
 
 macro_rules! outside {
-    ($params:ident, $name:literal, $summary:literal, $controllers:expr, $who:literal) => {
+    ($params:ident, $name:literal, $summary:literal, $controllers:expr, $who:literal, $command:literal) => {
         impl Params for $params {
             const NAME: &'static str = $name;
             const SUMMARY: &'static str = $summary;
@@ -45,8 +45,13 @@ macro_rules! outside {
                 Err("has controllers of its own".to_owned())
             }
 
-            fn outside(&self) -> bool {
-                true
+            fn outside(&self) -> Option<&'static str> {
+                Some($command)
+            }
+
+            // Programs and kernels ask for it, where they are told to.
+            fn uses_ecn(&self) -> bool {
+                false
             }
 
             fn stack(&self, controllers: StackControllers) -> Arc<dyn Stack> {
@@ -62,7 +67,8 @@ outside!(
     "Real programs at both ends, which send through two devices (windtunnel emulate)",
     // What they do is not known.
     &["unknown"],
-    "the program outside"
+    "the program outside",
+    "windtunnel emulate"
 );
 outside!(
     LinuxKernelParams,
@@ -87,5 +93,6 @@ outside!(
         "westwood",
         "yeah"
     ],
-    "a bulk sender"
+    "a bulk sender",
+    "windtunnel twin"
 );

@@ -214,7 +214,7 @@ fn flows_of_a_kernel_have_hosts() {
     let mut registry = Registry::default();
     windtunnel_emulate::visit(&mut registry);
     let scenario = Scenario::parse(text, None, &[], &registry).expect("a scenario");
-    assert_eq!(scenario.outside(), Some(0));
+    assert_eq!(scenario.outside(), Some((0, "windtunnel twin")));
     let hosts = |flow: &str, net| {
         let [near, far] = [1, 2].map(|host| [10, 0, net, host].into());
         Hosts { flow: flow.to_owned(), near, far }

@@ -59,8 +59,8 @@ pub(crate) fn run(
     let reading =
         Reading { file, overrides: &overrides, allow_read: &allow_read, places, ..Reading::new(&registry) };
     scenario.check_memory(limit, text, &reading).map_err(|e| error::to_python(py, &e))?;
-    if let Some(flow) = scenario.outside() {
-        let problem = "its ends are real programs, which `windtunnel emulate` lets in".to_owned();
+    if let Some((flow, command)) = scenario.outside() {
+        let problem = format!("its ends are outside of a simulation: `{command}` runs the scenario");
         let error = Scenario::error_at(&format!("flow[{flow}].stack"), problem, text, &reading);
         return Err(error::to_python(py, &error));
     }

@@ -288,11 +288,11 @@ impl Scenario {
         each_once(controllers.chain(stacks))
     }
 
-    /// The first `[[flow]]` whose ends are outside of a simulation, counted from 0.
-    pub fn outside(&self) -> Option<usize> {
-        self.flows.iter().position(|group| {
-            let Transport::Foreign(stack) = &group.transport else { return false };
-            stack.description().is_some_and(|description| description.params.outside())
+    /// The first `[[flow]]` whose ends are outside of a simulation, counted from 0, and the command that runs it.
+    pub fn outside(&self) -> Option<(usize, &'static str)> {
+        self.flows.iter().enumerate().find_map(|(index, group)| {
+            let Transport::Foreign(stack) = &group.transport else { return None };
+            Some((index, stack.description()?.params.outside()?))
         })
     }
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from windtunnel.cli.reading import allow_read_option, set_option
-from windtunnel.cli.streams import say, write_json
+from windtunnel.cli.streams import message, say, write_json
 from windtunnel.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def twin(
     from windtunnel.claims import junit as report
     from windtunnel.kernel.kept import choose
     from windtunnel.scenario import Scenario
+    from windtunnel.twin import Ours, planned
 
     if only is not None and junit is not None:
         raise InputError("--junit has verdicts, which --only linux does not give")
@@ -79,11 +80,15 @@ def twin(
 
     described = Scenario.from_file(file, overrides=settings, allow_read=allow_read)
     described.resolve()
+    chosen = choose(kernel)
+    made = planned(described, chosen)
+    if isinstance(made, Ours) and made.why:
+        message(f"note: the network in the guest is windtunnel's: {made.why}")
     if only is not None:
-        _linux(described, choose(kernel), _place(file, out, "linux", as_json), force=force, as_json=as_json)
+        _linux(described, chosen, _place(file, out, "linux", as_json), force=force, as_json=as_json)
         return
     folder = _place(file, out, "twin", as_json)
-    rows = _both(described, choose(kernel), draws, jobs or os.cpu_count() or 1, folder, force=force)
+    rows = _both(described, chosen, draws, jobs or os.cpu_count() or 1, folder, force=force)
     if junit is not None:
         cases = [report.Case(f"{row.subject}: {row.name}", row.verdict, row.verdict, row.words()) for row in rows]
         report.write(junit, [(file.stem, cases)], undecided=True)

@@ -46,6 +46,11 @@ class Kernel:
         return f"{self.version}-hz{self.hz}-{self.sha256[:_DIGITS]}"
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of its version."""
+        return _ordered(self.version)[0]
+
+    @property
     def program(self) -> Path:
         """The kernel itself: a program of the user."""
         return self.folder / "linux"

@@ -11,7 +11,10 @@ from windtunnel.kernel.tools import require, run
 from windtunnel.stage import stage_for, sweep
 
 #: The programs, and the library that takes the place of the host's random numbers.
-NAMES = ("guest-init", "guest-controllers", "guest-offload", "guest-flow", "guest-queue", "guest-random.so")
+NAMES = (
+    *("guest-init", "guest-controllers", "guest-offload", "guest-flow", "guest-datagrams", "guest-queue"),
+    "guest-random.so",
+)
 
 #: Where their sources are.
 SOURCES = Path(__file__).with_name("programs")

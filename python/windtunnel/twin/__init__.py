@@ -1,8 +1,12 @@
 """A scenario on the real Linux in virtual time: its twin.
 
 - ``plan.py``: a resolved scenario as what the guest does; what Linux cannot do is refused by name.
+- ``applications.py``: what flows write, and when.
+- ``parameters.py``: parameters of controllers, as the kernel's modules have them.
 - ``script.py``: the plan as the script that the guest runs.
+- ``ours.py``: flows of the kernel in a network of ours, which ``inside.py`` is in the guest; ``merged.py``: its result.
 - ``readings.py``: what the guest wrote, as a result like any other.
+- ``traffic.py``: of these, messages and datagrams.
 - ``sides.py``: several draws on the kernel and in the simulator.
 - ``measures.py``: what both are compared by, and the verdict on each measure.
 - ``folder.py``: the folder of a comparison.
@@ -16,7 +20,9 @@ from windtunnel.kernel.guest import boot
 from windtunnel.kernel.kept import Kernel
 from windtunnel.result import RunResult
 from windtunnel.scenario import Scenario
-from windtunnel.twin.plan import Plan, plan
+from windtunnel.twin import merged
+from windtunnel.twin.ours import Ours, has_kernel_flows, network, ours, over_kernel
+from windtunnel.twin.plan import NetworkRefusedError, Plan, plan
 from windtunnel.twin.readings import result_of
 from windtunnel.twin.script import script
 
@@ -30,9 +36,25 @@ def run_linux(scenario: Scenario, kernel: Kernel, go_on: GoOn = always) -> RunRe
     """
     resolved = scenario.resolve()
     seed = int(resolved["seed"])
-    made = plan(resolved, kernel)
+    made = planned(scenario, kernel)
+    if isinstance(made, Ours):
+        outcome = boot(kernel, script(made.plan, network(made)), seed=seed, limit=_LIMIT, go_on=go_on)
+        return merged.result_of(made, kernel, outcome)
     outcome = boot(kernel, script(made), seed=seed, limit=_LIMIT, go_on=go_on)
     return result_of(resolved, scenario.check(), seed, made, kernel, outcome)
 
 
-__all__ = ["Plan", "plan", "run_linux", "script"]
+def planned(scenario: Scenario, kernel: Kernel) -> Plan | Ours:
+    """What the guest does: a network of Linux's if it has such a one and all flows are its own, and else ours. Raises
+    InputError.
+    """
+    resolved = scenario.resolve()
+    if has_kernel_flows(resolved):
+        return ours(scenario, kernel)
+    try:
+        return plan(resolved, kernel)
+    except NetworkRefusedError as error:
+        return over_kernel(scenario, kernel, str(error))
+
+
+__all__ = ["Ours", "Plan", "plan", "planned", "run_linux", "script"]

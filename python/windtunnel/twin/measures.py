@@ -97,11 +97,24 @@ def _of_span(
     for number, flow in enumerate(result.flows):
         of = _column(flows, "flow", number, begin, end)
         subject = f"{prefix}{flow['name']}"
-        yield (subject, "goodput"), ("Mbit/s", float(of("delivered_bytes").sum()) * 8e-6 / (end - begin))
-        yield (subject, "cwnd, mean"), ("kB", _mean(of("cwnd_bytes")) / 1e3)
-        yield (subject, "srtt, mean"), ("ms", _mean(of("srtt_ms")))
-        yield (subject, "retransmissions"), ("", float(of("retransmits").sum()))
+        # Of TCP what was acknowledged, because that is what Linux's sender tells.
+        if flow["cc"] == flow["application"]:
+            yield (subject, "goodput"), ("Mbit/s", _mean(of("goodput_mbps")))
+        else:
+            yield (subject, "goodput"), ("Mbit/s", float(of("delivered_bytes").sum()) * 8e-6 / (end - begin))
+            yield (subject, "cwnd, mean"), ("kB", _mean(of("cwnd_bytes")) / 1e3)
+            yield (subject, "srtt, mean"), ("ms", _mean(of("srtt_ms")))
+            yield (subject, "retransmissions"), ("", float(of("retransmits").sum()))
         yield (subject, "CE"), ("", float(of("ce").sum()))
+        if flow.get("transfers"):
+            took = _column(result.tables["transfers"], "flow", number, begin, end, "end_s")("time_ms")
+            yield (subject, "completed"), ("", float(len(took)))
+            yield (subject, "completion, mean"), ("ms", _mean(took))
+            yield (subject, "completion, greatest"), ("ms", float(took.max()) if len(took) else float("nan"))
+        if flow.get("datagrams") and not prefix:
+            yield (subject, "lost"), ("", float(flow["datagrams"]["lost"]))
+            yield (subject, "one way, mean"), ("ms", float(flow["datagrams"]["one_way_ms"]["mean"]))
+            yield (subject, "one way, greatest"), ("ms", float(flow["datagrams"]["one_way_ms"]["max"]))
     for number, queue in enumerate(result.queues):
         of = _column(queues, "queue", number, begin, end)
         subject = f"{prefix}{queue['name']}"
@@ -111,9 +124,9 @@ def _of_span(
         yield (subject, "CE"), ("", float(of("ce").sum()))
 
 
-def _column(table: Any, key: str, number: int, begin: float, end: float) -> Callable[[str], Any]:
+def _column(table: Any, key: str, number: int, begin: float, end: float, at: str = "time_s") -> Callable[[str], Any]:
     """What gives a column of a flow or a queue, of the rows after ``begin`` and up to ``end``."""
-    time = np.asarray(table["time_s"])
+    time = np.asarray(table[at])
     rows = (np.asarray(table[key]) == number) & (time > begin + _BETWEEN) & (time < end + _BETWEEN)
     return lambda column: np.asarray(table[column])[rows].astype(float)
 

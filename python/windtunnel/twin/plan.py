@@ -11,8 +11,9 @@ Rules, and why:
   when the one before it goes, and keeps it until it may go itself (``qdisc_peek_dequeued``), so that the AQM sees waits
   that are shorter by a packet's time on the wire. At 10 Mbit/s, a flow over FQ-CoDel then keeps a packet more in the
   queue.
-- A link delivers a packet at the end of its time on the wire: that time is added to the delay of the path, so that
-  round trips have the same length.
+- A link delivers a packet at the end of its time on the wire: netem's rate adds that time. netem takes a packet's place
+  by the one before it where it has a rate; a path with jitter, on which packets overtake each other, has the time of a
+  full packet in its delay.
 - The class may be ahead of its rate by what its timer is late, and by no more.
 - tc counts 14 bytes of Ethernet in every length. A size table takes off what the scenario does not count.
 - Neighbours are permanent: address resolution would hold each flow's first packets for a round trip.
@@ -35,6 +36,8 @@ from windtunnel.export.tc.qdiscs import QDISCS, Link, qdisc
 from windtunnel.export.tc.words import bits_per_s, seconds, size, tc_rate, tc_size
 from windtunnel.kernel.kept import Kernel
 from windtunnel.scenario import Scenario
+from windtunnel.twin.applications import Schedule, check, schedules
+from windtunnel.twin.parameters import parameters, translated
 
 Document = Mapping[str, Any]
 
@@ -52,20 +55,34 @@ MODEL = frozenset({"truesize", "header_block"})
 _TRANSLATED = {
     "scenario": frozenset({"title", "duration", "seed", "endpoints", "mtu", "bottleneck", "flow", "record", "window"}),
     "bottleneck": frozenset({"rate", "overhead", "delay", "queue", "impair"}),
-    "flow": frozenset({"name", "cc", "rtt", "start", "ecn", "tcp"}),
+    "flow": frozenset({"name", "cc", "rtt", "start", "stop", "ecn", "tcp", "app"}),
     "tcp": frozenset({"tick", "timestamps", "sack", "receive_window", "initial_send_buffer"}) | MODEL,
 }
+#: The values of tcp_ecn of a sender and of its listener, by a flow's ``ecn``. A listener that is asked for AccECN
+#: answers so only with 3 (Linux 6.18 and later).
+_TCP_ECN = {
+    **dict.fromkeys(("False", "none"), (0, 2)),
+    **dict.fromkeys(("True", "rfc3168", "dctcp"), (1, 2)),
+    "accecn": (3, 3),
+}
+_ACCECN_SINCE = (6, 18)
 
 
 @dataclass(frozen=True)
 class HostFlow:
-    """A flow and the settings of its two hosts. Times in ns."""
+    """A flow and the settings of its two hosts. Times in ns; ``ecn`` and ``listener`` are values of tcp_ecn. Without a
+    schedule it sends all it can. A flow of datagrams has no controller.
+    """
 
     name: str
     controller: str
+    application: str
+    schedule: Schedule | None
     start: int
+    stop: int
     rtt: int
     ecn: int
+    listener: int
     receiver: str
     timestamps: bool
     sack: bool
@@ -94,7 +111,9 @@ class Plan:
     shaper: tuple[str, ...]
     leaf: tuple[str, ...]
     path: tuple[str, ...]
+    wire_time: int
     flows: tuple[HostFlow, ...]
+    parameters: tuple[tuple[str, str], ...]
     duration: int
     interval: int
     settle: int
@@ -103,10 +122,11 @@ class Plan:
 
 def plan(scenario: Document, kernel: Kernel) -> Plan:
     """The plan for a resolved scenario on a kernel. Raises InputError for what Linux cannot do, or this one lacks."""
-    plain = _plain(scenario)
-    _same(scenario, plain, "scenario", "", "it has no place in the guest")
     if scenario["endpoints"] != "linux":
         raise _refusal("endpoints", scenario["endpoints"], "the guest's endpoints are Linux's")
+    check(scenario)
+    plain = _plain(scenario)
+    _same(scenario, plain, "scenario", "", "it has no place in the guest")
     record = scenario["record"]
     interval = _ns(record["interval"])
     for key in ("events", "packets", "payloads"):
@@ -125,13 +145,17 @@ def plan(scenario: Document, kernel: Kernel) -> Plan:
     for word in ("corrupt", "duplicate"):
         if word in words:
             raise _refusal("bottleneck.impair", link["impair"], f"what netem's {word} does is not counted in the guest")
+    if len(scenario["flow"]) > _MOST_FLOWS:
+        raise InputError(f"flow: {len(scenario['flow'])} flows; the guest has addresses for {_MOST_FLOWS}")
+    for number, (flow, like) in enumerate(zip(scenario["flow"], plain["flow"], strict=True)):
+        _check_flow(number, flow, like, kernel)
+    written = schedules(scenario)
     flows = tuple(
-        _flow(number, flow, like, kernel)
-        for number, (flow, like) in enumerate(zip(scenario["flow"], plain["flow"], strict=True))
+        _flow(flow, written.get(number), _ns(scenario["duration"])) for number, flow in enumerate(scenario["flow"])
     )
-    if len(flows) > _MOST_FLOWS:
-        raise InputError(f"flow: {len(flows)} flows; the guest has addresses for {_MOST_FLOWS}")
     burst = tc_size(ceil(_LATE * rate / 8))
+    # Behind netem's own words for limit and delay, which each direction of each flow has, is the jitter, if any.
+    jitter = len(words) > 5 and words[5][0].isdigit()
     return Plan(
         kind=str(link["queue"]["kind"]),
         rate=rate,
@@ -140,9 +164,10 @@ def plan(scenario: Document, kernel: Kernel) -> Plan:
         table=() if overhead == ETHERNET else ("stab", "overhead", str(overhead - ETHERNET), "linklayer", "ethernet"),
         shaper=("rate", tc_rate(rate), "burst", burst, "cburst", burst, "quantum", str(frame + ETHERNET)),
         leaf=_leaf(link["queue"], plain["bottleneck"]["queue"], Link(rate, frame), kernel),
-        # Without netem's own words for limit and delay, which each direction of each flow has.
-        path=tuple(words[5:]),
+        path=(*words[5:], *([] if jitter else ["rate", tc_rate(rate), str(overhead - ETHERNET)])),
+        wire_time=round(frame * 8e9 / rate) if jitter else 0,
         flows=flows,
+        parameters=parameters(scenario["flow"], plain["flow"]),
         duration=_ns(scenario["duration"]),
         interval=interval,
         settle=_ns(link["queue"].get("age", "1 s")),
@@ -154,13 +179,12 @@ def _plain(scenario: Document) -> Document:
     """The same scenario with nothing but what every scenario says: what it resolves to is what Linux does."""
     link, queue = scenario.get("bottleneck"), "fifo"
     if link is None:
-        raise InputError("the twin needs one `bottleneck`; this scenario has `link` tables")
+        raise NetworkRefusedError("link: the guest has one link between two hosts")
     queue = str(link["queue"]["kind"])
     flows = []
-    for number, flow in enumerate(scenario["flow"]):
-        if "cc" not in flow:
-            raise _refusal(f"flow.{number}.app", flow.get("app"), "the guest has TCP flows")
-        flows.append({"cc": flow["cc"]["kind"], "rtt": flow["rtt"], "ecn": flow["ecn"]})
+    for flow in scenario["flow"]:
+        like = {"rtt": flow["rtt"], "ecn": flow["ecn"]}
+        flows.append(like | ({"cc": flow["cc"]["kind"]} if "cc" in flow else {"app": {"kind": flow["app"]["kind"]}}))
     return Scenario.from_table(
         {
             "duration": scenario["duration"],
@@ -181,31 +205,50 @@ def _window(number: int, window: Document, interval: int) -> Span:
     return Span(str(window["name"]), _ns(window["from"]), _ns(window["to"]))
 
 
-def _flow(number: int, flow: Document, plain: Document, kernel: Kernel) -> HostFlow:
+def _check_flow(number: int, flow: Document, plain: Document, kernel: Kernel) -> None:
+    """Refuse what the guest does not do for a flow."""
     at = f"flow.{number}."
+    _same(flow, plain, "flow", at, "Linux has no word for it here")
+    if "cc" not in flow:
+        if str(flow["ecn"]) not in ("False", "none", "True"):
+            raise _refusal(f"{at}ecn", flow["ecn"], "datagrams have no feedback")
+        return
     controller = str(flow["cc"]["kind"])
     kernel.require("controller", controller)
-    _same(flow["cc"], plain["cc"], "cc", f"{at}cc.", f"Linux's {controller} has it otherwise")
-    _same(flow, plain, "flow", at, "Linux has no word for it here")
+    words = translated(controller)
+    _same(flow["cc"], plain["cc"], "cc", f"{at}cc.", f"Linux's {controller} has it otherwise", words)
     tcp = flow["tcp"]
     _same(tcp, plain["tcp"], "tcp", f"{at}tcp.", "Linux's TCP has it otherwise")
     if _ns(tcp["tick"]) * kernel.hz != 10**9:
         raise _refusal(f"{at}tcp.tick", tcp["tick"], f"the kernel's HZ is {kernel.hz}")
-    ecn = {"False": 0, "none": 0, "True": 1, "rfc3168": 1, "dctcp": 1}.get(str(flow["ecn"]))
-    if ecn is None:
-        raise _refusal(f"{at}ecn", flow["ecn"], "Linux negotiates RFC 3168 here")
+    if str(flow["ecn"]) not in _TCP_ECN:
+        raise _refusal(f"{at}ecn", flow["ecn"], "Linux negotiates RFC 3168, DCTCP's feedback or AccECN")
+    if flow["ecn"] == "accecn" and kernel.numbers < _ACCECN_SINCE:
+        raise _refusal(f"{at}ecn", "accecn", f"Linux {kernel.version} does not have it")
+
+
+def _flow(flow: Document, schedule: Schedule | None, end: int) -> HostFlow:
+    tcp = flow.get("tcp") or {}
+    cc = str(flow["cc"]["kind"]) if "cc" in flow else ""
+    ecn = str(flow["ecn"])
+    dctcp = ecn == "dctcp" or (ecn == "True" and cc == "dctcp")
+    asks, listens = _TCP_ECN.get(ecn, (0, 0))
     return HostFlow(
         name=str(flow["name"]),
-        controller=controller,
+        controller=cc,
+        application=str(flow["app"]["kind"]),
+        schedule=schedule,
         start=_ns(flow["start"]),
+        stop=_ns(flow["stop"]) if flow.get("stop") is not None else end,
         rtt=_ns(flow["rtt"]),
-        ecn=ecn,
-        receiver=controller if controller == "dctcp" else "cubic",
-        timestamps=bool(tcp["timestamps"]),
-        sack=bool(tcp["sack"]),
+        ecn=asks,
+        listener=1 if dctcp else listens,
+        receiver="dctcp" if dctcp else "cubic",
+        timestamps=bool(tcp.get("timestamps", True)),
+        sack=bool(tcp.get("sack", True)),
         # sysctls are of 31 bits.
-        receive_buffer=min(round(size(tcp["receive_window"])), 2**31 - 1),
-        send_buffer=round(size(tcp["initial_send_buffer"])),
+        receive_buffer=min(round(size(tcp.get("receive_window", "1 GiB"))), 2**31 - 1),
+        send_buffer=round(size(tcp.get("initial_send_buffer", "16 KiB"))),
     )
 
 
@@ -223,24 +266,32 @@ def _leaf(queue: Document, plain: Document, link: Link, kernel: Kernel) -> tuple
     words, notes = qdisc(queue, link)
     if notes:
         raise _refusal("bottleneck.queue", queue, notes[0])
-    kernel.require("qdisc", words[0])
+    try:
+        kernel.require("qdisc", words[0])
+    except InputError as error:
+        raise NetworkRefusedError(str(error)) from None
     return tuple(words)
 
 
-def _same(table: Document, plain: Document, what: str, at: str, why: str) -> None:
+def _same(table: Document, plain: Document, what: str, at: str, why: str, words: frozenset[str] = frozenset()) -> None:
     """Refuse the first key that differs from the plain scenario's and is not translated."""
     for key in sorted(table.keys() | plain.keys()):
-        if key not in _TRANSLATED.get(what, frozenset()) and table.get(key) != plain.get(key):
+        if key not in _TRANSLATED.get(what, words) and table.get(key) != plain.get(key):
             raise _refusal(f"{at}{key}", table.get(key), why)
+
+
+class NetworkRefusedError(InputError):
+    """Linux has no such link, queue or path."""
 
 
 def _refusal(key: str, value: object, why: str) -> InputError:
     text = value if isinstance(value, str) else json.dumps(value)
-    return InputError(f"{key} = {cut(text)}: {why}")
+    kind = NetworkRefusedError if key.partition(".")[0] in ("bottleneck", "link", "node", "reverse") else InputError
+    return kind(f"{key} = {cut(text)}: {why}")
 
 
 def _ns(text: object) -> int:
     return round(seconds(text) * 1e9)
 
 
-__all__ = ["HostFlow", "Plan", "plan"]
+__all__ = ["HostFlow", "NetworkRefusedError", "Plan", "plan"]

@@ -7,13 +7,11 @@ but its messages: it is equal for equal scenario, seed and kernel.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
 import struct
 from collections.abc import Callable, Mapping
-from io import StringIO
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +23,16 @@ from windtunnel.kernel.kept import Kernel
 from windtunnel.provenance import host
 from windtunnel.result import RunResult
 from windtunnel.twin.plan import ETHERNET, HostFlow, Plan, Span
+from windtunnel.twin.traffic import (
+    Floats,
+    datagram_samples,
+    datagrams_summary,
+    distribution,
+    rows_of,
+    transfers,
+    transfers_summary,
+)
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Document = Mapping[str, Any]
 
 #: Files that say how the guest did it, not what happened.
@@ -34,7 +40,7 @@ _MESSAGES = ("log", "script")
 #: TCP_INFO's word for no threshold yet.
 _INFINITE = 0x7FFFFFFF
 #: Counters of a host, by the name in a summary.
-_COUNTERS = {"rtos": "TCPTimeouts", "tlps": "TCPLossProbes", "loss_episodes": "TCPSackRecovery"}
+COUNTERS = {"rtos": "TCPTimeouts", "tlps": "TCPLossProbes", "loss_episodes": "TCPSackRecovery"}
 
 #: Drops by cause. tc has one count: a FIFO's are for a full queue, and those of an AQM nearly all its own.
 _NO_DROPS = dict.fromkeys(("full", "overlimit", "aqm", "policed", "filtered", "wire"), 0)
@@ -57,17 +63,23 @@ _TINS, _MARKS_OF_TIN = 10, 8
 def result_of(scenario: Document, text: str, seed: int, plan: Plan, kernel: Kernel, outcome: Outcome) -> RunResult:
     """The result of a run in the guest. ``text`` is the resolved scenario as TOML. Raises RunFailedError."""
     times = (np.arange(1, plan.duration // plan.interval + 1) * plan.interval) / 1e9
-    flows = [_flow_samples(outcome, n, times) for n in range(len(plan.flows))]
-    queue = _samples(outcome.text("queue.csv"), times, own=lambda digits: float(_marks(plan.kind, digits)))
+    flows = [_flow_samples(outcome, n, flow, times) for n, flow in enumerate(plan.flows)]
+    queue = samples_of(outcome.text("queue.csv"), times, own=lambda digits: float(_marks(plan.kind, digits)))
     duration = plan.duration / 1e9
-    digest = _digest(outcome)
+    digest = digest_of(outcome)
     packets = int(queue["packets"][-1])
     whole = _span_summary(plan, Span("", 0, plan.duration), flows, queue)
+    completed = transfers(outcome, plan)
     for n, flow in enumerate(whole["flows"]):
-        counters, lost = _counters(outcome.text(f"counters{n}")), _lost(outcome, n)
-        flow["rtt_ms"]["min"] = float(flows[n]["min_rtt_us"][-1]) / 1e3
-        flow |= {name: counters.get(counter, 0) for name, counter in _COUNTERS.items()}
+        lost = _lost(outcome, n)
         flow |= {"drops": _NO_DROPS | {_cause(plan): lost[0], "wire": lost[1]}, "ack_drops": _NO_DROPS, "corrupted": 0}
+        flow["transfers"] = transfers_summary(plan.flows[n], n, completed)
+        if plan.flows[n].controller:
+            counters = counters_of(outcome.text(f"counters{n}"))
+            flow["rtt_ms"]["min"] = float(flows[n]["min_rtt_us"][-1]) / 1e3
+            flow |= {name: counters.get(counter, 0) for name, counter in COUNTERS.items()}
+        else:
+            flow["datagrams"], flow["rtt_ms"] = datagrams_summary(outcome, n, plan.flows[n])
     summary = {
         "duration_s": duration,
         "stalled": None,
@@ -105,10 +117,13 @@ def result_of(scenario: Document, text: str, seed: int, plan: Plan, kernel: Kern
         "host": host(),
     }
     tables = {"flows": _flows_table(plan, flows, times), "queues": _queues_table(plan, queue, times)}
+    if completed:
+        tables["transfers"] = completed
     return RunResult(summary, tables, meta)
 
 
-def _digest(outcome: Outcome) -> str:
+def digest_of(outcome: Outcome) -> str:
+    """16 hex digits over every byte that the guest wrote but its messages."""
     hasher = hashlib.blake2b(digest_size=8)
     for name in sorted(outcome.files.keys() - set(_MESSAGES)):
         content = outcome.files[name]
@@ -116,9 +131,9 @@ def _digest(outcome: Outcome) -> str:
     return hasher.hexdigest()
 
 
-def _samples(text: str, times: Floats, own: Callable[[str], float] = float) -> dict[str, Floats]:
+def samples_of(text: str, times: Floats, own: Callable[[str], float] = float) -> dict[str, Floats]:
     """The columns of a file at the ends of the intervals; before the first line all is 0, after the last as it was."""
-    rows = list(csv.DictReader(StringIO(text)))
+    rows = rows_of(text)
     if not rows:
         raise RunFailedError("the guest wrote no samples")
     at = np.array([int(row["time_ns"]) for row in rows]) / 1e9
@@ -132,11 +147,16 @@ def _samples(text: str, times: Floats, own: Callable[[str], float] = float) -> d
     return columns
 
 
-def _flow_samples(outcome: Outcome, flow: int, times: Floats) -> dict[str, Floats]:
+def _flow_samples(outcome: Outcome, number: int, flow: HostFlow, times: Floats) -> dict[str, Floats]:
     """What a sender told, with what has arrived at its receiver: the bytes of IP packets, and packets with CE."""
-    arrived = _samples(outcome.text(f"arrived{flow}.csv"), times)
+    arrived = samples_of(outcome.text(f"arrived{number}.csv"), times)
     received = arrived["bytes"] - ETHERNET * arrived["packets"]
-    return {**_samples(outcome.text(f"flow{flow}.csv"), times), "received": received, "ce": arrived["ce"]}
+    told = (
+        samples_of(outcome.text(f"flow{number}.csv"), times)
+        if flow.controller
+        else datagram_samples(outcome, number, flow, times)
+    )
+    return {**told, "received": received, "ce": arrived["ce"]}
 
 
 def _marks(kind: str, digits: str) -> int:
@@ -181,7 +201,7 @@ def _device(text: str, name: str, *, received: bool) -> int:
     return int(words[1 if received else 9])
 
 
-def _counters(text: str) -> dict[str, int]:
+def counters_of(text: str) -> dict[str, int]:
     """A host's counters, as /proc/net/netstat and /proc/net/snmp have them: a line of names, a line of values."""
     lines = text.splitlines()
     counters: dict[str, int] = {}
@@ -239,6 +259,23 @@ def _flows_table(plan: Plan, flows: list[dict[str, Floats]], times: Floats) -> d
     }
 
 
+def tcp_columns(s: Mapping[str, Floats]) -> dict[str, Floats]:
+    """What TCP_INFO says of a flow in each interval, as columns of the table ``flows``."""
+    there = s["there"]
+    return {
+        "cwnd_bytes": np.where(there > 0, s["cwnd"] * s["mss"], np.nan),
+        "ssthresh_bytes": np.where((there > 0) & (s["ssthresh"] < _INFINITE), s["ssthresh"] * s["mss"], np.nan),
+        "srtt_ms": _known(there, s["srtt_us"]) / 1e3,
+        "rttvar_ms": _known(there, s["rttvar_us"]) / 1e3,
+        "in_flight_bytes": s["unacked"] * s["mss"],
+        "lost_bytes": s["lost"] * s["mss"],
+        "pacing_rate_mbps": _known(there, s["pacing_rate"]) * 8e-6,
+        "sent": np.round(_steps(s["bytes_sent"]) / np.maximum(s["mss"], 1.0)),
+        "retransmits": _steps(s["retransmitted"]),
+        "delivered_bytes": _steps(s["bytes_acked"]),
+    }
+
+
 def _queues_table(plan: Plan, queue: dict[str, Floats], times: Floats) -> dict[str, npt.NDArray[Any]]:
     throughput = _steps(queue["bytes"]) * 8e-6 / (plan.interval / 1e9)
     whole = {
@@ -290,31 +327,34 @@ class _Part:
 def _flow_summary(flow: HostFlow, part: _Part) -> dict[str, Any]:
     acked = part.grown("bytes_acked")
     goodput, throughput = (each * 8e-6 / part.seconds for each in (acked, part.grown("received")))
-    start = max(flow.start / 1e9, part.begin)
-    active = part.seconds / (part.end - start) if start < part.end else 1.0
+    start, stop = max(flow.start / 1e9, part.begin), min(flow.stop / 1e9, part.end)
+    active = part.seconds / (stop - start) if start < stop else 1.0
     there = part.rows("there") > 0
     cwnd, srtt = (part.rows("cwnd") * part.rows("mss"))[there], part.rows("srtt_us")[there] / 1e3
     mss = max(float(part.rows("mss")[-1]), 1.0)
+    tcp = {
+        "cwnd_bytes": {"mean": float(cwnd.mean()), "min": float(cwnd.min()), "max": float(cwnd.max())}
+        if len(cwnd)
+        else None,
+        "rtt_ms": distribution(srtt[srtt > 0]),
+        "delivered_bytes": int(acked),
+        "retransmits": int(part.grown("retransmitted")),
+    }
     return {
         "name": flow.name,
-        "cc": flow.controller,
-        "application": "bulk",
+        "cc": flow.controller or flow.application,
+        "application": flow.application,
         "path_rtt_ms": flow.rtt / 1e6,
         "throughput_mbps": throughput,
         "goodput_mbps": goodput,
         "active": {
             "from_s": start,
-            "to_s": part.end,
+            "to_s": stop,
             "throughput_mbps": throughput * active,
             "goodput_mbps": goodput * active,
         },
-        "cwnd_bytes": {"mean": float(cwnd.mean()), "min": float(cwnd.min()), "max": float(cwnd.max())}
-        if len(cwnd)
-        else None,
-        "rtt_ms": _distribution(srtt[srtt > 0]),
+        **(tcp if flow.controller else dict.fromkeys(tcp)),
         "sent": round(part.grown("bytes_sent") / mss),
-        "delivered_bytes": int(acked),
-        "retransmits": int(part.grown("retransmitted")),
         "ce_marks": int(part.grown("ce")),
         "sce_marks": 0,
     }
@@ -332,7 +372,7 @@ def _queue_summary(plan: Plan, part: _Part) -> dict[str, Any]:
         "rate_mbps": plan.rate / 1e6,
         "throughput_mbps": throughput,
         "utilization": throughput * 1e6 / plan.rate,
-        "sojourn_ms": _distribution(part.rows("backlog") * 8e3 / plan.rate),
+        "sojourn_ms": distribution(part.rows("backlog") * 8e3 / plan.rate),
         "sce": 0,
         "ce": int(part.grown("own")),
         "drops": _NO_DROPS | {_cause(plan): int(part.grown("drops"))},
@@ -340,18 +380,4 @@ def _queue_summary(plan: Plan, part: _Part) -> dict[str, Any]:
         "emptied": int((part.rows("qlen") == 0).sum()),
         "backlog_max_packets": int(part.rows("qlen").max()),
         "bands": [],
-    }
-
-
-def _distribution(values: Floats) -> dict[str, float]:
-    if not len(values):
-        return dict.fromkeys(("min", "mean", "p50", "p95", "p99", "max"), 0.0)
-    p50, p95, p99 = (float(v) for v in np.percentile(values, (50, 95, 99)))
-    return {
-        "min": float(values.min()),
-        "mean": float(values.mean()),
-        "p50": p50,
-        "p95": p95,
-        "p99": p99,
-        "max": float(values.max()),
     }

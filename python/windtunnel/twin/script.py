@@ -10,7 +10,7 @@ half of each round trip. All times are of the guest's clock; what the setup take
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from windtunnel.escape import shell
@@ -45,53 +45,100 @@ class _End:
     address: str
 
 
-def script(plan: Plan) -> str:
-    """The whole script. A process in the guest costs more than what most of them do: few do much each."""
-    return "\n".join([*_lines(plan), ""])
+@dataclass(frozen=True)
+class Network:
+    """A network of ours between the hosts: the command of the program that is it, and what it is told, as JSON."""
+
+    command: str
+    work: Callable[[int], str]
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def script(plan: Plan, network: Network | None = None) -> str:
+    """The whole script; ``network`` takes the place of tc's link. A process in the guest costs more than what most of
+    them do: few do much each.
+    """
+    return "\n".join([*_lines(plan, network), ""])
+
+
+def _lines(plan: Plan, network: Network | None) -> Iterator[str]:
     yield _FUNCTIONS
     # All of it may be in flight: the memory of TCP is no part of a scenario.
     yield "echo 300000 300000 300000 > /proc/sys/net/ipv4/tcp_mem"
-    wires = [(_End("m1", "out", "02:00:00:00:01:00", "10.2.0.1"), _End("m2", "in", "02:00:00:00:02:00", "10.2.0.2"))]
+    for file, value in plan.parameters:
+        yield f"echo {value} > /sys/module/{file}"
+    zero = _LAID + plan.settle
+    end = zero + plan.duration
+    wires = [] if network else [_LINK]
     for number in range(len(plan.flows)):
         wires += _wires(number)
-    hosts = ["m1", "m2", *(f"{end}{number}" for number in range(len(plan.flows)) for end in "sr")]
+    hosts = ["m1", "m2", *(f"{side}{number}" for number in range(len(plan.flows)) for side in "sr")]
     yield from _fed("ip -batch -", [f"netns add {host}" for host in hosts])
     yield from _fed("ip -batch -", [_wire(one, other) for one, other in wires])
+    if network is not None:
+        yield from _fed("cat > work.json", [network.work(zero)])
+        # It says when its devices are there; if it ends before that, so does the script.
+        yield "mkfifo /run/ready"
+        yield f"{network.command} > /run/ready & queue=$!"
+        yield "read -r ready < /run/ready"
     for host in hosts:
         yield from _fed(f'inside {host} sh -c "$settings; . /dev/stdin"', _host(host, wires, plan))
     yield _sleep_until(_LAID)
+    if network is None:
+        yield from _link(plan, zero, end)
+    for number, flow in enumerate(plan.flows):
+        if flow.schedule is not None:
+            yield from _fed(f"cat > schedule{number}", flow.schedule.lines)
+        if flow.controller:
+            yield f"inside r{number} guest-flow receive {_receiver(number)} {_PORT} {flow.receiver} &"
+    yield "others="
+    for number, flow in enumerate(plan.flows):
+        arrivals = f"eth {zero} {end} {plan.interval} arrived{number}.csv"
+        for program in (f"r{number} guest-flow arrivals {arrivals}", *_programs(number, flow, plan, zero)):
+            yield f'inside {program} & others="$others $!"'
+    # `wait` for several gives the code of the last alone.
+    yield "for each in $queue $others; do wait $each; done"
+    for number in range(len(plan.flows)):
+        yield f"inside s{number} cat /proc/net/netstat /proc/net/snmp > counters{number}"
+    if network is None:
+        yield "inside m1 tc -s qdisc show dev out > tc"
+        # What has left a sender and has not arrived when all queues are empty is lost.
+        yield _sleep_until(end + _EMPTY)
+        yield "inside m1 cat /proc/net/dev > left"
+        yield "inside m2 cat /proc/net/dev > arrived"
+        yield "inside m2 tc -s qdisc show > path"
+    yield "uname -r > release"
+
+
+#: The wire whose end ``out`` has the shaper.
+_LINK = (_End("m1", "out", "02:00:00:00:01:00", "10.2.0.1"), _End("m2", "in", "02:00:00:00:02:00", "10.2.0.2"))
+
+
+def _link(plan: Plan, zero: int, end: int) -> Iterator[str]:
+    """A link of tc with its queue, and what reads its counters."""
     shaper = [
         f"qdisc add dev out root handle 1: {shell([*plan.table, 'htb', 'default', '1'])}",
         f"class add dev out parent 1: classid 1:1 htb {shell(plan.shaper)}",
         f"qdisc add dev out parent 1:1 handle 2: {shell(plan.leaf)}",
     ]
     yield from _fed("inside m1 tc -batch -", shaper)
-    for number, flow in enumerate(plan.flows):
-        yield f"inside r{number} guest-flow receive {_receiver(number)} {_PORT} {flow.receiver} &"
-    zero = _LAID + plan.settle
-    end = zero + plan.duration
     yield f"inside m1 guest-queue out {zero} {end} {plan.interval} queue.csv & queue=$!"
-    yield "others="
-    for number, flow in enumerate(plan.flows):
-        arrivals = f"eth {zero} {end} {plan.interval} arrived{number}.csv"
-        yield f'inside r{number} guest-flow arrivals {arrivals} & others="$others $!"'
-        words = [f"cc={flow.controller}", f"zero={zero}", f"start={zero + flow.start}", f"stop={end}"]
-        words += [f"interval={plan.interval}", f"file=flow{number}.csv"]
-        yield f'inside s{number} guest-flow send {_receiver(number)} {_PORT} {" ".join(words)} & others="$others $!"'
-    # `wait` for several gives the code of the last alone.
-    yield "for each in $queue $others; do wait $each; done"
-    for number in range(len(plan.flows)):
-        yield f"inside s{number} cat /proc/net/netstat /proc/net/snmp > counters{number}"
-    yield "inside m1 tc -s qdisc show dev out > tc"
-    # What has left a sender and has not arrived when all queues are empty is lost.
-    yield _sleep_until(end + _EMPTY)
-    yield "inside m1 cat /proc/net/dev > left"
-    yield "inside m2 cat /proc/net/dev > arrived"
-    yield "inside m2 tc -s qdisc show > path"
-    yield "uname -r > release"
+
+
+def _programs(number: int, flow: HostFlow, plan: Plan, zero: int) -> Iterator[str]:
+    """The programs of a flow, after the names of their hosts: a sender, and the receiver of datagrams."""
+    to, stop = f"{_receiver(number)} {_PORT}", zero + flow.stop
+    if not flow.controller:
+        assert flow.schedule is not None
+        end = zero + plan.duration
+        yield f"r{number} guest-datagrams receive {to} {int(flow.schedule.answers)} {zero} {end} came{number}.csv"
+        files = f"schedule{number} back{number}.csv"
+        yield f"s{number} guest-datagrams send {to} {flow.schedule.tos} {zero} {end} {files}"
+        return
+    words = [f"cc={flow.controller}", f"zero={zero}", f"start={zero + flow.start}", f"stop={stop}"]
+    words += [f"interval={plan.interval}", f"file=flow{number}.csv"]
+    if flow.schedule is not None:
+        words += [f"messages=schedule{number}", f"close={int(flow.schedule.closes)}", f"done=done{number}.csv"]
+    yield f"s{number} guest-flow send {to} {' '.join(words)}"
 
 
 def _wires(number: int) -> list[tuple[_End, _End]]:
@@ -128,10 +175,15 @@ def _host(host: str, wires: Sequence[tuple[_End, _End]], plan: Plan) -> Iterator
     if not router:
         lines.append(f"route add default via {ends[0][1].address}")
     else:
-        net, via = ("3", "10.2.0.2") if host == "m1" else ("1", "10.2.0.1")
-        lines += [f"route add 10.{net}.{each}.0/24 via {via}" for each in range(len(plan.flows))]
+        net, device, via = ("3", "out", "10.2.0.2") if host == "m1" else ("1", "in", "10.2.0.1")
+        by = f"via {via}"
+        if _LINK not in wires:
+            # A TUN device has no link layer, and no neighbours.
+            lines.append(f"link set {device} mtu {plan.mtu} txqueuelen 20000 up")
+            by = f"dev {device}"
+        lines += [f"route add 10.{net}.{each}.0/24 {by}" for each in range(len(plan.flows))]
     yield from _fed("ip -batch -", lines, "LINES")
-    if router:
+    if router and _LINK in wires:
         delays = [_delay(host, each, flow, plan) for each, flow in enumerate(plan.flows)]
         yield from _fed("tc -batch -", delays, "LINES")
 
@@ -143,7 +195,7 @@ def _of_end(end: str, flow: HostFlow) -> list[object]:
         *("tcp_no_metrics_save", 1, "tcp_timestamps", int(flow.timestamps), "tcp_sack", int(flow.sack)),
         *("tcp_rmem", f'"4096 131072 {flow.receive_buffer}"'),
         *("tcp_wmem", f'"4096 {flow.send_buffer} {flow.receive_buffer}"'),
-        *("tcp_ecn", flow.ecn if sender else 2 if flow.controller != "dctcp" else 1),
+        *("tcp_ecn", flow.ecn if sender else flow.listener),
     ]
 
 
@@ -152,8 +204,7 @@ def _delay(router: str, number: int, flow: HostFlow, plan: Plan) -> str:
     there = flow.rtt // 2
     if router == "m1":
         return f"qdisc add dev s{number} root netem limit {LIMIT} delay {tc_time((flow.rtt - there) / 1e9)}"
-    wire_time = round(plan.frame * 8e9 / plan.rate)
-    ahead = ["netem", "limit", str(LIMIT), "delay", tc_time((there + wire_time) / 1e9), *plan.path]
+    ahead = ["netem", "limit", str(LIMIT), "delay", tc_time((there + plan.wire_time) / 1e9), *plan.path]
     return f"qdisc add dev r{number} root {shell(ahead)}"
 
 

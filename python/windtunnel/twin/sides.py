@@ -24,6 +24,7 @@ from windtunnel.memory import limit
 from windtunnel.result import RunResult
 from windtunnel.scenario import Scenario
 from windtunnel.start_offsets import starts
+from windtunnel.twin.ours import model
 
 Side: TypeAlias = Literal["linux", "windtunnel"]
 #: In the order in which a draw runs them.
@@ -79,7 +80,7 @@ class _Simulate:
     def __call__(self, task: _Run, go_on: GoOn) -> RunResult:
         if task.side == "linux":
             return self.run_linux(task.scenario, self.kernel, go_on)
-        return task.scenario.run(lambda _: go_on(), memory=self.memory)
+        return model(task.scenario).run(lambda _: go_on(), memory=self.memory)
 
     def lost(self, task: _Run, why: str) -> RunResult:
         raise AssertionError(f"{task.number}: a thread is not killed: {why}")

@@ -92,7 +92,7 @@ pub(super) fn over_stack(
         StackController::Ours(params) => params.needs(),
     };
     let dscp = if needs.feedback == Feedback::Sce { Dscp::MDS } else { Dscp::DEFAULT };
-    let ecn = code_point(&at.get("ecn"), needs)?;
+    let ecn = code_point(&at.get("ecn"), needs, stack.uses_ecn())?;
     let needs_ecn = ecn != Ecn::NotEct && matches!(needs.feedback, Feedback::Shares | Feedback::Counts);
     let endpoint = Endpoint { ecn, needs_ecn, dscp, paced: true, ..plain };
     Ok(Carried { cc_name, transport: Transport::Foreign(stack.stack(controllers)), endpoint })
@@ -179,9 +179,10 @@ fn hosted(
 }
 
 /// The code point of the flow's packets: ECT(0), as QUIC stacks send, or ECT(1) where the controller is one for L4S; none if the
-/// flow's sockets cannot set it.
-fn code_point(at: &Cursor<'_>, needs: Needs) -> Result<Ecn, Fault> {
+/// flow's sockets cannot set it. `uses` is whether they do where nothing is said.
+fn code_point(at: &Cursor<'_>, needs: Needs, uses: bool) -> Result<Ecn, Fault> {
     match at.value() {
+        None if !uses => Ok(Ecn::NotEct),
         None | Some(Value::Boolean(true)) if needs.scalable => Ok(Ecn::Ect1),
         None | Some(Value::Boolean(true)) => Ok(Ecn::Ect0),
         Some(Value::Boolean(false)) if needs.feedback.hears_sce() => {

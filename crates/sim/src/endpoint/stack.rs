@@ -138,9 +138,14 @@ pub trait StackParams: AnyParams {
         false
     }
 
-    /// Whether its ends are outside of the simulation: a scenario with such flows cannot run alone.
-    fn outside(&self) -> bool {
-        false
+    /// If its ends are outside of the simulation, the command that runs a scenario with such flows: it cannot run alone.
+    fn outside(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether its flows use ECN where the scenario does not say.
+    fn uses_ecn(&self) -> bool {
+        true
     }
 
     /// The file that has its code, if that is not a part of this program: the value of its key `file`.

@@ -1,0 +1,92 @@
+"""What the guest wrote of a run whose network is ours, as a result: ours, with what the kernel says of its own flows.
+
+Queues, drops, marks, and what arrived are what the simulation has seen. Of a flow of the kernel it sees no window:
+that, the threshold, the smoothed round-trip time and the counts of the sender are the kernel's (TCP_INFO), at the ends
+of recording intervals.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from windtunnel import __version__
+from windtunnel.errors import RunFailedError
+from windtunnel.kernel.guest import Outcome
+from windtunnel.kernel.kept import Kernel
+from windtunnel.provenance import host
+from windtunnel.result import RunResult
+from windtunnel.twin.ours import Ours
+from windtunnel.twin.readings import COUNTERS, counters_of, digest_of, samples_of, tcp_columns
+
+#: A path in virtual time is late by the readings of the guest's clock, some 2 us; more is a guest that went wrong.
+_LATE_US = 50.0
+
+
+def result_of(ours: Ours, kernel: Kernel, outcome: Outcome) -> RunResult:
+    """The result. Raises RunFailedError."""
+    document = json.loads(outcome.text("summary.json"))
+    late = document["lateness"]["p99_us"]
+    if late is not None and late > _LATE_US:
+        raise RunFailedError(f"packets left the network in the guest {late:.0f} us late")
+    summary, tables = document["summary"], _tables(outcome.files["tables.npz"])
+    resolved = ours.scenario.resolve()
+    for number, flow in enumerate(ours.flows):
+        _merge(tables["flows"], flow, outcome.text(f"flow{number}.csv"))
+        counters = counters_of(outcome.text(f"counters{number}"))
+        told = _counts(tables["flows"], flow) | {name: counters.get(key, 0) for name, key in COUNTERS.items()}
+        summary["flows"][flow] |= told
+    summary["digest"] = digest_of(outcome)
+    summary["seed"] = seed = int(resolved["seed"])
+    meta = {
+        "title": resolved.get("title") or "",
+        "scenario": resolved,
+        "scenario_toml": document["toml"],
+        "version": f"{__version__} with Linux {kernel.name}",
+        "seed": seed,
+        "foreign": [f"Linux {kernel.name}"],
+        "unseeded": [],
+        "digest": summary["digest"],
+        "duration_s": summary["duration_s"],
+        "packets": summary["packets"],
+        "events": summary["events"],
+        "cpu_seconds": outcome.seconds,
+        "packets_per_second": summary["packets"] / outcome.seconds,
+        "host": host(),
+    }
+    return RunResult(summary, tables, meta)
+
+
+def _tables(content: bytes) -> dict[str, dict[str, Any]]:
+    tables: dict[str, dict[str, Any]] = {}
+    with np.load(BytesIO(content), allow_pickle=False) as columns:
+        for key in columns:
+            table, _, column = key.partition("/")
+            tables.setdefault(table, {})[column] = columns[key]
+    return tables
+
+
+def _merge(table: dict[str, Any], flow: int, text: str) -> None:
+    """Put what the kernel says about a flow into its rows."""
+    rows = table["flow"] == flow
+    times = table["time_s"][rows]
+    for name, values in tcp_columns(samples_of(text, times)).items():
+        if name not in table:
+            table[name] = np.full(len(rows), np.nan)
+        table[name] = np.where(rows, 0, table[name]).astype(table[name].dtype)
+        table[name][rows] = values
+
+
+def _counts(table: Mapping[str, Any], flow: int) -> dict[str, Any]:
+    """What the kernel has counted for a flow in all, and its window."""
+    rows = table["flow"] == flow
+    cwnd = table["cwnd_bytes"][rows]
+    cwnd = cwnd[np.isfinite(cwnd)]
+    counts: dict[str, Any] = {name: int(table[name][rows].sum()) for name in ("sent", "retransmits", "delivered_bytes")}
+    if len(cwnd):
+        counts["cwnd_bytes"] = {"mean": float(cwnd.mean()), "min": float(cwnd.min()), "max": float(cwnd.max())}
+    return counts
