@@ -177,18 +177,18 @@ def facts(rows: Sequence[Row]) -> dict[str, str]:
 
 def picture(rows: Sequence[Row]) -> Figure:
     """The round trip of each controller over each queue."""
-    places = range(len(QUEUES))
+    title = ", ".join(f"{number} {queue}" for number, queue in enumerate(QUEUES))
     panels = []
     for cc in CONTROLLERS:
-        title = f"{cc}: {', '.join(f'{place} {queue}' for place, queue in zip(places, QUEUES, strict=True))}"
-        spec = PanelSpec(title, places, "Queue", "RTT (ms)", {"measured": "", "simulated": ""}, ylim=(0.0, 80.0))
+        sides = {"measured": "", "simulated": ""}
+        spec = PanelSpec(f"{cc}: {title}", range(len(QUEUES)), "Queue", "RTT (ms)", sides, ylim=(0.0, 80.0))
         lines = {
             side: [
-                Point(float(place), sum(cell) / len(cell), min(cell), max(cell))
-                for place, queue in zip(places, QUEUES, strict=True)
+                Point(float(number), sum(cell) / len(cell), min(cell), max(cell))
+                for number, queue in enumerate(QUEUES)
                 if (cell := of(rows, cc, queue, side, "rtt_ms"))
             ]
-            for side in ("measured", "simulated")
+            for side in sides
         }
         panels.append((spec, lines))
     shown = figure("The kernel's TCP over our queues in real time, and the simulator's", panels)

@@ -73,7 +73,14 @@ def test_a_transfer(cli: Cli, scenario: Path, serve: tuple[str, str], client: tu
     assert result.meta["duration_s"] > 1.0
     assert link["dequeued"] >= 2 * 500_000 // 1448
     assert link["rate_mbps"] == 8.0
-    assert (folder / "capture.pcapng").stat().st_size > 10_000
+    # All data are in it twice, as they enter the path and as they leave it.
+    capture = (folder / "capture.pcapng").read_bytes()
+    assert len(capture) > 4 * 500_000
+    # pcapng's first block, and the names of both interfaces.
+    assert capture[:4] == b"\x0a\x0d\x0d\x0a" and b"near" in capture and b"far" in capture
+    explained = cli("explain", folder / "capture.pcapng")
+    assert explained.returncode == 0, explained.stderr
+    assert "10.0.0.2:7000" in explained.stdout
     with gzip.open(folder / "flows.flent.gz") as file:
         flent = json.load(file)
     assert any(value is not None for value in flent["results"]["TCP upload::1"])
@@ -254,6 +261,7 @@ def test_verdicts_on_lateness() -> None:
         (("--in", "../x"), "--in: '../x' is not the name of a network namespace"),
         (("--in", "one", "--far-in", "one"), "both ends cannot be in one namespace"),
         (("--set", "mtu='x'"), "mtu"),
+        (("--json", "--capture"), "--capture writes into the result folder"),
     ],
 )
 def test_wrong_arguments(cli: Cli, scenario: Path, arguments: tuple[str, ...], says: str) -> None:

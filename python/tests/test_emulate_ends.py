@@ -113,7 +113,7 @@ def test_killed_after_rows_have_left(tmp_path: Path) -> None:
     """As after a run, what was recorded is in a folder that says that it is not complete."""
     client = program(tmp_path, "client", CLIENT.replace("500_000", "1_000_000_000"))
     serve = shlex.join(program(tmp_path, "server", SERVER))
-    fast = ("--set", "bottleneck.rate='200 Mbit/s'", "--set", "flow.0.rtt='1 ms'", "--capture")
+    fast = ("--set", "bottleneck.rate='200 Mbit/s'", "--set", "flow.0.rtt='1 ms'", "--set", "record.packets=true")
     with started(tmp_path, *fast, "--serve", serve, "--", *client, ready=6) as (process, below, of_networks):
         folder = tmp_path / "results/path-emulated.incomplete"
         until = time.monotonic() + 60

@@ -15,7 +15,7 @@
 | ``report.html`` | the interactive report |
 | ``qlog/*.sqlog`` | the sender's log of each TCP flow, where it was asked for |
 | ``figure.png``, ``figure.svg`` | the four-panel figure, where it was asked for |
-| ``flows.flent.gz``, ``capture.pcapng`` | of an emulation: for Flent; the packets, where they are recorded |
+| ``flows.flent.gz``, ``capture.pcapng`` | of an emulation: for Flent; all packets, where it was asked for |
 
 A run that did not reach its end leaves ``NAME.incomplete`` instead (:mod:`windtunnel.incomplete`): ``summary.json``
 with ``"incomplete": true``, ``scenario.toml``, and a folder of parts for each table that had many rows.

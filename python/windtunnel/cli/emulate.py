@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -40,7 +41,7 @@ _TIME = re.compile(r"[\d.]+ ?(?:ns|us|ms|s|min|h)")
 )
 @click.option("--in", "near_in", metavar="NAME", help="A network namespace for the near end.", show_default="a new one")
 @click.option("--far-in", metavar="NAME", help="The same for the far end.", show_default="a new one")
-@click.option("--capture", is_flag=True, help="Record packets, and write them to capture.pcapng in the folder.")
+@click.option("--capture", is_flag=True, help="Write all packets at both ends to capture.pcapng in the folder.")
 @click.option("--no-live", is_flag=True, help="Show no numbers meanwhile; the commands have the terminal.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Result folder.", show_default="results/<name of FILE>-emulated"
@@ -89,15 +90,14 @@ def emulate(
     measured: where 1 % is later than the bound, there is no verdict. The exit code is the near command's if that fails.
     """
     from windtunnel.cli.run import failures_in_words
+    from windtunnel.emulate.files import capture_for, write_files
     from windtunnel.emulate.session import Settings
-    from windtunnel.folder import check_writable, load_libraries
+    from windtunnel.folder import check_writable, load_libraries, save
     from windtunnel.incomplete import Incomplete
     from windtunnel.memory import limit
     from windtunnel.parts import Temporary
     from windtunnel.scenario import Scenario
 
-    if capture:
-        settings = (*settings, "record.packets=true")
     scenario = Scenario.from_file(file, overrides=settings, allow_read=allow_read)
     resolved = scenario.resolve()
     _check_way(resolved, way)
@@ -106,18 +106,19 @@ def emulate(
         duration_s=None if duration is None else _time("--duration", duration),
     )  # fmt: skip
     folder = _place(file, out, as_json=as_json)
+    if capture and folder is None:
+        raise InputError("--capture writes into the result folder, and --json writes none: give --out, too")
     if folder is not None:
         check_writable(folder, force=force)
         load_libraries(figures=False)
     parts: Place = Temporary() if folder is None else Incomplete(folder, scenario)
     namespaces = (_name("--in", near_in), _name("--far-in", far_in))
-    with failures_in_words(file, parts):
-        result, session = _emulate(scenario, how, namespaces, parts, as_json=as_json, live=not no_live)
-    if folder is not None:
-        from windtunnel.emulate.files import write_files
-        from windtunnel.folder import save
-
-        save(result, folder, force=force, more=lambda stage: write_files(result, stage))
+    with capture_for(folder if capture else None) as packets:
+        how = replace(how, capture=None if packets is None else packets.fileno())
+        with failures_in_words(file, parts):
+            result, session = _emulate(scenario, how, namespaces, parts, as_json=as_json, live=not no_live)
+        if folder is not None:
+            save(result, folder, force=force, more=lambda stage: write_files(result, stage, packets))
     _tell(result, folder, as_json=as_json)
     parts.remove()
     ctx.exit(_exit_code(result, session, how))

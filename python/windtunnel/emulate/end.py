@@ -46,7 +46,7 @@ def main(number: int, settings: dict[str, Any]) -> None:
     channel = socket.socket(fileno=number)
     namespaces.die_with_parent()
     # Without a reader there is nothing left to do.
-    with suppress(BrokenPipeError):
+    with suppress(ConnectionError):
         child = _first_process(channel, settings["namespace"])
         if child:
             with channel:

@@ -39,7 +39,9 @@ Show = Callable[[Mapping[str, Any]], None]
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line says. Words are those of commands; ``duration_s``: None until it is ended."""
+    """What the command line says. Words are those of commands; ``duration_s``: None until it is ended; ``capture``: the
+    descriptor of a file for all packets at both ends.
+    """
 
     serve: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
@@ -48,6 +50,7 @@ class Settings:
     duration_s: float | None = None
     bound_s: float = 0.0
     memory: int | None = None
+    capture: int | None = None
 
 
 @dataclass
@@ -103,7 +106,7 @@ def emulate(
     session.last = json.loads(emulator.snapshot())
     session.lateness = Lateness.of(json.loads(emulator.lateness()))
     if broken := session.last["broken"]:
-        raise RunFailedError(f"a device failed: {broken}")
+        raise RunFailedError(f"the emulation ended: {broken}")
     # Names of flows are known when they are over.
     raw, connections = emulator.finish(), emulator.connections()
     return _result(raw, parts, ends, settings, session, connections), session
@@ -117,7 +120,7 @@ def _emulator(scenario: Scenario, ends: tuple[End, End], settings: Settings, par
         return _core.Emulator(
             text, file, overrides, allow_read, way=settings.way, keep=settings.keep, near=ends[0].fd,
             far=ends[1].fd, duration=duration, parts=(parts.make, NAMES), memory=settings.memory,
-            built=built,
+            capture=settings.capture, built=built,
         )  # fmt: skip
     except _core.ScenarioError:
         raise

@@ -106,7 +106,11 @@ def connections(result: RunResult) -> list[Connection]:
 def _real(emulation: object) -> dict[str, list[str]]:
     """The ends of flows of real packets, by name, in four words: sender, an arrow, receiver, protocol."""
     rows = _table(emulation).get("connections") or ()
-    words = {str(row["name"]): str(row["ends"]).split(maxsplit=3) for row in rows if isinstance(row, Mapping) and len(row) == 2}
+    words = {
+        str(row["name"]): str(row["ends"]).split(maxsplit=3)
+        for row in rows
+        if isinstance(row, Mapping) and len(row) == 2
+    }
     return {name: ends for name, ends in words.items() if len(ends) == 4}
 
 
