@@ -52,6 +52,7 @@ LINES = {
     "flowgrind": ("flowgrind -T s=1", "flowgrind -T s=x"),
     "kernel": ("kernel status", "kernel test"),
     "twin": ("twin --help", "twin two.toml --only linux"),
+    "emulate": ("emulate --help", "emulate two.toml --bound 1"),
     "validate": ("validate --help", "validate --only linus"),
     "bench": ("bench --only W1 --no-instructions", "bench --only W77"),
 }

@@ -138,5 +138,8 @@ def test_a_stack_that_is_not_built_in_is_named(cli: Cli) -> None:
     """`list` has what is built in; the message about a stack that is known says so, and how to get it."""
     stacks = cli("list", "stacks").stdout
     assert "library" in stacks and "quinn" in stacks
-    with pytest.raises(wt.ScenarioError, match=r"is not built in; built in are linux, ideal, quinn, noq, .*library, outside, linux-kernel; "):
+    with pytest.raises(
+        wt.ScenarioError,
+        match=r"is not built in; built in are linux, ideal, quinn, noq, .*library, outside, linux-kernel; ",
+    ):
         result_of(stack="msquic")

@@ -615,6 +615,7 @@ class Emulator:
         parts: tuple[Callable[[list[tuple[str, str]], list[str]], str | PathLike[str]], Mapping[str, str]]
         | None = None,
         memory: int | None = None,
+        capture: int | None = None,
         built: bool = False,
     ) -> Emulator:
         """Makes the path ready. ``text`` to ``allow_read``, ``parts``, ``memory`` and ``built`` are those of ``run``.
@@ -622,7 +623,8 @@ class Emulator:
         ``near`` and ``far`` are file descriptors of TUN devices without packet information that do not block; they are
         duplicated. What enters at ``near`` goes forward on the way of the flow called ``way`` (without it, the first),
         to ``far``; what enters there goes back. With ``keep`` the scenario's own flows run, too. ``duration`` is in ns;
-        without it the path works until it is stopped.
+        without it the path works until it is stopped. ``capture`` is the descriptor of a file for all packets
+        at both devices, as pcapng.
 
         With ``hosts`` (flow, near, far) the scenario's own flows run, for its own duration, and those over the stacks
         ``outside`` and ``linux-kernel`` have their ends at these addresses; no other packets are carried. Raises

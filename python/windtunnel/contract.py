@@ -43,7 +43,10 @@ _META = {"duration_s": NUMBER, "seed": WHOLE, "digest": TEXT, "packets": WHOLE, 
 # What is known of a run before its end.
 _INCOMPLETE_META = {"duration_s": NUMBER, "seed": WHOLE}
 _INCOMPLETE_FLOW = {"name": TEXT, "cc": TEXT}
-_META_MORE = {"title": TEXT, "version": TEXT, "scenario": OBJECT, "foreign": LIST, "unseeded": LIST, "secrets": TEXT}
+_META_MORE = {
+    "title": TEXT, "version": TEXT, "scenario": OBJECT, "foreign": LIST, "unseeded": LIST, "secrets": TEXT,
+    "emulation": OBJECT,
+}  # fmt: skip
 _FLOW = {"name": TEXT, "cc": TEXT, "goodput_mbps": NUMBER}
 _FLOW_MORE = {"application": TEXT, "first_packet_s": NUMBER, "last_packet_s": NUMBER, "datagrams": OBJECT}
 _QUEUE = {"name": TEXT}

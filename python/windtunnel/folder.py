@@ -15,6 +15,7 @@
 | ``report.html`` | the interactive report |
 | ``qlog/*.sqlog`` | the sender's log of each TCP flow, where it was asked for |
 | ``figure.png``, ``figure.svg`` | the four-panel figure, where it was asked for |
+| ``flows.flent.gz``, ``capture.pcapng`` | of an emulation: for Flent; all packets, where it was asked for |
 
 A run that did not reach its end leaves ``NAME.incomplete`` instead (:mod:`windtunnel.incomplete`): ``summary.json``
 with ``"incomplete": true``, ``scenario.toml``, and a folder of parts for each table that had many rows.
@@ -23,7 +24,7 @@ with ``"incomplete": true``, ``scenario.toml``, and a folder of parts for each t
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +58,19 @@ def check_writable(path: Path, *, force: bool) -> None:
 
 
 def save(
-    result: RunResult, path: Path, *, force: bool = False, figures: bool = False, qlog: Mapping[str, Any] | None = None
+    result: RunResult,
+    path: Path,
+    *,
+    force: bool = False,
+    figures: bool = False,
+    qlog: Mapping[str, Any] | None = None,
+    more: Callable[[Path], None] | None = None,
 ) -> Path:
     """Write the result folder; it appears complete or not at all. Returns its path.
 
     Never overwrites without ``force``; with it, overwrites only a result folder. ``figures`` adds the four-panel
-    figure as PNG and SVG, ``qlog`` the logs of its flows, with these options.
+    figure as PNG and SVG, ``qlog`` the logs of its flows, with these options; ``more`` writes other
+    files into the folder.
     Raises InputError if the place is taken, cannot be written to, or the disk is full.
     """
     load_libraries(figures=figures)
@@ -76,6 +84,8 @@ def save(
             _write_figures(result, stage)
         if qlog is not None:
             _write_logs(result, stage / "qlog", qlog)
+        if more is not None:
+            more(stage)
         from windtunnel.report import write_report
 
         write_report(result, stage / "report.html", title=result.title or path.name)

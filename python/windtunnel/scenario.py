@@ -220,29 +220,7 @@ class Scenario:
         if tell is not None and threads > 1:
             shared = f"{raw.threads} threads shared the run, in parts that delays separate"
             tell(f"one thread had the whole run: {raw.undivided}" if raw.undivided else shared)
-        resolved = json.loads(raw.resolved)
-        if sum(int(flow.get("count") or 1) for flow in resolved.get("flow") or ()) >= _MANY_FLOWS:
-            give_back()
-        summary = json.loads(raw.summary)
-        meta = {
-            "title": resolved.get("title") or "",
-            "scenario": resolved,
-            "scenario_toml": raw.toml,
-            **build(),
-            "seed": summary["seed"],
-            "foreign": raw.foreign,
-            "unseeded": raw.unseeded,
-            **({"plugins": plugins(raw.foreign)} if raw.foreign else {}),
-            **({"secrets": raw.secrets} if raw.secrets else {}),
-            "digest": raw.digest,
-            "duration_s": summary["duration_s"],
-            "packets": summary["packets"],
-            "events": summary["events"],
-            "cpu_seconds": cpu_seconds,
-            "packets_per_second": summary["packets"] / cpu_seconds if cpu_seconds > 0 else None,
-            "host": host(),
-        }
-        return RunResult(summary, tables_of(raw.tables, parts), meta)
+        return result_of(raw, parts, cpu_seconds)
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same: the same keys with the same values, however they are written.
@@ -269,6 +247,33 @@ class Scenario:
     def __repr__(self) -> str:
         origin = self._file or "Python"
         return f"<Scenario from {origin}{' with ' + ', '.join(self._overrides) if self._overrides else ''}>"
+
+
+def result_of(raw: _core.RunResult, parts: Place, cpu_seconds: float) -> RunResult:
+    """The result of what the core has run, whose rows may be in ``parts``."""
+    resolved = json.loads(raw.resolved)
+    if sum(int(flow.get("count") or 1) for flow in resolved.get("flow") or ()) >= _MANY_FLOWS:
+        give_back()
+    summary = json.loads(raw.summary)
+    meta = {
+        "title": resolved.get("title") or "",
+        "scenario": resolved,
+        "scenario_toml": raw.toml,
+        **build(),
+        "seed": summary["seed"],
+        "foreign": raw.foreign,
+        "unseeded": raw.unseeded,
+        **({"plugins": plugins(raw.foreign)} if raw.foreign else {}),
+        **({"secrets": raw.secrets} if raw.secrets else {}),
+        "digest": raw.digest,
+        "duration_s": summary["duration_s"],
+        "packets": summary["packets"],
+        "events": summary["events"],
+        "cpu_seconds": cpu_seconds,
+        "packets_per_second": summary["packets"] / cpu_seconds if cpu_seconds > 0 else None,
+        "host": host(),
+    }
+    return RunResult(summary, tables_of(raw.tables, parts), meta)
 
 
 def checked(paths: Sequence[str | Path]) -> tuple[Path, ...]:

@@ -31,7 +31,7 @@ mod tuples;
 use windtunnel_sim::endpoint::Kinds;
 
 pub use lateness::Lateness;
-pub use live::{Live, Snapshot};
+pub use live::{Live, Snapshot, Tap};
 pub use outside::Side;
 pub use path::{Emulation, EmulationError, LinkState, Traffic};
 pub use stacks::{LinuxKernelParams, OutsideParams};

@@ -53,6 +53,21 @@ pub struct Snapshot {
     pub broken: Option<String>,
 }
 
+/// Sees the packets at both devices.
+pub trait Tap: Send {
+    /// A packet enters the path at the device of this side, or leaves it there.
+    ///
+    /// # Errors
+    /// What ends the emulation.
+    fn see(&mut self, side: Side, enters: bool, at: Time, packet: &[u8]) -> io::Result<()>;
+
+    /// There are no more.
+    ///
+    /// # Errors
+    /// If some were not kept.
+    fn end(&mut self) -> io::Result<()>;
+}
+
 /// An emulated path at work.
 #[derive(Debug)]
 pub struct Live {
@@ -64,11 +79,16 @@ pub struct Live {
 
 impl Live {
     /// Starts to carry packets between the devices at both ends: file descriptors that do not block. The path's time begins
-    /// at `zero`.
+    /// at `zero`. A `tap` sees each packet at both.
     ///
     /// # Errors
     /// If the system has no thread or no pipe left.
-    pub fn start(path: Emulation, near: OwnedFd, far: OwnedFd, zero: Instant) -> io::Result<Live> {
+    pub fn start(
+        path: Emulation,
+        [near, far]: [OwnedFd; 2],
+        zero: Instant,
+        tap: Option<Box<dyn Tap>>,
+    ) -> io::Result<Live> {
         let (stopped, stop) = pipe()?;
         let seen = Arc::new(Mutex::new(Snapshot::default()));
         let shown = Arc::clone(&seen);
@@ -85,8 +105,11 @@ impl Live {
                 shown,
                 lateness: Lateness::default(),
                 packet: Vec::new(),
+                tap,
+                untold: None,
             };
             courier.carry();
+            courier.tell(|tap| tap.end());
             let end = courier.now().min(courier.path.end());
             courier.show(end);
             (courier.path, end)
@@ -165,6 +188,9 @@ struct Courier {
     shown: Arc<Mutex<Snapshot>>,
     lateness: Lateness,
     packet: Vec<u8>,
+    tap: Option<Box<dyn Tap>>,
+    /// Why the tap has failed.
+    untold: Option<String>,
 }
 
 impl Courier {
@@ -189,7 +215,8 @@ impl Courier {
                     return;
                 }
             }
-            if now >= self.path.end() || self.devices.iter().any(|device| device.broken.is_some()) {
+            let broken = self.untold.is_some() || self.devices.iter().any(|device| device.broken.is_some());
+            if broken || now >= self.path.end() {
                 return;
             }
             if !self.take(&mut arrived) && self.wait(picture) {
@@ -202,7 +229,22 @@ impl Courier {
     fn deliver(&mut self) {
         while let Some((side, due)) = self.path.leave(&mut self.packet) {
             self.devices[side as usize].write(&self.packet);
-            self.lateness.record(self.now().since_start().saturating_sub(due.since_start()));
+            let now = self.now();
+            self.lateness.record(now.since_start().saturating_sub(due.since_start()));
+            if self.tap.is_some() {
+                let packet = std::mem::take(&mut self.packet);
+                self.tell(|tap| tap.see(side, false, now, &packet));
+                self.packet = packet;
+            }
+        }
+    }
+
+    /// Tells the tap something, if there is one.
+    fn tell(&mut self, what: impl FnOnce(&mut dyn Tap) -> io::Result<()>) {
+        if let Some(tap) = &mut self.tap
+            && let Err(why) = what(&mut **tap)
+        {
+            self.untold = Some(why.to_string());
         }
     }
 
@@ -214,6 +256,7 @@ impl Courier {
                 let Some(length) = self.devices[side as usize].read(arrived) else { break };
                 let now = self.now();
                 self.path.arrive(side, &arrived[..length], now);
+                self.tell(|tap| tap.see(side, true, now, &arrived[..length]));
                 any = true;
             }
         }
@@ -249,7 +292,9 @@ impl Courier {
             flows: self.path.connections().len(),
             lateness: self.lateness.clone(),
             exceeded: self.path.check_memory().err(),
-            broken: broken.find_map(|(end, device)| Some(format!("the {end} device: {}", device.broken?))),
+            broken: broken
+                .find_map(|(end, device)| Some(format!("the {end} device: {}", device.broken?)))
+                .or_else(|| self.untold.as_ref().map(|why| format!("the capture: {why}"))),
         };
     }
 }

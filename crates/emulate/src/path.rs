@@ -112,7 +112,10 @@ impl Emulation {
         let mut network = compile(&scenario);
         // A connection starts with its first packet.
         network.plan.retain(|(_, action)| !matches!(action, Action::Start(flow) if *flow >= first));
-        Emulation::of(scenario, network, doors, Ends::Connections(first, Tuples::new(MOST_FLOWS)))
+        let mut path =
+            Emulation::of(scenario, network, doors, Ends::Connections(first, Tuples::new(MOST_FLOWS)))?;
+        path.simulation.await_flows(first);
+        Ok(path)
     }
 
     /// A scenario with flows whose ends are at these hosts; it has these flows and no others from outside.
@@ -264,11 +267,13 @@ impl Emulation {
         self.simulation.check_memory()
     }
 
-    /// Ends at `now`: what was measured, and the scenario that says what ran.
+    /// Ends at `now`, or where it was to end before: what was measured, and the scenario that says what ran.
     ///
     /// # Errors
     /// If it holds more memory than it may.
     pub fn finish(mut self, now: Time) -> Result<(RunResult, Scenario), MemoryExceeded> {
+        // A thread sees that its time is over after the end of it.
+        let now = now.min(self.end());
         self.simulation.end_at(now);
         let mut result = self.simulation.finish_within()?;
         if let Ends::Connections(first, _) = self.ends {

@@ -38,7 +38,7 @@ fn start(near: UnixDatagram, far: UnixDatagram) -> Live {
     let scenario = Scenario::parse(TEXT, None, &[], &Registry::default()).expect("a scenario");
     let path = Emulation::new(&scenario, &Traffic::default()).expect("a path");
     #[expect(clippy::disallowed_methods, reason = "the path's clock is real")]
-    Live::start(path, near.into(), far.into(), Instant::now()).expect("a thread")
+    Live::start(path, [near.into(), far.into()], Instant::now(), None).expect("a thread")
 }
 
 /// A packet passes forwards and its answer backwards, as they were; both took their time, and the result counts the one

@@ -3,6 +3,7 @@
 use etherparse::PacketBuilder;
 use windtunnel_emulate::{Emulation, EmulationError, Hosts, Side, Traffic};
 use windtunnel_scenario::{Registry, Scenario, compile};
+use windtunnel_sim::recorder::columns::Column;
 use windtunnel_sim::{RunResult, Simulation};
 use windtunnel_units::{Duration, Time};
 
@@ -167,6 +168,12 @@ fn connections_are_flows() {
     );
     let received: Vec<u64> = result.summary.flows.iter().map(|flow| flow.received_bytes).collect();
     assert_eq!(received, [15_000, 1500]);
+    let flows = result.tables.iter().find(|table| table.name == "flows").expect("a table of flows");
+    let Some((_, Column::U32(rows))) = flows.columns.iter().find(|(name, _)| *name == "flow") else {
+        panic!("rows have numbers of flows");
+    };
+    let most = rows.iter().max();
+    assert_eq!(most, Some(&1), "flows that have not begun have no rows");
 }
 
 /// The scenario's own flows run next to real traffic if they are kept: the link carries both.

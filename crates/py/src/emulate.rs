@@ -1,6 +1,8 @@
 //! A path of a scenario in real time, for Python: packets pass in a thread of their own, without Python's interpreter.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
 use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
@@ -10,7 +12,8 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
-use windtunnel_emulate::{Emulation, Hosts, Lateness, LinkState, Live, Snapshot, Traffic};
+use windtunnel_emulate::{Emulation, Hosts, Lateness, LinkState, Live, Side, Snapshot, Tap, Traffic};
+use windtunnel_export::pcapng::DeviceCapture;
 use windtunnel_scenario::{Reading, Scenario};
 use windtunnel_units::{Bytes, Time};
 
@@ -23,9 +26,12 @@ use crate::{error, places, registry, store};
 #[pyclass(frozen, module = "windtunnel._core")]
 pub(crate) struct Emulator(Mutex<State>);
 
+/// A path before its start, with its devices, and what sees their packets.
+type Ready = (Emulation, [OwnedFd; 2], Option<Box<dyn Tap>>);
+
 /// How far it is.
 struct State {
-    ready: Option<(Emulation, [OwnedFd; 2])>,
+    ready: Option<Ready>,
     live: Option<Live>,
     ended: Option<(Emulation, Time)>,
     last: Snapshot,
@@ -37,7 +43,7 @@ struct State {
 impl Emulator {
     #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Python's class")]
     #[new]
-    #[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new(), *, way=None, keep=false, near, far, duration=None, hosts=None, parts=None, memory=None, built=false))]
+    #[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new(), *, way=None, keep=false, near, far, duration=None, hosts=None, parts=None, memory=None, capture=None, built=false))]
     fn new(
         py: Python<'_>,
         text: &str,
@@ -52,6 +58,7 @@ impl Emulator {
         hosts: Option<Vec<(String, IpAddr, IpAddr)>>,
         parts: Option<(Py<PyAny>, BTreeMap<String, String>)>,
         memory: Option<u64>,
+        capture: Option<RawFd>,
         built: bool,
     ) -> PyResult<Emulator> {
         let registry = registry::current();
@@ -78,8 +85,9 @@ impl Emulator {
             path.stream_to(Box::new(store::parts(make, &columns, flows, queues)));
         }
         let devices = [own(near)?, own(far)?];
+        let tap = capture.map(|file| Capture::into(own(file)?)).transpose()?;
         Ok(Emulator(Mutex::new(State {
-            ready: Some((path, devices)),
+            ready: Some((path, devices, tap)),
             live: None,
             ended: None,
             last: Snapshot::default(),
@@ -91,11 +99,11 @@ impl Emulator {
     #[pyo3(signature = (ahead=0))]
     fn start(&self, ahead: u64) -> PyResult<()> {
         let mut state = self.lock();
-        let (path, [near, far]) =
+        let (path, devices, tap) =
             state.ready.take().ok_or_else(|| PyRuntimeError::new_err("it was started before"))?;
         #[expect(clippy::disallowed_methods, reason = "real packets come and go by a real clock")]
         let zero = Instant::now() + Duration::from_nanos(ahead);
-        state.live = Some(Live::start(path, near, far, zero)?);
+        state.live = Some(Live::start(path, devices, zero, tap)?);
         Ok(())
     }
 
@@ -158,6 +166,25 @@ impl Emulator {
 impl Emulator {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Packets at both devices go to a file.
+struct Capture(DeviceCapture<File>);
+
+impl Capture {
+    fn into(file: OwnedFd) -> PyResult<Box<dyn Tap>> {
+        Ok(Box::new(Capture(DeviceCapture::new(File::from(file), "an emulated path", &["near", "far"])?)))
+    }
+}
+
+impl Tap for Capture {
+    fn see(&mut self, side: Side, enters: bool, at: Time, packet: &[u8]) -> io::Result<()> {
+        self.0.write(side as usize, enters, Duration::from_nanos(at.since_start().as_nanos()), packet)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.0.finish()
     }
 }
 

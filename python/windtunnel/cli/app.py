@@ -30,6 +30,7 @@ _COMMANDS = {
     "flowgrind": ("flowgrind", "flowgrind"),
     "kernel": ("kernel", "kernel"),
     "twin": ("twin", "twin"),
+    "emulate": ("emulate", "emulate"),
     "validate": ("validate", "validate"),
     "bench": ("bench", "bench"),
 }

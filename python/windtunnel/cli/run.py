@@ -220,32 +220,30 @@ def _parts(job: Job) -> Place:
 
 
 @contextmanager
-def _told_what_is_recorded(parts: Place) -> Iterator[None]:
-    """Say where the rows are that had left memory, if the run does not reach its end."""
+def failures_in_words(file: Path, parts: Place) -> Iterator[None]:
+    """Let what goes wrong in a run be said in a line, also where the rows are that had left memory by then."""
     try:
         yield
-    except BaseException:
+    except BaseException as error:
         if isinstance(parts, Incomplete) and parts.folder is not None:
             message(f"what was recorded until then is in {parts.folder}")
-        raise
+        if isinstance(
+            error, ScenarioError | InputError | RunFailedError | MemoryError | KeyboardInterrupt | SystemExit
+        ):
+            raise
+        if isinstance(error, OSError):
+            raise InputError(f"{parts.folder or file}: cannot be written: {reason(error)}") from None
+        # The core's panics are not Exceptions, but for a user they are failed runs like any other.
+        raised = error.__cause__ if isinstance(error, ControllerError) and error.__cause__ else error
+        said = printable(f"{file}: the run failed: {failed_in_words(error)}")
+        raise RunFailedError(said + _foreign_frames(raised)) from error
 
 
 def _simulate(
     job: Job, progress: Progress | None, memory: str | None, threads: int, parts: Place, notes: list[str]
 ) -> RunResult:
-    file = job.file
-    try:
-        with _told_what_is_recorded(parts):
-            return job.scenario.run(progress, memory=memory, parts=parts, threads=threads, tell=notes.append)
-    except (ScenarioError, InputError, MemoryError, KeyboardInterrupt, SystemExit):
-        raise
-    except OSError as error:
-        raise InputError(f"{parts.folder or file}: cannot be written: {reason(error)}") from None
-    except BaseException as error:
-        # The core's panics are not Exceptions, but for a user they are failed runs like any other.
-        raised = error.__cause__ if isinstance(error, ControllerError) and error.__cause__ else error
-        message = printable(f"{file}: the run failed: {failed_in_words(error)}")
-        raise RunFailedError(message + _foreign_frames(raised)) from error
+    with failures_in_words(job.file, parts):
+        return job.scenario.run(progress, memory=memory, parts=parts, threads=threads, tell=notes.append)
 
 
 def _foreign_frames(error: BaseException) -> str:

@@ -1,7 +1,8 @@
 """The summary that ``windtunnel run`` prints at the end: the main numbers, and where the rest is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -15,6 +16,9 @@ from windtunnel.report.summary import tables, with_values
 from windtunnel.report.summary_columns import Column, Record
 from windtunnel.report.text import number, setting, without_seed
 from windtunnel.result import RunResult
+
+#: Connections of an emulation that are named.
+_MOST_CONNECTIONS = 10
 
 
 def show_summary(result: RunResult, folder: Path | None, console: Console) -> None:
@@ -30,6 +34,7 @@ def show_summary(result: RunResult, folder: Path | None, console: Console) -> No
         _show(window, run, console)
     show_notes(result.notes, console)
     show(decided(result))
+    _show_connections(result.meta.get("emulation"), console)
     if stalled := result.stalled:
         console.print(f"stalled at {setting(stalled['t_s'])} s: {stalled['why']}", style="bold", soft_wrap=True)
     meta = result.meta
@@ -37,16 +42,27 @@ def show_summary(result: RunResult, folder: Path | None, console: Console) -> No
         console.print(f"foreign code: {', '.join(foreign)}", style="bold", soft_wrap=True)
     if unseeded := meta.get("unseeded"):
         console.print(without_seed(unseeded), style="bold", soft_wrap=True)
-    speed = meta["packets_per_second"]
-    console.print(
-        f"{setting(meta['duration_s'])} s simulated in {number(meta['cpu_seconds'], 3)} s, "
-        f"{number(meta['packets'])} packets"
-        + (f", {number(speed / 1e6, 3)} million packets/s" if speed else "")
-        + f", digest {result.digest}",
-        soft_wrap=True,
-    )
+    console.print(f"{_how_it_ran(meta)}, digest {result.digest}", soft_wrap=True)
     if folder is not None:
         console.print(f"{folder}/report.html", soft_wrap=True)
+
+
+def _how_it_ran(meta: Mapping[str, Any]) -> str:
+    packets = f"{number(meta['packets'])} packets"
+    if emulation := meta.get("emulation"):
+        return f"{packets} in {number(emulation['elapsed_s'], 3)} s of real time"
+    speed = meta["packets_per_second"]
+    simulated = f"{setting(meta['duration_s'])} s simulated in {number(meta['cpu_seconds'], 3)} s, {packets}"
+    return simulated + (f", {number(speed / 1e6, 3)} million packets/s" if speed else "")
+
+
+def _show_connections(emulation: Mapping[str, Any] | None, console: Console) -> None:
+    """Which connection each flow of real traffic is."""
+    connections = emulation["connections"] if emulation else []
+    for each in connections[:_MOST_CONNECTIONS]:
+        console.print(f"{each['name']}: {each['ends']}", soft_wrap=True)
+    if len(connections) > _MOST_CONNECTIONS:
+        console.print(f"... and {len(connections) - _MOST_CONNECTIONS} more connections in summary.json")
 
 
 def _show(part: Record, run: Run, console: Console) -> None:

@@ -42,11 +42,15 @@ class Connection:
     application: str = "bulk"
     udp: bool = False
     is_over_stack: bool = False
+    #: Where a real sender and receiver are, of a flow of real packets; empty for a simulated one.
+    ends: tuple[str, ...] = ()
 
     @property
     def is_socket(self) -> bool:
-        """Whether it is one TCP connection: neither datagrams nor a flow that stands for many connections."""
-        return not self.udp and self.application != "poisson"
+        """Whether it is one simulated TCP connection, whose sender is known: neither datagrams, nor a flow that stands
+        for many connections, nor one of real packets.
+        """
+        return not self.udp and not self.ends and self.application != "poisson"
 
     @property
     def mss(self) -> int:
@@ -56,11 +60,15 @@ class Connection:
     @property
     def local(self) -> str:
         """Address and port of the sender, as in the captures."""
+        if self.ends:
+            return self.ends[0]
         return f"192.0.2.{self.index % _HOSTS + 1}:{40000 + self.index // _HOSTS % _PORTS}"
 
     @property
     def peer(self) -> str:
         """Address and port of the receiver, as in the captures."""
+        if self.ends:
+            return self.ends[1]
         return f"198.51.100.{self.index % _HOSTS + 1}:{5201 + self.index // _HOSTS % _PORTS}"
 
 
@@ -69,9 +77,12 @@ def connections(result: RunResult) -> list[Connection]:
     scenario: Mapping[str, Any] = result.meta.get("scenario") or {}
     mtu = _mtu(scenario.get("mtu"))
     groups = groups_of_flows(scenario, len(result.flows))
+    real = _real(result.meta.get("emulation"))
     entries = []
     for index, (flow, group) in enumerate(zip(result.flows, groups, strict=True)):
         tcp = {**_table(scenario.get("tcp")), **_table(group.get("tcp"))}
+        sender, _, receiver, protocol = real.get(str(flow["name"]), ("", "", "", ""))
+        over_stack = bool(group.get("stack")) and not protocol
         entries.append(
             Connection(
                 index=index,
@@ -84,11 +95,23 @@ def connections(result: RunResult) -> list[Connection]:
                 mds=_offers_mds(_table(group.get("cc"))),
                 acks=str(_table(group.get("ack")).get("policy", "")),
                 application=str(flow.get("application", "bulk")),
-                udp=flow.get("datagrams") is not None or bool(group.get("stack")),
-                is_over_stack=bool(group.get("stack")),
+                udp=flow.get("datagrams") is not None or over_stack or protocol not in ("", "TCP"),
+                is_over_stack=over_stack,
+                ends=(sender, receiver) if protocol else (),
             )
         )
     return entries
+
+
+def _real(emulation: object) -> dict[str, list[str]]:
+    """The ends of flows of real packets, by name, in four words: sender, an arrow, receiver, protocol."""
+    rows = _table(emulation).get("connections") or ()
+    words = {
+        str(row["name"]): str(row["ends"]).split(maxsplit=3)
+        for row in rows
+        if isinstance(row, Mapping) and len(row) == 2
+    }
+    return {name: ends for name, ends in words.items() if len(ends) == 4}
 
 
 def groups_of_flows(scenario: Mapping[str, Any], count: int) -> list[Mapping[str, Any]]:

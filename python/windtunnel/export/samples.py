@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from windtunnel.errors import InputError
 from windtunnel.export.connections import Connection, connections
+from windtunnel.metrics import Cells
 from windtunnel.result import RunResult
 
 Array = npt.NDArray[np.float64]
@@ -59,14 +60,13 @@ def samples(result: RunResult) -> list[Samples]:
     table = result.tables.get("flows")
     if table is None or not len(table["time_s"]):
         raise InputError("the result has no time series of flows to export")
-    flow = table["flow"]
-    columns = {name: np.asarray(values, np.float64) for name, values in table.items() if name != "flow"}
-    series = []
-    for connection in connections(result):
-        mine = flow == connection.index
-        of = {name: values[mine] for name, values in columns.items()}
-        series.append(Samples(connection, of["time_s"], of))
-    return series
+    # Connections of an emulation have rows from their start on; all have the same times here.
+    cells, flows = Cells(table["time_s"], table["flow"]), connections(result)
+    matrices = {name: cells.matrix(values, len(flows)) for name, values in table.items() if name != "flow"}
+    matrices["time_s"] = np.broadcast_to(cells.times[:, None], matrices["time_s"].shape)
+    return [
+        Samples(flow, cells.times, {name: matrix[:, flow.index] for name, matrix in matrices.items()}) for flow in flows
+    ]
 
 
 def sockets(result: RunResult) -> list[Samples]:

@@ -10,7 +10,7 @@ from windtunnel.panels import Panel, Run, panels_of, thin
 from windtunnel.panels.looks import flow_look
 from windtunnel.panels.tables import Tables
 from windtunnel.provenance import short
-from windtunnel.report import run_body
+from windtunnel.report import emulation, run_body
 from windtunnel.report.bounded import MOST_FLOWS, few_lines, few_names, few_series, some_flows
 from windtunnel.report.columns import Columns
 from windtunnel.report.page import framed, script_json, write_page
@@ -82,7 +82,7 @@ def write_report(
         ),
         run_body.notes(getattr(result, "notes", ())),
         run_body.claims(getattr(result, "claims", ())),
-        run_body.findings(findings, notes),
+        run_body.findings([*findings, *_of_emulation(meta)], notes),
         run_body.summary(_sections({**summary, "fairness": getattr(result, "fairness", ())}, run)),
         run_body.tail(
             script_json(_members(run)) if run.grouped else None,
@@ -134,9 +134,15 @@ def _facts(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
     packets = summary.get("packets", meta.get("packets"))
     if packets is not None:
         facts.append(f"{number(packets)} packets")
-    if meta.get("packets_per_second"):
+    if meta.get("emulation"):
+        facts += emulation.facts(meta["emulation"])
+    elif meta.get("packets_per_second"):
         facts.append(f"simulated at {number(meta['packets_per_second'] / 1e6, 2)} million packets/s")
     return facts
+
+
+def _of_emulation(meta: Mapping[str, Any]) -> Sequence[tuple[str, Sequence[tuple[str, str]]]]:
+    return emulation.findings(meta["emulation"]) if meta.get("emulation") else ()
 
 
 def _sections(summary: Mapping[str, Any], run: Run | None = None) -> list[tuple[str, list[SummaryTable]]]:

@@ -49,6 +49,13 @@ impl Frame {
         Frame { start: start.to_vec(), length }
     }
 
+    /// Becomes a packet whose bytes are all known.
+    pub(super) fn hold(&mut self, packet: &[u8]) {
+        self.start.clear();
+        self.start.extend_from_slice(packet);
+        self.length = packet.len();
+    }
+
     /// Its bytes that are not known to be zeros.
     pub(super) fn start(&self) -> &[u8] {
         &self.start

@@ -21,6 +21,7 @@
 mod blocks;
 mod capture;
 mod comments;
+mod devices;
 mod flow;
 mod headers;
 mod payloads;
@@ -29,6 +30,7 @@ mod routes;
 
 pub use crate::packets::{Packets, Row};
 pub use capture::Capture;
+pub use devices::DeviceCapture;
 pub use flow::{Flow, MdsOffer};
 pub use payloads::Payloads;
 

@@ -90,6 +90,8 @@ pub(crate) struct Recorder {
     params: RecordParams,
     windows: Vec<Window>,
     flow_info: Vec<FlowInfo>,
+    /// How many flows have rows of intervals: all but those at the end that begin from outside, and have not yet.
+    with_rows: usize,
     queue_names: Vec<String>,
     /// Names and kinds.
     element_names: Vec<(String, String)>,
@@ -170,6 +172,7 @@ impl Recorder {
                 .map(|i| (i.name.clone(), i.config.name().to_owned()))
                 .collect(),
             flow_info: FlowInfo::of_all(&network.flows),
+            with_rows: flows.len(),
             queue_names: network.links.iter().map(|l| l.name.clone()).collect(),
             flows: flows.iter().map(|flow| FlowRecorder::new(flow.ends.window())).collect(),
             queues: (0..n_queues).map(|_| QueueRecorder::new()).collect(),
@@ -406,6 +409,11 @@ impl Recorder {
         self.flows[series].start(now);
     }
 
+    /// From now on the first `flows` flows have rows of intervals.
+    pub(crate) fn rows_of(&mut self, flows: usize) {
+        self.with_rows = flows;
+    }
+
     /// True when `flow` has just left slow start.
     #[inline]
     pub(crate) fn leaves_slow_start(&self, flow: usize, slow_start: bool) -> bool {
@@ -426,7 +434,7 @@ impl Recorder {
         reading: &dyn Fn(usize) -> Option<Reading>,
     ) {
         self.of_whole(links, flows, reading, |recorder, whole| {
-            let (flows, queues) = (0..recorder.flow_info.len(), 0..recorder.queue_names.len());
+            let (flows, queues) = (0..recorder.with_rows, 0..recorder.queue_names.len());
             recorder.add_rows(now, whole, flows, queues);
             recorder.begin_interval(now, whole);
         });

@@ -6,8 +6,15 @@ use super::Simulation;
 use crate::endpoint::Ends;
 
 impl Simulation {
-    /// A flow that the plan does not start starts now.
+    /// The plan does not start the flows from `first` on: they begin from outside, one after the other. Until then they
+    /// have no rows of intervals.
+    pub fn await_flows(&mut self, first: usize) {
+        self.recorder.rows_of(first);
+    }
+
+    /// The next of those begins now.
     pub fn begin(&mut self, flow: usize) {
+        self.recorder.rows_of(flow + 1);
         self.start_flow(flow);
     }
 
