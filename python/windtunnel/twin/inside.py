@@ -8,20 +8,14 @@ the result into ``summary.json`` and ``tables.npz``.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import struct
 import subprocess
 import time
 from ipaddress import ip_address
 from pathlib import Path
 
 from windtunnel import _core
-
-#: From linux/if_tun.h.
-_TUNSETIFF = 0x400454CA
-_IFF_TUN, _IFF_NO_PI = 0x0001, 0x1000
+from windtunnel.emulate.device import open_device
 
 
 def main() -> None:
@@ -48,8 +42,7 @@ def main() -> None:
 
 def _device(name: str, namespace: str) -> int:
     """The descriptor of a TUN device in a namespace."""
-    descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-    fcntl.ioctl(descriptor, _TUNSETIFF, struct.pack("16sH22x", name.encode(), _IFF_TUN | _IFF_NO_PI))
+    descriptor, _ = open_device(name)
     subprocess.run(["ip", "link", "set", name, "netns", namespace], check=True)
     return descriptor
 

@@ -260,7 +260,7 @@ def _flows_table(plan: Plan, flows: list[dict[str, Floats]], times: Floats) -> d
 
 
 def tcp_columns(s: Mapping[str, Floats]) -> dict[str, Floats]:
-    """What TCP_INFO says of a flow in each interval, as columns of the table ``flows``."""
+    """What TCP_INFO says about a flow in each interval, as columns of the table ``flows``."""
     there = s["there"]
     return {
         "cwnd_bytes": np.where(there > 0, s["cwnd"] * s["mss"], np.nan),
