@@ -40,8 +40,8 @@ def _group() -> str | None:
 
 
 def test_marks_of_our_queue_reduce_the_kernels_window(cli: Cli, tmp_path: Path) -> None:
-    """Reno-MDS of the kernel fills the link and answers SCE, so that CE is rare; a kernel that did not answer would get CE
-    in nearly every oscillation. Once the program has ended, its controllers are gone.
+    """Reno-MDS of the kernel fills the link and answers SCE, so that CE is rare; one that did not answer would get much
+    of it. Once the program has ended, its controllers are gone.
     """
     if (group := _group()) is None:
         pytest.skip("no control groups of version 2 are mounted")

@@ -34,7 +34,14 @@ TOOL = _tool()
 #: Documents whose commands are only read: reports of measurements, which name what ran for days, and papers for those
 #: who change the program.
 ONLY_READ = {
-    *("SECURITY.md", "CONTRIBUTING.md", "fuzz/README.md", "web/README.md", "docs/validation.md"),
+    *(
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+        "fuzz/README.md",
+        "web/README.md",
+        "docs/validation.md",
+        "examples/bpf/README.md",
+    ),
     *(f"docs/{name}.md" for name in ("index", "trust", "speed", "reliability", "what-is-in-it", "explain-controllers")),
 }
 

@@ -1,4 +1,4 @@
-"""What the guest wrote of a run whose network is ours, as a result: ours, with what the kernel tells about its own flows.
+"""What the guest wrote of a run whose network is ours, as a result: ours, with what the kernel tells about its flows.
 
 Queues, drops, marks, and what arrived are what the simulation has seen. Of a flow of the kernel it sees no window:
 that, the threshold, the smoothed round-trip time and the counts of the sender are the kernel's (TCP_INFO), at the ends
