@@ -18,7 +18,10 @@ from windtunnel.panels.units import SIZES, greatest, suited
 QUANTITY = "cwnd"
 TITLE = "Congestion Window"
 _panel = partial(Panel, "cwnd", TITLE, short_title="cwnd", sawtooth=True)
-_NO_WINDOW = "No flow has a single congestion window: datagrams have none, and each of many connections has its own."
+_NO_WINDOW = (
+    "No flow has a single congestion window: datagrams have none, each of many connections has its own, and that of a "
+    "real program is not on the wire."
+)
 # A flow that is limited in nearly all samples gets no marks: they would tell nothing and hide its line.
 _ALWAYS = 0.9
 # Up to this many flows are named.

@@ -37,6 +37,8 @@ def result_of(ours: Ours, kernel: Kernel, outcome: Outcome) -> RunResult:
     resolved = ours.scenario.resolve()
     for number, flow in enumerate(ours.flows):
         _merge(tables["flows"], flow, outcome.text(f"flow{number}.csv"))
+        if "cwnd_points" in tables:
+            tables["cwnd_points"] = _with_windows(tables["cwnd_points"], tables["flows"], flow)
         counters = counters_of(outcome.text(f"counters{number}"))
         told = _counts(tables["flows"], flow) | {name: counters.get(key, 0) for name, key in COUNTERS.items()}
         summary["flows"][flow] |= told
@@ -79,6 +81,22 @@ def _merge(table: dict[str, Any], flow: int, text: str) -> None:
             table[name] = np.full(len(rows), np.nan)
         table[name] = np.where(rows, 0, table[name]).astype(table[name].dtype)
         table[name][rows] = values
+
+
+def _with_windows(points: dict[str, Any], table: Mapping[str, Any], flow: int) -> dict[str, Any]:
+    """Single windows, in the order of time, with those of a flow at the ends of intervals."""
+    rows = (table["flow"] == flow) & np.isfinite(table["cwnd_bytes"])
+    count = int(rows.sum())
+    own = {
+        "time_s": table["time_s"][rows],
+        "flow": np.full(count, flow, dtype=points["flow"].dtype),
+        "bytes": table["cwnd_bytes"][rows],
+        "limited": np.zeros(count, dtype=bool),
+        "extreme": np.zeros(count, dtype=bool),
+    }
+    together = {name: np.concatenate([points[name], own[name]]) for name in points}
+    order = np.argsort(together["time_s"], kind="stable")
+    return {name: values[order] for name, values in together.items()}
 
 
 def _counts(table: Mapping[str, Any], flow: int) -> dict[str, Any]:
