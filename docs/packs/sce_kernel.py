@@ -43,13 +43,24 @@ class Bottleneck:
 
     def scenario(self) -> str:
         """As the simulator has it, with Linux's TCP."""
-        flows = "".join(f'[[flow]]\ncc = "{ours}"\necn = {_ecn(ours)}\nrtt = "{self.rtt}"\n' for ours, _ in self.flows)
+        flows = "".join(
+            f'[[flow]]\nname = "{ours}"\ncc = {CONTROLLERS[ours]}\necn = {_ecn(ours)}\n'
+            f'pacing = true\nrtt = "{self.rtt}"\n'
+            for ours, _ in self.flows
+        )
         return (
             f'title = "{self.name}"\nduration = "{self.seconds} s"\n[bottleneck]\nrate = "{self.rate}"\n'
             f"queue = {self.queue}\n{flows}"
         )
 
 
+#: The simulator's controllers, with the document's parameters where they have any.
+CONTROLLERS = {
+    "reno": '"reno"',
+    "reno-mds": '"reno-mds"',
+    "scalable-mds": '{ kind = "scalable", variant = "document", inv_a = 200, b = 0.5, lwnd = "250 kB", '
+    'response = "mds" }',
+}
 _DELTIM = '{ kind = "deltim", burst = "5 ms", tau = 64 }'
 PATHS = (
     Bottleneck("figure 3a", "100 Mbit/s", "40 ms", _DELTIM, (("reno-mds", "reno_mds"),), 30),

@@ -91,12 +91,14 @@ static __u64 answered(struct tcp_sock *tp, struct flow *flow, __u64 window, __u3
 	}
 	flow->esce = 0;
 	// The first one ends slow start; with SCE at half of the window.
-	if (tp->snd_cwnd < tp->snd_ssthresh) {
-		if (law == RENO_SCE)
-			window /= 2;
-		tp->snd_ssthresh = window > LEAST ? window >> 16 : 2;
-	}
-	return window > LEAST ? window : LEAST;
+	if (law == RENO_SCE && tp->snd_cwnd < tp->snd_ssthresh)
+		window /= 2;
+	if (window < LEAST)
+		window = LEAST;
+	// A window below the threshold would be in slow start again.
+	if (window >> 16 < tp->snd_ssthresh)
+		tp->snd_ssthresh = window >> 16;
+	return window;
 }
 
 static __u64 grown(struct tcp_sock *tp, __u64 window, __u32 acked, enum law law)
