@@ -178,7 +178,8 @@ fn a_link_follows_its_trace() {
     assert!((266.0 - 1.5..=266.0).contains(&longest), "{longest}");
 }
 
-/// Loss-free endpoints on a medium that loses: the run ends when nothing moves any more, and says why.
+/// Loss-free endpoints on a medium that loses: the run ends when nothing moves any more, and says why. Its summary has
+/// what was measured until then.
 #[test]
 fn a_stalled_run_says_why() {
     let ideal = Transport::Ideal { cc: fixed_window(4), ack: AckParams::default() };
@@ -187,6 +188,7 @@ fn a_stalled_run_says_why() {
     let stalled = result.summary.stalled.expect("stalled");
     assert!(stalled.t_s < 5.0 && (stalled.t_s - result.summary.duration_s).abs() < 1e-9);
     assert!(stalled.why.contains("flow0 waits for ACKs"), "{}", stalled.why);
+    assert!(result.summary.flows[0].received_bytes > 0 && result.summary.queues[0].dequeued > 0);
 }
 
 /// A flow may pass media at any place of its path: before the bottleneck, the queue's delay comes after them.
