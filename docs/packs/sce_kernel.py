@@ -73,13 +73,19 @@ def _ecn(controller: str) -> str:
     return '"mds"' if controller.endswith("-mds") else "true"
 
 
-@contextmanager
-def controllers() -> Iterator[None]:
-    """The controllers are in the kernel."""
-    subprocess.run(["make", "--quiet", "-C", BPF], check=True)
+def control_group() -> str | None:
+    """Where control groups of version 2 are mounted; None if they are not."""
     mounts = (line.split() for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines())
-    group = next(words[1] for words in mounts if words[2] == "cgroup2")
-    with subprocess.Popen([BPF / "sce", "controllers", group], stdout=subprocess.PIPE, text=True) as loader:
+    return next((words[1] for words in mounts if words[2] == "cgroup2"), None)
+
+
+@contextmanager
+def controllers(folder: Path = BPF) -> Iterator[None]:
+    """The controllers are in the kernel; ``folder`` has their sources."""
+    subprocess.run(["make", "--quiet", "-C", folder], check=True)
+    if (group := control_group()) is None:
+        raise SystemExit("no control groups of version 2 are mounted")
+    with subprocess.Popen([folder / "sce", "controllers", group], stdout=subprocess.PIPE, text=True) as loader:
         try:
             assert loader.stdout is not None
             if loader.stdout.readline() != "ready\n":
@@ -98,7 +104,9 @@ def emulated(path: Bottleneck) -> list[dict[str, Any]]:
         f"iperf3 -c 10.0.0.2 -p {port} -C {kernel} -t {path.seconds}{f' -S {_MDS_TOS}' if 'mds' in kernel else ''} &"
         for port, (_, kernel) in zip(ports, path.flows, strict=True)
     ]
-    send = " ".join(["sysctl -qw net.ipv4.tcp_ecn=1; sleep 1;", *clients, "wait"])
+    # The kernel hands bursts of segments to a device that takes them, which the queue would see.
+    settings = "sysctl -qw net.ipv4.tcp_ecn=1; ip link set windtunnel0 gso_max_segs 1; sleep 1;"
+    send = " ".join([settings, *clients, "wait"])
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "path.toml"
         file.write_text(path.scenario(), encoding="utf-8")

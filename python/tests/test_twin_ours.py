@@ -12,9 +12,10 @@ from test_twin import KERNELS, linux, needs_kernel
 
 from windtunnel import Scenario
 from windtunnel.errors import InputError
-from windtunnel.kernel.guest import boot
+from windtunnel.kernel.guest import Outcome, boot
 from windtunnel.twin import Ours, Plan, merged, planned, run_linux, script
 from windtunnel.twin.ours import model, network, over_kernel
+from windtunnel.twin.readings import digest_of
 
 MIXED = """
 duration = "4 s"
@@ -148,3 +149,11 @@ def test_side_by_side_with_our_model(cli: Cli, tmp_path: Path) -> None:
     rows = {(row["subject"], row["name"]): row for row in json.loads(done.stdout)}
     row = rows["bottleneck", "utilization"]
     assert min(row["linux"] + row["windtunnel"]) > 50
+
+
+def test_a_digest_knows_no_folder() -> None:
+    """What the guest is told names files of this machine; the digest covers what it wrote about the run."""
+    here, there = (
+        Outcome({"summary.json": b"{}", "work.json": path}, 1.0) for path in (b'"/here/a.toml"', b'"/there/a.toml"')
+    )
+    assert digest_of(here) == digest_of(there)

@@ -12,7 +12,7 @@
 //! - `tuples.rs` tells connections apart: each 5-tuple is a flow.
 //! - `stacks.rs` are the stacks whose ends are outside; `outside.rs` are their halves, which send and receive for the
 //!   devices.
-//! - `seen.rs` is what a path can see of a TCP connection: what is in flight, round trips, what arrives in order.
+//! - `seen.rs` is what a path can see of a TCP connection: what is sent again, round trips, what is in order.
 //! - `path.rs` puts these together, without a clock, a device, or any other input or output: [`Emulation`].
 //! - `live.rs` drives it by a clock and two devices, in a thread of its own, and measures how late packets leave
 //!   (`lateness.rs`).

@@ -110,9 +110,9 @@ impl Live {
             };
             courier.carry();
             courier.tell(|tap| tap.end());
-            let end = courier.now().min(courier.path.end());
-            courier.show(end);
-            (courier.path, end)
+            let now = courier.now();
+            courier.show(now);
+            (courier.path, now)
         };
         let thread = thread::Builder::new().name("path".to_owned()).spawn(work)?;
         Ok(Live { thread: Some(thread), seen, stop: Some(stop) })
@@ -210,8 +210,7 @@ impl Courier {
             self.deliver();
             if now >= picture {
                 picture = now + PICTURE;
-                self.show(now);
-                if self.path.check_memory().is_err() {
+                if self.show(now) {
                     return;
                 }
             }
@@ -278,8 +277,9 @@ impl Courier {
         }
     }
 
-    /// Shows how things are.
-    fn show(&mut self, now: Time) {
+    /// Shows how things are. Returns whether it needs too much memory.
+    fn show(&mut self, now: Time) -> bool {
+        let exceeded = self.path.check_memory().err();
         let (packets, bytes) = self.path.arrived();
         let mut broken = [("near", &self.devices[0]), ("far", &self.devices[1])].into_iter();
         *lock(&self.shown) = Snapshot {
@@ -289,12 +289,13 @@ impl Courier {
             bytes,
             not_carried: self.path.not_carried(),
             refused: self.devices.iter().map(|device| device.refused).sum(),
-            flows: self.path.connections().len(),
+            flows: self.path.began(),
             lateness: self.lateness.clone(),
-            exceeded: self.path.check_memory().err(),
+            exceeded,
             broken: broken
                 .find_map(|(end, device)| Some(format!("the {end} device: {}", device.broken?)))
                 .or_else(|| self.untold.as_ref().map(|why| format!("the capture: {why}"))),
         };
+        exceeded.is_some()
     }
 }

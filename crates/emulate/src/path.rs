@@ -238,6 +238,11 @@ impl Emulation {
         self.not_carried
     }
 
+    /// The number of connections that have begun.
+    pub const fn began(&self) -> usize {
+        self.began.len()
+    }
+
     /// The connections, by their flows.
     pub fn connections(&self) -> Vec<(String, Tuple)> {
         let names: Vec<String> = self.scenario.flows().map(|(_, member)| member.name).collect();

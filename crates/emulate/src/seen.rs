@@ -1,8 +1,8 @@
 //! What a path can see of a TCP connection that passes it: the sender's data, and the ACKs that come back.
 //!
-//! The window of the sender is not on the wire. What is: data in flight, from the end of the way at which they enter;
-//! round trips, from a segment's entry to the arrival of the ACK that covers it, unless the segment was sent twice
-//! (Karn; RFC 6298 section 3); and what the receiver has in order, from its ACKs.
+//! The window of the sender is not on the wire. What is: segments that are sent again; round trips, from a segment's entry
+//! to the arrival of the ACK that covers it, unless the segment was sent twice (Karn; RFC 6298 section 3); and what the
+//! receiver has in order, from its ACKs.
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,6 @@ use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::TcpFlags;
 
 use crate::ip::Tcp;
-
-/// What a round trip counts in the smoothed one (RFC 6298 section 2.3).
-const ALPHA: u64 = 8;
 
 /// The sequence numbers of one direction, which the wire carries modulo 2^32: the SYN has 0. If the SYN was not seen, the
 /// first byte seen has 1.
@@ -60,7 +57,6 @@ pub(crate) struct Seen {
     pub(crate) retransmits: u64,
     /// The last segment had been sent before.
     pub(crate) again: bool,
-    pub(crate) srtt: Duration,
 }
 
 impl Seen {
@@ -107,21 +103,12 @@ impl Seen {
         for segment in self.outstanding.drain(..covered) {
             sample = (!segment.again).then(|| now.since(segment.sent));
         }
-        if let Some(rtt) = sample {
-            let srtt = if self.srtt.is_zero() { rtt } else { self.srtt };
-            self.srtt = Duration::from_nanos(((ALPHA - 1) * srtt.as_nanos() + rtt.as_nanos()) / ALPHA);
-        }
         sample
     }
 
     /// Data that the sender knows to be acknowledged.
     pub(crate) fn acked(&self) -> Bytes {
         Bytes::new(self.una.min(self.data.highest).saturating_sub(1))
-    }
-
-    /// Data that have entered the way and are not acknowledged.
-    pub(crate) fn in_flight(&self) -> Bytes {
-        Bytes::new(self.data.highest.saturating_sub(self.una.max(1)))
     }
 }
 
@@ -153,11 +140,11 @@ mod tests {
             let (seq, ack) = seen.segment(&tcp(first, 78, TcpFlags::ACK), MSS, at(10));
             assert_eq!((seq, ack), (Seq::new(u64::from(1 + n * 1000)), Seq::FIRST_DATA));
         }
-        assert_eq!(seen.in_flight(), MSS * 3);
+        assert_eq!(seen.acked(), Bytes::ZERO);
         let (_, ack, ordered) = seen.reply(&tcp(78, isn.wrapping_add(2001), TcpFlags::ACK), Bytes::ZERO);
         assert_eq!((ack, ordered), (Seq::new(2001), MSS * 2));
         assert_eq!(seen.arrived(ack, at(30)), Some(Duration::from_millis(20)));
-        assert_eq!((seen.in_flight(), seen.srtt), (MSS, Duration::from_millis(20)));
+        assert_eq!(seen.acked(), MSS * 2);
     }
 
     /// Karn: a segment that was sent twice gives no sample, and counts as sent again.
@@ -171,7 +158,7 @@ mod tests {
         let (_, ack, ordered) = seen.reply(&tcp(1, 1001, TcpFlags::ACK), Bytes::ZERO);
         assert_eq!(ordered, MSS);
         assert_eq!(seen.arrived(ack, at(220)), None);
-        assert_eq!((seen.sent, seen.retransmits, seen.in_flight()), (2, 1, Bytes::ZERO));
+        assert_eq!((seen.sent, seen.retransmits, seen.acked()), (2, 1, MSS));
         assert_eq!(seen.reply(&tcp(1, 1001, TcpFlags::ACK), Bytes::ZERO).2, Bytes::ZERO);
     }
 }

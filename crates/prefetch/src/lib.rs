@@ -3,7 +3,8 @@
 //! A thousand flows do not fit into a processor's cache, and each packet needs about a hundred cache lines of its flow's
 //! state. The loop knows which flows come next, so it asks for their memory while it works for others.
 //!
-//! This is unsafe code, because safe Rust has no such instruction; the only other calls C (`windtunnel-foreign`).
+//! This is unsafe code, because safe Rust has no such instruction. Other unsafe code calls C (`windtunnel-foreign`), and
+//! takes over a file from Python (`windtunnel-py`).
 //! `docs/decisions/0019-many-flows.md` says what it gains.
 
 /// Asking ahead pays from this number of flows on. The state of a flow is about 5 KiB: that of fewer flows stays in a

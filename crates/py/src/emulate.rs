@@ -14,13 +14,12 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use windtunnel_emulate::{Emulation, Hosts, Lateness, LinkState, Live, Side, Snapshot, Tap, Traffic};
 use windtunnel_export::pcapng::DeviceCapture;
-use windtunnel_scenario::{Reading, Scenario};
 use windtunnel_units::{Bytes, Time};
 
 use crate::error::MemoryLimitError;
 use crate::packets::to_python;
 use crate::result::PyRunResult;
-use crate::{error, places, registry, store};
+use crate::{parse, store};
 
 /// A path between two devices.
 #[pyclass(frozen, module = "windtunnel._core")]
@@ -61,16 +60,7 @@ impl Emulator {
         capture: Option<RawFd>,
         built: bool,
     ) -> PyResult<Emulator> {
-        let registry = registry::current();
-        let places = places(built);
-        let reading = Reading {
-            file,
-            overrides: &overrides,
-            allow_read: &allow_read,
-            places,
-            ..Reading::new(&registry)
-        };
-        let scenario = Scenario::read(text, &reading).map_err(|e| error::to_python(py, &e))?;
+        let scenario = parse(py, text, file, &overrides, &allow_read, built)?;
         let path = if let Some(hosts) = hosts {
             let named = hosts.into_iter().map(|(flow, near, far)| Hosts { flow, near, far });
             Emulation::between(&scenario, &named.collect::<Vec<_>>())

@@ -15,6 +15,7 @@ import click
 
 from windtunnel.cli.reading import allow_read_option, set_option
 from windtunnel.cli.streams import message, write_json
+from windtunnel.emulate.lateness import BOUND
 from windtunnel.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _TIME = re.compile(r"[\d.]+ ?(?:ns|us|ms|s|min|h)")
 @click.option("--keep", is_flag=True, help="Let the flows of the scenario run next to it, simulated.")
 @click.option("--duration", metavar="TIME", help="End it after this time.", show_default="the near command, or Ctrl-C")
 @click.option(
-    "--bound", metavar="TIME", default="1 ms", show_default=True, help="Lateness above which there is no verdict."
+    "--bound", metavar="TIME", default=BOUND, show_default=True, help="Lateness above which there is no verdict."
 )
 @click.option("--in", "near_in", metavar="NAME", help="A network namespace for the near end.", show_default="a new one")
 @click.option("--far-in", metavar="NAME", help="The same for the far end.", show_default="a new one")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: The shortest time by which an AQM here decides: DualPI2's step of 1 ms (RFC 9332, section 2.5.1.1). A machine whose
-#: packets are later than that makes another queue of it. Idle machines are better by a factor of ten or more.
-BOUND_S = 1e-3
+#: The usual bound: the shortest time by which an AQM here decides, DualPI2's step of 1 ms (RFC 9332, section
+#: 2.5.1.1). A machine whose packets are later makes another queue of it. Idle ones are better by a factor of ten.
+BOUND = "1 ms"
 
 
 @dataclass(frozen=True)

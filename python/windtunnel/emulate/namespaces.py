@@ -1,6 +1,6 @@
 """The namespaces of one end: its network, where none has a name, and its processes, which end with the first of them.
 
-Python has calls for these only from 3.12 on, so they go to the C library. Every ``Refused`` is one line for a user.
+Python has calls for these only from 3.12 on, so they go to the C library. Each ``RefusedError`` is a line for a user.
 """
 
 from __future__ import annotations

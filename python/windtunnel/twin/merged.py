@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from windtunnel import __version__
 from windtunnel.errors import RunFailedError
 from windtunnel.kernel.guest import Outcome
 from windtunnel.kernel.kept import Kernel
-from windtunnel.provenance import host
 from windtunnel.result import RunResult
 from windtunnel.twin.ours import Ours
-from windtunnel.twin.readings import COUNTERS, counters_of, digest_of, samples_of, tcp_columns
+from windtunnel.twin.readings import COUNTERS, as_result, counters_of, digest_of, samples_of, tcp_columns
 
 #: A path in virtual time is late by the readings of the guest's clock, some 2 us; more is a guest that went wrong.
 _LATE_US = 50.0
@@ -42,25 +40,8 @@ def result_of(ours: Ours, kernel: Kernel, outcome: Outcome) -> RunResult:
         counters = counters_of(outcome.text(f"counters{number}"))
         told = _counts(tables["flows"], flow) | {name: counters.get(key, 0) for name, key in COUNTERS.items()}
         summary["flows"][flow] |= told
-    summary["digest"] = digest_of(outcome)
-    summary["seed"] = seed = int(resolved["seed"])
-    meta = {
-        "title": resolved.get("title") or "",
-        "scenario": resolved,
-        "scenario_toml": document["toml"],
-        "version": f"{__version__} with Linux {kernel.name}",
-        "seed": seed,
-        "foreign": [f"Linux {kernel.name}"],
-        "unseeded": [],
-        "digest": summary["digest"],
-        "duration_s": summary["duration_s"],
-        "packets": summary["packets"],
-        "events": summary["events"],
-        "cpu_seconds": outcome.seconds,
-        "packets_per_second": summary["packets"] / outcome.seconds,
-        "host": host(),
-    }
-    return RunResult(summary, tables, meta)
+    summary |= {"digest": digest_of(outcome), "seed": int(resolved["seed"])}
+    return as_result(resolved, document["toml"], summary, tables, kernel, outcome)
 
 
 def _tables(content: bytes) -> dict[str, dict[str, Any]]:
@@ -77,10 +58,7 @@ def _merge(table: dict[str, Any], flow: int, text: str) -> None:
     rows = table["flow"] == flow
     times = table["time_s"][rows]
     for name, values in tcp_columns(samples_of(text, times)).items():
-        if name not in table:
-            table[name] = np.full(len(rows), np.nan)
-        table[name] = np.where(rows, 0, table[name]).astype(table[name].dtype)
-        table[name][rows] = values
+        table.setdefault(name, np.full(len(rows), np.nan))[rows] = values
 
 
 def _with_windows(points: dict[str, Any], table: Mapping[str, Any], flow: int) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from windtunnel.export.tc.words import seconds
 from windtunnel.kernel.kept import Kernel
 from windtunnel.scenario import Scenario
 from windtunnel.twin.plan import Plan, plan
-from windtunnel.twin.script import Network
+from windtunnel.twin.script import Network, receiver, sender
 
 Document = Mapping[str, Any]
 
@@ -45,7 +45,7 @@ class Ours:
         """What the program inside of the guest is told, as JSON. ``zero``: when the run begins, in ns of its clock."""
         text, file, overrides, allow_read, built = self.scenario.arguments
         base = None if file is None else str(Path(file).absolute())
-        hosts = [(flow.name, f"10.1.{n}.1", f"10.3.{n}.1") for n, flow in enumerate(self.plan.flows)]
+        hosts = [(flow.name, sender(n), receiver(n)) for n, flow in enumerate(self.plan.flows)]
         arguments = [text, base, list(overrides), [str(path.absolute()) for path in allow_read], built]
         return json.dumps({"arguments": arguments, "hosts": hosts, "zero": zero, "end": zero + self.plan.duration})
 

@@ -35,8 +35,8 @@ from windtunnel.twin.traffic import (
 
 Document = Mapping[str, Any]
 
-#: Files that say how the guest did it, not what happened.
-_MESSAGES = ("log", "script")
+#: Files that say how the guest did it, not what happened; some have paths of this machine.
+_MESSAGES = ("log", "script", "work.json")
 #: TCP_INFO's word for no threshold yet.
 _INFINITE = 0x7FFFFFFF
 #: Counters of a host, by the name in a summary.
@@ -65,9 +65,6 @@ def result_of(scenario: Document, text: str, seed: int, plan: Plan, kernel: Kern
     times = (np.arange(1, plan.duration // plan.interval + 1) * plan.interval) / 1e9
     flows = [_flow_samples(outcome, n, flow, times) for n, flow in enumerate(plan.flows)]
     queue = samples_of(outcome.text("queue.csv"), times, own=lambda digits: float(_marks(plan.kind, digits)))
-    duration = plan.duration / 1e9
-    digest = digest_of(outcome)
-    packets = int(queue["packets"][-1])
     whole = _span_summary(plan, Span("", 0, plan.duration), flows, queue)
     completed = transfers(outcome, plan)
     for n, flow in enumerate(whole["flows"]):
@@ -81,10 +78,10 @@ def result_of(scenario: Document, text: str, seed: int, plan: Plan, kernel: Kern
         else:
             flow["datagrams"], flow["rtt_ms"] = datagrams_summary(outcome, n, plan.flows[n])
     summary = {
-        "duration_s": duration,
+        "duration_s": plan.duration / 1e9,
         "stalled": None,
-        "digest": digest,
-        "packets": packets,
+        "digest": digest_of(outcome),
+        "packets": int(queue["packets"][-1]),
         "events": 0,
         "seed": seed,
         **whole,
@@ -100,25 +97,28 @@ def result_of(scenario: Document, text: str, seed: int, plan: Plan, kernel: Kern
         ],
         "changes": [],
     }
+    tables = {"flows": _flows_table(plan, flows, times), "queues": _queues_table(plan, queue, times)}
+    if completed:
+        tables["transfers"] = completed
+    return as_result(scenario, text, summary, tables, kernel, outcome)
+
+
+def as_result(
+    scenario: Document, text: str, summary: dict[str, Any], tables: dict[str, Any], kernel: Kernel, outcome: Outcome
+) -> RunResult:
+    """A result of a run in the guest: its summary and its tables, with what is known about the run."""
     meta = {
         "title": scenario.get("title") or "",
         "scenario": scenario,
         "scenario_toml": text,
         "version": f"{__version__} with Linux {kernel.name}",
-        "seed": seed,
         "foreign": [f"Linux {kernel.name}"],
         "unseeded": [],
-        "digest": digest,
-        "duration_s": duration,
-        "packets": packets,
-        "events": 0,
+        **{name: summary[name] for name in ("seed", "digest", "duration_s", "packets", "events")},
         "cpu_seconds": outcome.seconds,
-        "packets_per_second": packets / outcome.seconds,
+        "packets_per_second": summary["packets"] / outcome.seconds,
         "host": host(),
     }
-    tables = {"flows": _flows_table(plan, flows, times), "queues": _queues_table(plan, queue, times)}
-    if completed:
-        tables["transfers"] = completed
     return RunResult(summary, tables, meta)
 
 
@@ -226,37 +226,25 @@ def _flows_table(plan: Plan, flows: list[dict[str, Floats]], times: Floats) -> d
     def column(of: Callable[[HostFlow, dict[str, Floats]], Floats]) -> Floats:
         return np.stack([of(*each) for each in zip(plan.flows, flows, strict=True)], axis=1).reshape(-1)
 
-    def goodput(_: HostFlow, s: dict[str, Floats]) -> Floats:
-        return _steps(s["bytes_acked"]) * 8e-6 / interval
-
-    cwnd = column(lambda _, s: np.where(s["there"] > 0, s["cwnd"] * s["mss"], np.nan))
-    srtt = column(lambda _, s: _known(s["there"], s["srtt_us"]) / 1e3)
-    counts = {
-        "ce": column(lambda _, s: _steps(s["ce"])),
-        "sce": column(lambda _, s: 0.0 * s["there"]),
-        "sent": column(lambda _, s: np.round(_steps(s["bytes_sent"]) / np.maximum(s["mss"], 1.0))),
-        "retransmits": column(lambda _, s: _steps(s["retransmitted"])),
-        "delivered_bytes": column(lambda _, s: _steps(s["bytes_acked"])),
-    }
-    return {
+    told = [tcp_columns(samples) for samples in flows]
+    tcp = {name: np.stack([each[name] for each in told], axis=1).reshape(-1) for name in told[0]}
+    table: dict[str, npt.NDArray[Any]] = {
         "time_s": np.repeat(times, len(flows)),
         "flow": np.tile(np.arange(len(flows), dtype=np.uint32), len(times)),
         "throughput_mbps": column(lambda _, s: _steps(s["received"]) * 8e-6 / interval),
-        "goodput_mbps": column(goodput),
-        "cwnd_bytes": cwnd,
-        "cwnd_limited": np.full(len(cwnd), np.nan),
-        "rtt_mean_ms": srtt,
+        "goodput_mbps": column(lambda _, s: _steps(s["bytes_acked"]) * 8e-6 / interval),
+        "cwnd_limited": np.full(len(tcp["cwnd_bytes"]), np.nan),
+        "rtt_mean_ms": tcp["srtt_ms"],
         "rtt_min_ms": column(lambda _, s: _known(s["there"], s["min_rtt_us"]) / 1e3),
-        "srtt_ms": srtt,
-        "in_flight_bytes": column(lambda _, s: s["unacked"] * s["mss"]),
-        **{name: values.astype(np.uint64) for name, values in counts.items()},
-        "pacing_rate_mbps": column(lambda _, s: _known(s["there"], s["pacing_rate"]) * 8e-6),
-        "ssthresh_bytes": column(
-            lambda _, s: np.where((s["there"] > 0) & (s["ssthresh"] < _INFINITE), s["ssthresh"] * s["mss"], np.nan)
-        ),
-        "rttvar_ms": column(lambda _, s: _known(s["there"], s["rttvar_us"]) / 1e3),
-        "lost_bytes": column(lambda _, s: s["lost"] * s["mss"]),
+        "ce": column(lambda _, s: _steps(s["ce"])),
+        "sce": column(lambda _, s: 0.0 * s["there"]),
+        **tcp,
     }
+    return table | {name: table[name].astype(np.uint64) for name in _COUNTS}
+
+
+#: Columns that are whole numbers.
+_COUNTS = ("ce", "sce", "sent", "retransmits", "delivered_bytes")
 
 
 def tcp_columns(s: Mapping[str, Floats]) -> dict[str, Floats]:

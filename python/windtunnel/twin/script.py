@@ -91,7 +91,7 @@ def _lines(plan: Plan, network: Network | None) -> Iterator[str]:
         if flow.schedule is not None:
             yield from _fed(f"cat > schedule{number}", flow.schedule.lines)
         if flow.controller:
-            yield f"inside r{number} guest-flow receive {_receiver(number)} {_PORT} {flow.receiver} &"
+            yield f"inside r{number} guest-flow receive {receiver(number)} {_PORT} {flow.receiver} &"
     yield "others="
     for number, flow in enumerate(plan.flows):
         arrivals = f"eth {zero} {end} {plan.interval} arrived{number}.csv"
@@ -128,7 +128,7 @@ def _link(plan: Plan, zero: int, end: int) -> Iterator[str]:
 
 def _programs(number: int, flow: HostFlow, plan: Plan, zero: int) -> Iterator[str]:
     """The programs of a flow, after the names of their hosts: a sender, and the receiver of datagrams."""
-    to, stop = f"{_receiver(number)} {_PORT}", zero + flow.stop
+    to, stop = f"{receiver(number)} {_PORT}", zero + flow.stop
     if not flow.controller:
         assert flow.schedule is not None
         end = zero + plan.duration
@@ -148,11 +148,11 @@ def _wires(number: int) -> list[tuple[_End, _End]]:
     digits = f"{number:02x}"
     return [
         (
-            _End(f"s{number}", "eth", f"02:00:00:01:01:{digits}", f"10.1.{number}.1"),
+            _End(f"s{number}", "eth", f"02:00:00:01:01:{digits}", sender(number)),
             _End("m1", f"s{number}", f"02:00:00:01:02:{digits}", f"10.1.{number}.254"),
         ),
         (
-            _End(f"r{number}", "eth", f"02:00:00:02:01:{digits}", _receiver(number)),
+            _End(f"r{number}", "eth", f"02:00:00:02:01:{digits}", receiver(number)),
             _End("m2", f"r{number}", f"02:00:00:02:02:{digits}", f"10.3.{number}.254"),
         ),
     ]
@@ -225,7 +225,13 @@ def _settings(pairs: Sequence[object]) -> str:
     return f"settings {' '.join(map(str, pairs))}"
 
 
-def _receiver(number: int) -> str:
+def sender(number: int) -> str:
+    """The address of a flow's sender."""
+    return f"10.1.{number}.1"
+
+
+def receiver(number: int) -> str:
+    """That of its receiver."""
     return f"10.3.{number}.1"
 
 
