@@ -18,6 +18,7 @@ from windtunnel.campaign import batch as batches
 from windtunnel.campaign.batch import Batch, Done, Measure, Planned
 from windtunnel.campaign.conduct import quantities_of
 from windtunnel.campaign.ledger import Ledger
+from windtunnel.campaign.plan import Variant
 from windtunnel.campaign.results import load
 from windtunnel.campaign.rows import NUMBERS, Rows, RowsOfRecords
 from windtunnel.campaign.sweep import journal_of, sweep
@@ -154,7 +155,7 @@ def test_a_worker_gives_back_what_takes_too_long(monkeypatch: pytest.MonkeyPatch
     """At least one run is done, and none begins after the time of a batch."""
     wanted_runs = [Planned(0, seed, 0, bytes(16)) for seed in range(1, 6)]
     measure = Measure(quantities_of(wanted()), keep=True)
-    batch = Batch([wanted().bases[0].scenario], wanted_runs, None)
+    batch = Batch([Variant(wanted().bases[0].scenario)], wanted_runs, None)
     done = measure(batch, always)
     assert (done.count, len(done.records), len(Rows.decode(done.rows))) == (5, 5, 5)
     monkeypatch.setattr(batches, "SPAN", 0.0)

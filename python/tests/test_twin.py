@@ -18,7 +18,7 @@ import pytest
 from conftest import PROGRAM, Cli, environment, refused
 
 from windtunnel import Scenario, load
-from windtunnel.errors import InputError
+from windtunnel.errors import InputError, RunFailedError
 from windtunnel.kernel import kept, options
 from windtunnel.twin import Plan, plan, run_linux, script
 from windtunnel.twin.measures import Measure, measures
@@ -570,7 +570,12 @@ def test_each_queue_runs(queue: str) -> None:
     if queue not in KERNELS[0].has["qdisc"]:
         pytest.skip(f"this kernel has no {queue}")
     described = Scenario.from_toml(TEXT, overrides=(f"bottleneck.queue={{kind='{queue}'}}", "flow.0.ecn=true"))
-    result = run_linux(described, KERNELS[0])
+    try:
+        result = run_linux(described, KERNELS[0])
+    except RunFailedError as error:
+        if "the host's tc is too old" not in str(error):
+            raise
+        pytest.skip(str(error))
     [flow], [link] = result.flows, result.queues
     assert (20 if queue == "cake" else 30) < flow["goodput_mbps"] < 38.7
     assert link["dequeued"] > 10_000

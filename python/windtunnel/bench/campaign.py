@@ -112,5 +112,5 @@ def _working(chosen: Campaign) -> float:
     runs = [Planned(0, seed, 0, b"") for seed in range(_SAMPLE)]
     before = time.process_time()
     for cell in plan.cells():
-        assert measure(Batch([cell.scenario], runs, None), always).count
+        assert measure(Batch([cell.variant], runs, None), always).count
     return (time.process_time() - before) / (len(plan) * _SAMPLE)

@@ -7,6 +7,7 @@ Axes, measures, runs and statistics are those of every experiment (``windtunnel/
 | ``model.py`` | what a campaign is: scenario, axes, runs of a cell, metrics, baselines, statistics |
 | ``file.py``, ``places.py`` | a campaign file to a campaign, and the lines that its messages name |
 | ``plan.py`` | cells, and the runs of a cell |
+| ``twin.py`` | each cell on the real Linux, too |
 | ``batch.py``, ``rows.py`` | what a worker does: several runs to their rows, as columns |
 | ``ledger.py`` | the journal of rows, and which row is whose |
 | ``conduct.py`` | carries a campaign out: takes batches of runs from the plan, collects their rows, adds runs |

@@ -15,12 +15,12 @@ from functools import cached_property
 from windtunnel._core import ScenarioError
 from windtunnel.campaign.plan import Variant
 from windtunnel.campaign.rows import RowsOfRecords
+from windtunnel.campaign.twin import record_on
 from windtunnel.engine.cache import key_of
 from windtunnel.engine.work import GoOn
 from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.runs import Record, Run, attempt, failed, recording
 from windtunnel.memory import limit
-from windtunnel.scenario import Scenario
 
 #: Seconds after which a worker begins no other run of its batch.
 SPAN = 0.5
@@ -28,9 +28,9 @@ SPAN = 0.5
 
 @dataclass(frozen=True)
 class Planned:
-    """A run: its scenario's place in the batch, seed and start offset, its key, and its record where it is known."""
+    """A run: which variant of its batch, seed and start offset, its key, and its record where it is known."""
 
-    scenario: int
+    variant: int
     seed: int | None
     offset: int
     key: bytes
@@ -39,11 +39,11 @@ class Planned:
 
 @dataclass(frozen=True)
 class Batch:
-    """``runs`` of some ``scenarios``. ``memory`` is what a run may hold; None: what the machine has for one when the
+    """``runs`` of some scenarios. ``memory`` is what a run may hold; None: what the machine has for one when the
     batch begins.
     """
 
-    scenarios: Sequence[Scenario]
+    variants: Sequence[Variant]
     runs: Sequence[Planned]
     memory: int | None
 
@@ -70,7 +70,8 @@ class Measure:
 
     def __init__(self, quantities: Sequence[Expression], *, keep: bool) -> None:
         self._quantities, self._keep = tuple(quantities), keep
-        self._by_table = tuple(quantity.text for quantity in quantities if quantity.tables)
+        self._of_tables = tuple(quantity for quantity in quantities if quantity.tables)
+        self._by_table = tuple(quantity.text for quantity in self._of_tables)
         self._recording = recording(frozenset[str]().union(*(quantity.tables for quantity in quantities)))
 
     @cached_property
@@ -80,7 +81,7 @@ class Measure:
 
     def __call__(self, task: Batch, go_on: GoOn) -> Done:
         """The rows of as many runs as half a second is enough for, at least one."""
-        rows, variants = RowsOfRecords(self._quantities), [Variant(each) for each in task.scenarios]
+        rows = RowsOfRecords(self._quantities)
         failures, reused, doubtful = 0, 0, list[int]()
         records: list[tuple[bytes, bytes]] = []
         # Asked once for all: to read what the machine has takes as long as a short run.
@@ -91,7 +92,7 @@ class Measure:
             if record is not None:
                 reused += 1
             else:
-                record = self._run(variants[run.scenario], run, memory, go_on)
+                record = self._run(task.variants[run.variant], run, memory, go_on)
                 failures += bool(record.error)
                 if record.error or record.foreign:
                     doubtful.append(len(rows))
@@ -118,9 +119,12 @@ class Measure:
 
     def _run(self, variant: Variant, run: Planned, memory: int | None, go_on: GoOn) -> Record:
         try:
-            text, file, overrides, allow_read, built = variant.scenario.arguments
-            overrides = (*overrides, *variant.settings(run.seed, run.offset))
+            settings = variant.settings(run.seed, run.offset)
         except (ScenarioError, OSError) as error:
             return failed(error)
+        if kernel := variant.runner.kernel:
+            return record_on(kernel, variant.scenario.override(*settings), self._of_tables, go_on)
+        text, file, overrides, allow_read, built = variant.scenario.arguments
+        overrides = (*overrides, *settings)
         task = Run(0, 0, text, file, overrides, allow_read, built, self._recording, self._by_table, memory, run.key)
         return attempt(task, go_on)

@@ -31,7 +31,7 @@ from windtunnel.engine.cache import Store
 from windtunnel.engine.loop import outcomes
 from windtunnel.engine.progress import Count
 from windtunnel.engine.work import Backend, always
-from windtunnel.errors import RunFailedError
+from windtunnel.errors import InputError, RunFailedError
 from windtunnel.experiment import statistics
 from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.reuse import Shared
@@ -126,7 +126,7 @@ class Conductor:
         number, index = run
         if self._cell is None or self._cell[0] != number:
             cell = self.plan.wanted_cell(number)
-            self._cell = number, cell, keys_of_runs(cell.scenario)
+            self._cell = number, cell, keys_of_runs(cell.scenario, cell.runner.key())
         _, cell, keys = self._cell
         replica = self.plan.replica(index)
         return cell, index, keys(replica.seed, replica.offset)
@@ -139,7 +139,7 @@ class Conductor:
         for cell, index, key in planned:
             replica = self.plan.replica(index)
             runs.append(Planned(indices[cell.number], replica.seed, replica.offset, key, records.get(key)))
-        return Batch([cell.scenario for cell in cells.values()], runs, self._memory)
+        return Batch([cell.variant for cell in cells.values()], runs, self._memory)
 
     def _collect(self, batch: Batch, done: Done) -> None:
         """What a worker gave."""
@@ -248,7 +248,7 @@ def first_run(plan: Plan) -> float:
         seen.add(cell.base.name)
         before = time.perf_counter()
         run = Planned(0, replica.seed, replica.offset, b"")
-        rows = Rows.decode(measure(Batch([cell.scenario], [run], limit(None)), always).rows)
+        rows = Rows.decode(measure(Batch([cell.variant], [run], limit(None)), always).rows)
         took.append(time.perf_counter() - before)
         if error := rows.text("error", 0):
             raise RunFailedError(f"the first run failed: {error}")
@@ -284,6 +284,11 @@ def _check_cell(plan: Plan, cell: Cell) -> None:
     except ScenarioError as error:
         with plan.campaign.located():
             raise _in_campaign(plan, cell, error) from None
+    try:
+        cell.runner.check(cell.scenario)
+    except InputError as error:
+        with plan.campaign.located():
+            raise CampaignError(["twin"], f"the cell {where(plan, cell)}: {error}") from None
 
 
 def _in_campaign(plan: Plan, cell: Cell, error: ScenarioError) -> Exception:

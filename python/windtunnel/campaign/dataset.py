@@ -242,6 +242,7 @@ def _manifest(conductor: Conductor, findings: Findings) -> str:
              "where": {axis: list(labels) for axis, labels in claim.where}}
             for claim in campaign.claims
         ],
+        "twin": None if conductor.plan.kernel is None else conductor.plan.kernel.name,
         "baselines": [dict(baseline) for baseline in campaign.baselines],
         "until": None if campaign.until is None else {"ci": campaign.until.share, "max": campaign.max_runs},
         "statistics": campaign.statistics.__dict__,

@@ -17,7 +17,7 @@ from windtunnel.scenario_file import STDIN, folder_of, named_file, read_text
 
 KEYS = (
     "title", "scenario", "scenarios", "axes", "seeds", "offsets", "metrics", "baseline", "until", "max", "statistics",
-    "claim",
+    "claim", "twin",
 )  # fmt: skip
 STATISTICS = ("confidence", "interval", "correction")
 BLOCKS = ("grid", "zip")
@@ -87,6 +87,7 @@ def _campaign(table: Mapping[str, Any], source: Source, folder: Path, allow_read
         max_runs=table.get("max"),
         title=title,
         claims=table.get("claim", ()),
+        twin=table.get("twin"),
         **statistics,
     )
 

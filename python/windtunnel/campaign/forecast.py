@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from windtunnel.campaign.plan import Plan
 from windtunnel.estimate import seconds, size
@@ -12,6 +13,8 @@ from windtunnel.estimate import seconds, size
 _SAMPLE = 64
 #: Seconds of a run that are not its simulation, and bytes of a run and of a flow in the data set, as measured.
 _OVERHEAD_S = 0.0015
+#: Seconds of a guest's boot and its setup, and of a packet in it, as measured.
+_BOOT_S, _GUEST_PACKET_S = 1.2, 4e-5
 _RUN_BYTES, _FLOW_BYTES = 120, 80
 #: Bytes of a run and of a flow in the journal and in the cache.
 _KEPT_RUN_BYTES, _KEPT_FLOW_BYTES = 900, 350
@@ -41,6 +44,11 @@ class Forecast:
         yield f"disk: about {size(self.disk_bytes)}, and {size(self.kept_bytes)} in the cache"
 
 
+def _of_guest(estimate: Mapping[str, Any]) -> float:
+    """Seconds of a run on the real Linux."""
+    return _BOOT_S + _GUEST_PACKET_S * float(estimate["packets"]["data"] + estimate["packets"]["replies"])
+
+
 def forecast(plan: Plan) -> Forecast:
     """The forecast of a plan whose cells are valid."""
     cells = plan.wanted()
@@ -48,9 +56,10 @@ def forecast(plan: Plan) -> Forecast:
     seconds_sum, memory, flows, samples = 0.0, 0.0, 0, 0
     for index in range(0, cells, step):
         cell = plan.wanted_cell(index)
-        scenario = cell.base.scenario.override(*cell.settings)
+        scenario = cell.scenario
         estimate = scenario.estimate()
-        seconds_sum += estimate["seconds"]
+        on_kernel = cell.runner.kernel is not None
+        seconds_sum += _of_guest(estimate) if on_kernel else estimate["seconds"]
         memory = max(memory, estimate["memory_bytes"])
         flows += sum(int(flow.get("count", 1)) for flow in scenario.resolve()["flow"])
         samples += 1

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
+from windtunnel.campaign.twin import LINUX, SIDE, sides, wanted
 from windtunnel.claims.model import Claim, ClaimError, claims_of
 from windtunnel.errors import InputError, cut, did_you_mean
 from windtunnel.experiment.axes import Axis, Block, axes_of, inline
@@ -129,6 +130,9 @@ class Campaign:
     compared, seed by seed; or several such. ``until``: ``"ci 5 %"`` adds runs to a cell until its intervals are narrow
     enough, or there are ``max_runs``. ``claims``: statements to decide, ``{"text": ..., "check":
     "p99(queue.sojourn_ms) < 5"}``, each about the cells whose axes have the values of its ``where``.
+
+    ``twin``: with True, or the name of a kernel, each cell also runs on the real Linux in virtual time. Both sides are
+    an axis, ``side``, and the kernel's is the baseline unless there is another.
     """
 
     title: str
@@ -142,6 +146,8 @@ class Campaign:
     max_runs: int
     statistics: Statistics
     claims: tuple[Claim, ...]
+    twin: str | None
+    """The kernel of a twin; empty for the newest."""
     source: Source | None = field(compare=False)
     """The campaign's file, if it has one."""
 
@@ -161,8 +167,12 @@ class Campaign:
         correction: Correction = "holm",
         title: str = "",
         claims: Sequence[Mapping[str, Any] | Claim] = (),
+        twin: bool | str | None = None,
     ) -> None:
-        blocks = _blocks(axes)
+        kernel = _twin(twin)
+        blocks = _blocks(axes) if kernel is None else (*_blocks(axes), sides())
+        if kernel is not None and not baseline:
+            baseline = {SIDE: LINUX}
         bases = _bases(scenario)
         names = _names(bases, blocks)
         values: dict[str, object] = {
@@ -177,6 +187,7 @@ class Campaign:
             "max_runs": _max_runs(max_runs, until),
             "statistics": Statistics(confidence, interval, correction),
             "claims": _claims(claims, dict(expressions), _labels(bases, blocks)),
+            "twin": kernel,
             "source": None,
         }
         for name, value in values.items():
@@ -286,6 +297,13 @@ def _blocks(axes: Mapping[str, Any] | Sequence[Block]) -> tuple[Block, ...]:
     if not all(isinstance(block, Block) for block in axes):
         raise CampaignError(["axes"], "is not allowed: a mapping of keys to values, or a list of grid() and zipped()")
     return tuple(axes)
+
+
+def _twin(value: object) -> str | None:
+    try:
+        return wanted(value)
+    except InputError as error:
+        raise CampaignError(["twin"], str(error), value) from None
 
 
 def _bases(value: object) -> tuple[Base, ...]:

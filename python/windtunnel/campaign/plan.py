@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel.campaign.model import SCENARIO, Base, Campaign
+from windtunnel.campaign.twin import HERE, LINUX, Runner, kernel_of
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.experiment.axes import Axis, Block, Value
 from windtunnel.scenario import Scenario
@@ -32,6 +33,7 @@ class Cell:
     number: int
     base: Base
     values: tuple[Value, ...]
+    runner: Runner = HERE
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -40,8 +42,13 @@ class Cell:
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario with these settings."""
-        return self.base.scenario.override(*self.settings)
+        """The scenario with these settings, as its runner is given it."""
+        return self.runner.scenario(self.base.scenario.override(*self.settings))
+
+    @property
+    def variant(self) -> Variant:
+        """What its runs have in common."""
+        return Variant(self.scenario, self.runner)
 
 
 @dataclass(frozen=True)
@@ -69,10 +76,12 @@ class Plan:
     """The cells of a campaign; ``only`` keeps those that have these values, by axis.
 
     A cell's number has its indices on all dimensions as digits: the scenario's first, and the last axis varies first.
+    Raises InputError, also where the campaign needs a kernel and there is none.
     """
 
     def __init__(self, campaign: Campaign, only: Mapping[str, Sequence[str]] | None = None) -> None:
         self.campaign = campaign
+        self.kernel = kernel_of(campaign.twin)
         several = len(campaign.bases) > 1
         self.axes = ((SCENARIO,) if several else ()) + tuple(axis.name for axis in campaign.axes)
         self._only = {} if only is None else {name: set(labels) for name, labels in only.items()}
@@ -159,7 +168,13 @@ class Plan:
         values = [Value(chosen.name, ())] if len(self.campaign.bases) > 1 else []
         for each, index in zip(self._dimensions[1:], indices, strict=True):
             values += [axis.values[index] for axis in each.axes]
-        return Cell(number, chosen, tuple(values))
+        return Cell(number, chosen, tuple(values), self._runner(values))
+
+    def _runner(self, values: Sequence[Value]) -> Runner:
+        """What runs a cell; the sides of a twin are the last axis."""
+        if self.kernel is None:
+            return HERE
+        return Runner(self.kernel) if values[-1].label == LINUX else Runner(is_twin=True)
 
     def baseline_of(self, cell: Cell, baseline: Sequence[tuple[str, str]]) -> int:
         """The number of the cell that ``cell`` is compared to: as it is, but with the baseline's values."""
@@ -208,10 +223,10 @@ class Plan:
 
 
 class Variant:
-    """The scenario of a cell, and the settings of its runs."""
+    """The scenario of a cell, what runs it, and the settings of its runs."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        self.scenario = scenario
+    def __init__(self, scenario: Scenario, runner: Runner = HERE) -> None:
+        self.scenario, self.runner = scenario, runner
 
     def settings(self, seed: int | None, offset: int) -> tuple[str, ...]:
         """The settings of a run. Raises ScenarioError."""
@@ -226,7 +241,8 @@ class Variant:
 
 def scenario_of(cell: Cell, replica: Replica) -> Scenario:
     """The scenario of a run. Raises ScenarioError."""
-    return cell.scenario.override(*Variant(cell.scenario).settings(replica.seed, replica.offset))
+    variant = cell.variant
+    return variant.scenario.override(*variant.settings(replica.seed, replica.offset))
 
 
 def _digits(number: int, sizes: Sequence[int]) -> list[int]:

@@ -40,6 +40,8 @@ _DRAWS = 10
     show_default="results/<name of FILE>-twin, or -linux with --only linux",
 )
 @click.option("--force", is_flag=True, help="Replace an existing result folder.")
+@click.option("--capture", is_flag=True, help="With --only linux: write the headers of all packets at both ends of "
+              "each flow to capture.pcapng in the folder.")  # fmt: skip
 @click.option("--junit", metavar="FILE", type=click.Path(path_type=Path), help="Write the verdicts as JUnit XML.")
 @click.option(
     "--json",
@@ -57,6 +59,7 @@ def twin(
     kernel: str | None,
     out: Path | None,
     force: bool,
+    capture: bool,
     junit: Path | None,
     as_json: bool,
     settings: tuple[str, ...],
@@ -75,6 +78,10 @@ def twin(
 
     if only is not None and junit is not None:
         raise InputError("--junit has verdicts, which --only linux does not give")
+    if capture and only is None:
+        raise InputError("--capture: has the packets of one run: add --only linux")
+    if capture and as_json and out is None:
+        raise InputError("--capture writes into the result folder, and --json writes none: give --out, too")
     if junit is not None:
         report.check_writable(junit)
 
@@ -85,7 +92,8 @@ def twin(
     if isinstance(made, Ours) and made.why:
         message(f"note: the network in the guest is windtunnel's: {made.why}")
     if only is not None:
-        _linux(described, chosen, _place(file, out, "linux", as_json), force=force, as_json=as_json)
+        folder = _place(file, out, "linux", as_json)
+        _linux(described, chosen, folder, force=force, capture=capture, as_json=as_json)
         return
     folder = _place(file, out, "twin", as_json)
     rows = _both(described, chosen, draws, jobs or os.cpu_count() or 1, folder, force=force)
@@ -106,17 +114,21 @@ def _place(file: Path, out: Path | None, what: str, as_json: bool) -> Path | Non
     return out if out is not None or as_json else Path("results") / f"{name_of(file)}-{what}"
 
 
-def _linux(scenario: Scenario, kernel: Kernel, folder: Path | None, *, force: bool, as_json: bool) -> None:
+def _linux(
+    scenario: Scenario, kernel: Kernel, folder: Path | None, *, force: bool, capture: bool, as_json: bool
+) -> None:
     """One run on the kernel."""
+    from windtunnel.emulate.files import capture_for, write_capture
     from windtunnel.folder import check_writable, load_libraries, save
     from windtunnel.twin import run_linux
 
     if folder is not None:
         check_writable(folder, force=force)
         load_libraries(figures=False)
-    result = run_linux(scenario, kernel)
-    if folder is not None:
-        save(result, folder, force=force)
+    with capture_for(folder if capture else None) as packets:
+        result = run_linux(scenario, kernel, capture=packets)
+        if folder is not None:
+            save(result, folder, force=force, more=lambda stage: write_capture(packets, stage))
     if as_json:
         write_json(result.to_json())
         return
@@ -131,8 +143,8 @@ def _both(
 ) -> list[Measure]:
     """All draws of both sides, their result folder, and the measures."""
     from windtunnel.cli.places import shown
+    from windtunnel.compare.twin import check_free_for_twin, save_twin
     from windtunnel.twin import run_linux
-    from windtunnel.twin.folder import check_free_for_twin, save_twin
     from windtunnel.twin.measures import measures
     from windtunnel.twin.sides import DrawCount, draw
 

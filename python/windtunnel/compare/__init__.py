@@ -8,6 +8,7 @@
 | ``first.py`` | the first packet that leaves a queue differently in two runs |
 | ``gate.py`` | conditions under which a comparison fails |
 | ``overlay.py`` | one page with the panels of all runs |
+| ``twin.py`` | the folder of a scenario on the real Linux and in the simulator |
 | ``joined.py``, ``cells_page.py`` | campaigns as one, in which the campaign is an axis; the page of it |
 | ``markdown.py`` | the differences as GitHub shows them |
 """

@@ -38,6 +38,11 @@ def write_files(result: RunResult, folder: Path, capture: IO[bytes] | None) -> N
     """Write those that the result has something for."""
     if any(not connection.udp for connection in connections(result)):
         write_flent(result, folder / f"flows{FLENT_SUFFIX}")
+    write_capture(capture, folder)
+
+
+def write_capture(capture: IO[bytes] | None, folder: Path) -> None:
+    """Copy the packets, if any, into the folder."""
     if capture is not None:
         capture.seek(0)
         with (folder / "capture.pcapng").open("wb") as file:

@@ -149,8 +149,13 @@ class Simulate:
 
 def attempt(run: Run, go_on: GoOn) -> Record:
     """The record of a run; of a failed one too. Raises KeyboardInterrupt."""
+    return attempted(lambda: simulate(run, go_on))
+
+
+def attempted(make: Callable[[], Record]) -> Record:
+    """What ``make`` returns, or the record of a run that failed. Raises KeyboardInterrupt."""
     try:
-        return simulate(run, go_on)
+        return make()
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # the core's panics are not Exceptions; any error concerns this run only
@@ -176,8 +181,14 @@ def simulate(run: Run, go_on: GoOn) -> Record:
     memory = limit(None) if run.memory is None else run.memory
     with counted():
         raw = _core.run(run.text, run.file, overrides, lambda _: go_on(), run.allow_read, memory, run.built)
-    summary = json.loads(raw.summary)
-    result = RunResult(summary, raw.tables if tables else {}, {})
+    result = RunResult(json.loads(raw.summary), raw.tables if tables else {}, {})
+    return record_of(result, metrics, raw.digest, (*raw.foreign, *raw.unseeded), raw.summary)
+
+
+def record_of(
+    result: RunResult, metrics: Iterable[Expression], digest: str, foreign: tuple[str, ...] = (), text: str = ""
+) -> Record:
+    """What is kept of a result: its summary, whose ``text`` need not be written again, and the values of metrics."""
     values, problems, untold = {}, {}, list[str]()
     for metric in metrics:
         try:
@@ -187,8 +198,7 @@ def simulate(run: Run, go_on: GoOn) -> Record:
             problems[metric.text] = str(error)
             if isinstance(error, NotToldError):
                 untold.append(metric.text)
-    foreign = (*raw.foreign, *raw.unseeded)
-    return Record(summary, values, problems, raw.digest, foreign, untold=tuple(untold), text=raw.summary)
+    return Record(result.summary, values, problems, digest, foreign, untold=tuple(untold), text=text)
 
 
 def recording(tables: Set[str]) -> tuple[str, ...]:
@@ -218,8 +228,8 @@ def key_of_run(resolved: str, file: str | None) -> bytes:
     return key_of([b"run", core(), _without_claims(resolved).encode(), *_files(resolved, file)])
 
 
-def keys_of_runs(scenario: Scenario) -> Callable[[int | None, int], bytes]:
-    """The keys of the runs of one scenario, by seed and start offset.
+def keys_of_runs(scenario: Scenario, where: bytes = b"") -> Callable[[int | None, int], bytes]:
+    """The keys of the runs of one scenario, by seed and start offset. ``where``: what runs it, if not the core alone.
 
     The scenario counts as it is written, but for its claims, layout and comments: to fill in the defaults of a million
     scenarios would take one process longer than their runs take the others.
@@ -229,7 +239,7 @@ def keys_of_runs(scenario: Scenario) -> Callable[[int | None, int], bytes]:
     if any("trace" in each for each in (text, *overrides)):
         with suppress(_core.ScenarioError, OSError):  # the run says so
             files = list(_files(scenario.resolve_text(), file))
-    parts = [b"runs", core(), _content(text), *(setting.encode() for setting in overrides), *files]
+    parts = [b"runs", core(), where, _content(text), *(setting.encode() for setting in overrides), *files]
     hasher = hashlib.blake2b(key_of(parts), digest_size=KEY_BYTES)
 
     def key(seed: int | None, offset: int) -> bytes:

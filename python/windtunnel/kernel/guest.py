@@ -39,6 +39,8 @@ _SETTINGS = (
 )
 #: Lines kept of what the kernel says.
 _KEPT = 50
+#: How tc says that it does not know a discipline.
+UNKNOWN = "Unknown qdisc"
 #: How often a guest in a thread is asked whether it is to go on, in seconds.
 _LOOK = 0.05
 
@@ -74,9 +76,20 @@ def boot(kernel: Kernel, script: str, *, seed: int = 0, limit: float = 600.0, go
         raise RunFailedError(f"the guest ended before its script did: {cut(said, 300)}")
     outcome = Outcome(files, time.monotonic() - started)
     if code.strip() != b"0":
-        last = next(filter(None, reversed(outcome.text("log").splitlines())), f"exit code {code.decode().strip()}")
-        raise RunFailedError(f"the guest's script failed: {cut(last, 300)}")
+        why = _why(outcome.text("log")) or f"exit code {code.decode().strip()}"
+        raise RunFailedError(f"the guest's script failed: {cut(why, 300)}")
     return outcome
+
+
+def _why(log: str) -> str:
+    """The last line that says why. ip and tc say which of their lines has failed after the reason."""
+    lines = [line for line in log.splitlines() if line and not line.startswith("Command failed")]
+    return with_age(lines[-1]) if lines else ""
+
+
+def with_age(said: str) -> str:
+    """What tc says, with the reason where it does not know a discipline of the kernel."""
+    return f"{said}: the host's tc is too old" if said.startswith(UNKNOWN) else said
 
 
 def _run(kernel: Kernel, folder: Path, seed: int, limit: float, go_on: GoOn) -> str:

@@ -19,7 +19,7 @@ _SET = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Group:
-    """Options with one reason. ``need`` is ``required``, ``wanted`` or ``off``."""
+    """Options with one reason. ``need`` is ``required``, ``wanted``, ``older`` or ``off``."""
 
     reason: str
     need: str
@@ -80,7 +80,7 @@ def features(config: str, hz: int) -> Features:
     for group in groups():
         missing = [option for option in group.options if settings.get(option) != "y"]
         missing += [option for option, value in group.values.items() if settings.get(option) != value]
-        if group.need == "off":
+        if group.need in ("off", "older"):
             continue
         if missing and group.need == "required":
             raise InputError(f"this kernel's source has no CONFIG_{missing[0]} for User-Mode Linux: {group.reason}")

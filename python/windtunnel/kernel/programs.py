@@ -13,7 +13,7 @@ from windtunnel.stage import stage_for, sweep
 #: The programs, and the library that takes the place of the host's random numbers.
 NAMES = (
     *("guest-init", "guest-controllers", "guest-offload", "guest-flow", "guest-datagrams", "guest-queue"),
-    "guest-random.so",
+    *("guest-capture", "guest-random.so"),
 )
 
 #: Where their sources are.

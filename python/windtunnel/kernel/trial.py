@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from windtunnel.kernel.guest import Outcome, boot
+from windtunnel.kernel.guest import UNKNOWN, Outcome, boot, with_age
 from windtunnel.kernel.kept import Kernel
 
 #: Seconds that the guest sleeps. A host that waited for them would take longer than all else together.
@@ -109,7 +109,7 @@ def _of_tc(said: str) -> bool | None:
     """Whether a discipline was added; None where the host's tc is older than it."""
     if said == "ok":
         return True
-    return None if said.startswith("Unknown qdisc") else False
+    return None if said.startswith(UNKNOWN) else False
 
 
 def _each(kind: str, names: tuple[str, ...], outcome: Outcome, judge: Callable[[str], bool | None]) -> Iterator[Check]:
@@ -117,4 +117,4 @@ def _each(kind: str, names: tuple[str, ...], outcome: Outcome, judge: Callable[[
     for name in names:
         answer = said.get(name, "no answer")
         passed = judge(answer)
-        yield Check(f"{kind} {name}", passed, answer if passed is not None else f"{answer}: the host's tc is too old")
+        yield Check(f"{kind} {name}", passed, with_age(answer))

@@ -9,11 +9,12 @@
 - ``traffic.py``: of these, messages and datagrams.
 - ``sides.py``: several draws on the kernel and in the simulator.
 - ``measures.py``: what both are compared by, and the verdict on each measure.
-- ``folder.py``: the folder of a comparison.
 - ``truth/``: a list of scenarios, carried out and judged.
 """
 
 from __future__ import annotations
+
+from typing import IO
 
 from windtunnel.engine.work import GoOn, always
 from windtunnel.kernel.guest import boot
@@ -24,23 +25,28 @@ from windtunnel.twin import merged
 from windtunnel.twin.ours import Ours, has_kernel_flows, network, ours, over_kernel
 from windtunnel.twin.plan import NetworkRefusedError, Plan, plan
 from windtunnel.twin.readings import result_of
-from windtunnel.twin.script import script
+from windtunnel.twin.script import CAPTURE, script
 
 #: Seconds of a host after which a guest is ended: a day, which no run that makes sense takes.
 _LIMIT = 86400.0
 
 
-def run_linux(scenario: Scenario, kernel: Kernel, go_on: GoOn = always) -> RunResult:
-    """Run a scenario on a kernel. Raises InputError for what Linux cannot do, RunFailedError, and KeyboardInterrupt
-    after ``go_on`` has returned False.
+def run_linux(
+    scenario: Scenario, kernel: Kernel, go_on: GoOn = always, *, capture: IO[bytes] | None = None
+) -> RunResult:
+    """Run a scenario on a kernel; the packets at both ends of each flow are written to ``capture``, as pcapng. Raises
+    InputError for what Linux cannot do, RunFailedError, and KeyboardInterrupt after ``go_on`` has returned False.
     """
     resolved = scenario.resolve()
     seed = int(resolved["seed"])
     made = planned(scenario, kernel)
+    hosts, between = (made.plan, network(made)) if isinstance(made, Ours) else (made, None)
+    text = script(hosts, between, capture=capture is not None)
+    outcome = boot(kernel, text, seed=seed, limit=_LIMIT, go_on=go_on)
+    if capture is not None:
+        capture.write(outcome.files[CAPTURE])
     if isinstance(made, Ours):
-        outcome = boot(kernel, script(made.plan, network(made)), seed=seed, limit=_LIMIT, go_on=go_on)
         return merged.result_of(made, kernel, outcome)
-    outcome = boot(kernel, script(made), seed=seed, limit=_LIMIT, go_on=go_on)
     return result_of(resolved, scenario.check(), seed, made, kernel, outcome)
 
 

@@ -20,6 +20,8 @@ from windtunnel.kernel.kept import Kernel
 from windtunnel.result import RunResult
 from windtunnel.twin.ours import Ours
 from windtunnel.twin.readings import COUNTERS, as_result, counters_of, digest_of, samples_of, tcp_columns
+from windtunnel.twin.state import readers, state_table
+from windtunnel.twin.traffic import Floats
 
 #: A path in virtual time is late by the readings of the guest's clock, some 2 us; more is a guest that went wrong.
 _LATE_US = 50.0
@@ -33,13 +35,20 @@ def result_of(ours: Ours, kernel: Kernel, outcome: Outcome) -> RunResult:
         raise RunFailedError(f"packets left the network in the guest {late:.0f} us late")
     summary, tables = document["summary"], _tables(outcome.files["tables.npz"])
     resolved = ours.scenario.resolve()
+    times = np.unique(tables["flows"]["time_s"])
+    told = []
     for number, flow in enumerate(ours.flows):
-        _merge(tables["flows"], flow, outcome.text(f"flow{number}.csv"))
+        controller = ours.plan.flows[number].controller
+        samples = samples_of(outcome.text(f"flow{number}.csv"), times, readers(controller))
+        told.append((flow, controller, samples))
+        _merge(tables["flows"], flow, samples)
         if "cwnd_points" in tables:
             tables["cwnd_points"] = _with_windows(tables["cwnd_points"], tables["flows"], flow)
         counters = counters_of(outcome.text(f"counters{number}"))
-        told = _counts(tables["flows"], flow) | {name: counters.get(key, 0) for name, key in COUNTERS.items()}
-        summary["flows"][flow] |= told
+        counted = {name: counters.get(key, 0) for name, key in COUNTERS.items()}
+        summary["flows"][flow] |= _counts(tables["flows"], flow) | counted
+    if state := state_table(told, times):
+        tables["cc"] = _together(tables["cc"], state) if "cc" in tables else state
     summary |= {"digest": digest_of(outcome), "seed": int(resolved["seed"])}
     return as_result(resolved, document["toml"], summary, tables, kernel, outcome)
 
@@ -53,11 +62,10 @@ def _tables(content: bytes) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def _merge(table: dict[str, Any], flow: int, text: str) -> None:
-    """Put what the kernel says about a flow into its rows."""
+def _merge(table: dict[str, Any], flow: int, samples: Mapping[str, Floats]) -> None:
+    """Put what the kernel says about a flow into its rows, which are as many as the intervals."""
     rows = table["flow"] == flow
-    times = table["time_s"][rows]
-    for name, values in tcp_columns(samples_of(text, times)).items():
+    for name, values in tcp_columns(samples).items():
         table.setdefault(name, np.full(len(rows), np.nan))[rows] = values
 
 
@@ -72,7 +80,18 @@ def _with_windows(points: dict[str, Any], table: Mapping[str, Any], flow: int) -
         "limited": np.zeros(count, dtype=bool),
         "extreme": np.zeros(count, dtype=bool),
     }
-    together = {name: np.concatenate([points[name], own[name]]) for name in points}
+    return _together(points, own)
+
+
+def _together(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows of both tables in the order of time; NaN in columns that only one of them has."""
+    tables = (one, other)
+    missing = [np.full(len(table["time_s"]), np.nan) for table in tables]
+    names = dict.fromkeys((*one, *other))
+    together = {
+        name: np.concatenate([table.get(name, empty) for table, empty in zip(tables, missing, strict=True)])
+        for name in names
+    }
     order = np.argsort(together["time_s"], kind="stable")
     return {name: values[order] for name, values in together.items()}
 

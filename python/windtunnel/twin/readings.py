@@ -11,6 +11,7 @@ import hashlib
 import re
 import struct
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from windtunnel.kernel.kept import Kernel
 from windtunnel.provenance import host
 from windtunnel.result import RunResult
 from windtunnel.twin.plan import ETHERNET, HostFlow, Plan, Span
+from windtunnel.twin.script import CAPTURE
+from windtunnel.twin.state import readers, state_table
 from windtunnel.twin.traffic import (
     Floats,
     datagram_samples,
@@ -36,7 +39,7 @@ from windtunnel.twin.traffic import (
 Document = Mapping[str, Any]
 
 #: Files that say how the guest did it, not what happened; some have paths of this machine.
-_MESSAGES = ("log", "script", "work.json")
+_MESSAGES = ("log", "script", "work.json", CAPTURE)
 #: TCP_INFO's word for no threshold yet.
 _INFINITE = 0x7FFFFFFF
 #: Counters of a host, by the name in a summary.
@@ -64,7 +67,7 @@ def result_of(scenario: Document, text: str, seed: int, plan: Plan, kernel: Kern
     """The result of a run in the guest. ``text`` is the resolved scenario as TOML. Raises RunFailedError."""
     times = (np.arange(1, plan.duration // plan.interval + 1) * plan.interval) / 1e9
     flows = [_flow_samples(outcome, n, flow, times) for n, flow in enumerate(plan.flows)]
-    queue = samples_of(outcome.text("queue.csv"), times, own=lambda digits: float(_marks(plan.kind, digits)))
+    queue = samples_of(outcome.text("queue.csv"), times, {"marks": lambda digits: float(_marks(plan.kind, digits))})
     whole = _span_summary(plan, Span("", 0, plan.duration), flows, queue)
     completed = transfers(outcome, plan)
     for n, flow in enumerate(whole["flows"]):
@@ -98,6 +101,8 @@ def result_of(scenario: Document, text: str, seed: int, plan: Plan, kernel: Kern
         "changes": [],
     }
     tables = {"flows": _flows_table(plan, flows, times), "queues": _queues_table(plan, queue, times)}
+    if state := state_table([(n, flow.controller, flows[n]) for n, flow in enumerate(plan.flows)], times):
+        tables["cc"] = state
     if completed:
         tables["transfers"] = completed
     return as_result(scenario, text, summary, tables, kernel, outcome)
@@ -131,8 +136,14 @@ def digest_of(outcome: Outcome) -> str:
     return hasher.hexdigest()
 
 
-def samples_of(text: str, times: Floats, own: Callable[[str], float] = float) -> dict[str, Floats]:
-    """The columns of a file at the ends of the intervals; before the first line all is 0, after the last as it was."""
+def samples_of(
+    text: str, times: Floats, own: Mapping[str, Callable[[str], float]] = MappingProxyType({})
+) -> dict[str, Floats]:
+    """The columns of a file at the ends of the intervals; before the first line all is 0, after the last as it was.
+
+    The digits of the column ``own`` are what a discipline or a controller tells about itself; ``own`` has what reads
+    columns from them.
+    """
     rows = rows_of(text)
     if not rows:
         raise RunFailedError("the guest wrote no samples")
@@ -140,8 +151,9 @@ def samples_of(text: str, times: Floats, own: Callable[[str], float] = float) ->
     # The line of an interval's end is written at that time, or as soon after it as its flow began.
     index = np.searchsorted(at, times + 1e-9, side="right") - 1
     columns = {}
-    for name in rows[0]:
-        values = np.array([own(row[name]) if name == "own" else float(row[name]) for row in rows])
+    read = {name: ("own", reader) for name, reader in own.items()}
+    for name, (key, reader) in ({name: (name, float) for name in rows[0] if name != "own"} | read).items():
+        values = np.array([reader(row[key]) for row in rows])
         columns[name] = np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
     columns["there"] = (index >= 0).astype(float)
     return columns
@@ -152,7 +164,7 @@ def _flow_samples(outcome: Outcome, number: int, flow: HostFlow, times: Floats) 
     arrived = samples_of(outcome.text(f"arrived{number}.csv"), times)
     received = arrived["bytes"] - ETHERNET * arrived["packets"]
     told = (
-        samples_of(outcome.text(f"flow{number}.csv"), times)
+        samples_of(outcome.text(f"flow{number}.csv"), times, readers(flow.controller))
         if flow.controller
         else datagram_samples(outcome, number, flow, times)
     )
@@ -271,7 +283,7 @@ def _queues_table(plan: Plan, queue: dict[str, Floats], times: Floats) -> dict[s
         "dequeued": _steps(queue["packets"]),
         "emptied": (queue["qlen"] == 0).astype(float),
         "sce": 0.0 * times,
-        "ce": _steps(queue["own"]),
+        "ce": _steps(queue["marks"]),
         "drops": _steps(queue["drops"]),
     }
     return {
@@ -362,7 +374,7 @@ def _queue_summary(plan: Plan, part: _Part) -> dict[str, Any]:
         "utilization": throughput * 1e6 / plan.rate,
         "sojourn_ms": distribution(part.rows("backlog") * 8e3 / plan.rate),
         "sce": 0,
-        "ce": int(part.grown("own")),
+        "ce": int(part.grown("marks")),
         "drops": _NO_DROPS | {_cause(plan): int(part.grown("drops"))},
         "dequeued": int(part.grown("packets")),
         "emptied": int((part.rows("qlen") == 0).sum()),

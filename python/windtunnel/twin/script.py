@@ -55,14 +55,18 @@ class Network:
     work: Callable[[int], str]
 
 
-def script(plan: Plan, network: Network | None = None) -> str:
-    """The whole script; ``network`` takes the place of tc's link. A process in the guest costs more than what most of
-    them do: few do much each.
+#: The file with packets.
+CAPTURE = "capture.pcapng"
+
+
+def script(plan: Plan, network: Network | None = None, *, capture: bool = False) -> str:
+    """The whole script; ``network`` takes the place of tc's link. ``capture``: the packets at both ends of each flow
+    are written. A process in the guest costs more than what most of them do: few do much each.
     """
-    return "\n".join([*_lines(plan, network), ""])
+    return "\n".join([*_lines(plan, network, capture=capture), ""])
 
 
-def _lines(plan: Plan, network: Network | None) -> Iterator[str]:
+def _lines(plan: Plan, network: Network | None, *, capture: bool) -> Iterator[str]:
     yield _FUNCTIONS
     # All of it may be in flight: the memory of TCP is no part of a scenario.
     yield "echo 300000 300000 300000 > /proc/sys/net/ipv4/tcp_mem"
@@ -84,6 +88,9 @@ def _lines(plan: Plan, network: Network | None) -> Iterator[str]:
         yield "read -r ready < /run/ready"
     for host in hosts:
         yield from _fed(f'inside {host} sh -c "$settings; . /dev/stdin"', _host(host, wires, plan))
+    if capture:
+        devices = [f"m{1 + 'sr'.index(side)}/{side}{number}" for number in range(len(plan.flows)) for side in "sr"]
+        yield f"guest-capture {zero} {end} {CAPTURE} {' '.join(devices)} & capture=$!"
     yield _sleep_until(_LAID)
     if network is None:
         yield from _link(plan, zero, end)
@@ -98,7 +105,7 @@ def _lines(plan: Plan, network: Network | None) -> Iterator[str]:
         for program in (f"r{number} guest-flow arrivals {arrivals}", *_programs(number, flow, plan, zero)):
             yield f'inside {program} & others="$others $!"'
     # `wait` for several gives the code of the last alone.
-    yield "for each in $queue $others; do wait $each; done"
+    yield f"for each in $queue {'$capture ' if capture else ''}$others; do wait $each; done"
     for number in range(len(plan.flows)):
         yield f"inside s{number} cat /proc/net/netstat /proc/net/snmp > counters{number}"
     if network is None:

@@ -72,7 +72,7 @@ def write_run_page(plan: Plan, folder: Path, address: Address) -> str:
     from windtunnel.report import write_report
 
     cell, replica = find(plan, address)
-    result = _untimed(scenario_of(cell, replica).run())
+    result = _untimed(cell.runner.run(scenario_of(cell, replica)))
     file = folder / address.file
     seed = f"seed {result.meta['seed']}" + (f", offset {replica.offset}" if replica.offset else "")
     title = plan.campaign.title or result.title or "Run"

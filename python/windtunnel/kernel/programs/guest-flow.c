@@ -3,7 +3,8 @@
 //   guest-flow until TIME                        waits for a time of CLOCK_MONOTONIC, in nanoseconds, that is to come
 //   guest-flow receive ADDRESS PORT CC           takes one connection, and reads it to its end; CC gives the feedback
 //   guest-flow arrivals DEVICE ZERO END INTERVAL FILE    writes what has arrived at a receiver's device, for each interval
-//   guest-flow send ADDRESS PORT key=value...    sends, and writes a line of TCP_INFO for each interval
+//   guest-flow send ADDRESS PORT key=value...    sends, and writes a line for each interval: TCP_INFO, and in hexadecimal
+//                                                digits what the controller tells about itself (TCP_CC_INFO)
 //
 // The keys of a sender: cc, its controller; start, stop and zero, in nanoseconds of CLOCK_MONOTONIC (lines have times since
 // zero); interval in nanoseconds; mss; file, the table to write; messages, what it writes (a file), without which it sends
@@ -135,11 +136,17 @@ static void sample(FILE *table, int end, int64_t time) {
     socklen_t length = sizeof info;
     memset(&info, 0, sizeof info);
     must(getsockopt(end, IPPROTO_TCP, TCP_INFO, &info, &length), "TCP_INFO");
-    fprintf(table, "%lld,%u,%u,%u,%u,%u,%llu,%llu,%u,%u,%u,%u,%u,%u,%lld,%u\n", (long long)time, info.tcpi_snd_cwnd,
+    fprintf(table, "%lld,%u,%u,%u,%u,%u,%llu,%llu,%u,%u,%u,%u,%u,%u,%lld,%u,", (long long)time, info.tcpi_snd_cwnd,
             info.tcpi_snd_ssthresh, info.tcpi_rtt, info.tcpi_rttvar, info.tcpi_min_rtt,
             (unsigned long long)info.tcpi_bytes_acked, (unsigned long long)info.tcpi_bytes_sent, info.tcpi_delivered,
             info.tcpi_delivered_ce, info.tcpi_total_retrans, info.tcpi_lost, info.tcpi_unacked, info.tcpi_ca_state,
             info.tcpi_pacing_rate == ~0ULL ? -1LL : (long long)info.tcpi_pacing_rate, info.tcpi_snd_mss);
+    // With TCP_INFO, this is what `ss -i` shows. Of most controllers there is nothing.
+    unsigned char own[64];
+    length = sizeof own;
+    must(getsockopt(end, IPPROTO_TCP, TCP_CC_INFO, own, &length), "TCP_CC_INFO");
+    for (socklen_t i = 0; i < length; i++) fprintf(table, "%02x", own[i]);
+    fputc('\n', table);
 }
 
 struct message {
@@ -219,7 +226,7 @@ static int send_all(char **words) {
     FILE *table = fopen(text(words, "file", "flow.csv"), "w"), *done = path ? fopen(text(words, "done", ""), "w") : NULL;
     must(table && (done || !path) ? 0 : -1, "file");
     fprintf(table, "time_ns,cwnd,ssthresh,srtt_us,rttvar_us,min_rtt_us,bytes_acked,bytes_sent,delivered,delivered_ce,"
-                   "retransmitted,lost,unacked,ca_state,pacing_rate,mss\n");
+                   "retransmitted,lost,unacked,ca_state,pacing_rate,mss,own\n");
     if (done) fprintf(done, "due_ns,end_ns,bytes\n");
     wait_until(start);
     must(connect(end, (void *)&to, sizeof to), "connect");

@@ -1,4 +1,6 @@
-"""The folder of a comparison: the result of the first draw of each side, their panels on one page, and all measures."""
+"""The folder of a scenario and its twin on the real Linux: the result of the first draw of each side, their panels on
+one page, and all measures.
+"""
 
 from __future__ import annotations
 

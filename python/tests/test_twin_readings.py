@@ -1,0 +1,110 @@
+"""What a guest tells about a run on the real Linux: controllers' state, and packets."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import Cli, refused
+from test_twin import KERNELS, TEXT, needs_kernel
+
+from windtunnel import Scenario, load
+from windtunnel.twin import run_linux
+from windtunnel.twin.state import readers, state_table
+
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+
+@pytest.mark.parametrize(
+    ("controller", "data", "values"),
+    [
+        # DCTCP's alpha has 10 bits behind the point; 0 in the first word: ECN was not negotiated.
+        ("dctcp", struct.pack("=2H3I", 1, 0, 256, 0, 0), {"alpha": 0.25}),
+        ("dctcp", struct.pack("=2H3I", 0, 0, 256, 0, 0), {"alpha": np.nan}),
+        # BBR's bandwidth is in bytes in a second; its gains have 8 bits behind the point.
+        (
+            "bbr",
+            struct.pack("=5I", 0x80000000, 1, 20_000, 320, 512),
+            {"bw_bit_per_s": 8.0 * (2**32 + 2**31), "min_rtt_s": 0.02, "pacing_gain": 1.25, "cwnd_gain": 2.0},
+        ),
+        # Vegas has its base in the third word, Illinois and NV in the fourth; before a sample it is the greatest.
+        ("vegas", struct.pack("=4I", 1, 5, 30_000, 31_000), {"base_rtt_s": 0.03}),
+        ("vegas", struct.pack("=4I", 1, 0, 0x7FFFFFFF, 0x7FFFFFFF), {"base_rtt_s": np.nan}),
+        ("illinois", struct.pack("=4I", 1, 5, 31_000, 30_000), {"base_rtt_s": 0.03}),
+        ("nv", struct.pack("=4I", 1, 5, 31_000, 30_000), {"min_rtt_s": 0.03}),
+        ("dctcp", b"", {"alpha": np.nan}),
+    ],
+)
+def test_the_state_of_a_controller(controller: str, data: bytes, values: dict[str, float]) -> None:
+    """The structures of linux/inet_diag.h, in the units of our own columns."""
+    read = {name: reader(data.hex()) for name, reader in readers(controller).items()}
+    assert read == pytest.approx(values, nan_ok=True)
+
+
+def test_the_table_of_state() -> None:
+    """Flows that tell nothing have no rows, and a flow that has not started has no values."""
+    times = np.array([0.1, 0.2])
+    dctcp = {"there": np.array([0.0, 1.0]), "alpha": np.array([0.0, 0.5])}
+    vegas = {"there": np.ones(2), "base_rtt_s": np.array([0.01, 0.02])}
+    table = state_table([(0, "dctcp", dctcp), (1, "cubic", {}), (2, "vegas", vegas)], times)
+    assert table["time_s"].tolist() == [0.1, 0.1, 0.2, 0.2] and table["flow"].tolist() == [0, 2, 0, 2]
+    np.testing.assert_array_equal(table["alpha"], [np.nan, np.nan, 0.5, np.nan])
+    np.testing.assert_array_equal(table["base_rtt_s"], [np.nan, 0.01, np.nan, 0.02])
+    assert state_table([(0, "reno", {})], times) == {}
+
+
+def test_captures_are_of_one_run(cli: Cli, tmp_path: Path) -> None:
+    """Ten draws of two sides have no place for one capture, and a capture has none without a folder."""
+    file = tmp_path / "one.toml"
+    file.write_text(TEXT, encoding="utf-8")
+    refused(cli("twin", file, "--capture"), "--capture: has the packets of one run: add --only linux")
+    refused(cli("twin", file, "--capture", "--only", "linux", "--json"), "give --out, too")
+
+
+@needs_kernel
+def test_what_controllers_measure() -> None:
+    """The kernel's Vegas measures the path's round trip, and one packet's time on the wire, as its base; its BBR the
+    rate of segments of 1448 bytes in packets of 1500, without what TCP's timestamps take.
+    """
+    vegas, bbr = (
+        run_linux(Scenario.from_toml(TEXT, overrides=(f"flow.0.cc={cc}",)), KERNELS[0]).tables["cc"]
+        for cc in ("vegas", "bbr")
+    )
+    assert vegas["base_rtt_s"][-1] == pytest.approx(0.0403, abs=1e-5)
+    assert bbr["bw_bit_per_s"][-1] == pytest.approx(40e6 * 1448 / 1500, rel=1e-3)
+
+
+@needs_kernel
+@needs_tshark
+@pytest.mark.parametrize("stack", ["linux", "linux-kernel"])
+def test_a_capture(cli: Cli, tmp_path: Path, stack: str) -> None:
+    """Packets at both ends, with Linux's network and with ours: half of the round trip of 40 ms is between the first
+    SYN at the sender and at the receiver, with its time on the wire and the readings of the clock. The same command
+    gives the same file. To look at packets takes readings of the clock: goodput is within 1 % of that without.
+    """
+    file, out = tmp_path / "one.toml", tmp_path / "out"
+    file.write_text(TEXT.replace('"5 s"', '"1 s"'), encoding="utf-8")
+    options = ["--only", "linux", "--kernel", KERNELS[0].folder, "--set", f"flow.0.stack={stack}"]
+    done = cli("twin", file, *options, "--capture", "--out", out)
+    assert done.returncode == 0, done.stderr
+    fields = ["-e", "frame.time_epoch", "-e", "frame.interface_name", "-e", "tcp.flags.syn", "-e", "frame.len"]
+    command = ["tshark", "-r", str(out / "capture.pcapng"), "-T", "fields", *fields]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split("\t") for line in said.splitlines()]
+    [sent, arrived] = [float(time) for time, where, syn, _ in rows if syn in ("1", "True")][:2]
+    assert rows[0][1] == "m1/s0" and 0 <= sent < 1e-4
+    assert arrived - sent == pytest.approx(0.02, abs=5e-5)
+    data = sum(int(length) > 1500 for _, where, _, length in rows if where == "m2/r0")
+    [flow] = load(out).flows
+    assert data * 1448 >= flow["delivered_bytes"] > 0.9 * data * 1448
+    folders = tmp_path / "again", tmp_path / "without"
+    for folder, more in zip(folders, (["--capture"], []), strict=True):
+        assert cli("twin", file, *options, *more, "--out", folder).returncode == 0
+    again, without = map(load, folders)
+    assert (folders[0] / "capture.pcapng").read_bytes() == (out / "capture.pcapng").read_bytes()
+    assert again.digest == load(out).digest
+    assert without.flows[0]["delivered_bytes"] == pytest.approx(flow["delivered_bytes"], rel=0.01)
