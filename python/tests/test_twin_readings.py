@@ -113,25 +113,25 @@ def test_a_capture(cli: Cli, tmp_path: Path, stack: str) -> None:
 
 def _packets(capture: bytes) -> dict[str, list[tuple[bytes, int, int]]]:
     """What the sender at 10.1.0.1 has sent, by device: IP's identification, time in ns, and the packet's size."""
-    found: dict[str, list[tuple[bytes, int, int]]] = {"m1/s0": [], "m2/r0": []}
-    devices, at = list(found), 0
+    packets: dict[str, list[tuple[bytes, int, int]]] = {"m1/s0": [], "m2/r0": []}
+    devices, at = list(packets), 0
     while at < len(capture):
         kind, length = struct.unpack_from("<II", capture, at)
         if kind == 6:
             device, high, low, _, size = struct.unpack_from("<5I", capture, at + 8)
             packet = capture[at + 28 :][14:]
             if packet[12:16] == bytes([10, 1, 0, 1]):
-                found[devices[device]].append((packet[4:6], high << 32 | low, size - 14))
+                packets[devices[device]].append((packet[4:6], high << 32 | low, size - 14))
         at += length
-    return found
+    return packets
 
 
 @needs_kernel
 @pytest.mark.parametrize(("stack", "p99", "most"), [("linux", 1e3, 1e3), ("linux-kernel", 8e3, 40e3)])
 def test_departures(stack: str, p99: float, most: float) -> None:
     """Each packet leaves the network when it is due: after those before it, its time on the wire of 20 Mbit/s, and half
-    of the round trip (Lindley's recursion over the times at which packets entered). HTB and netem are late by less than a
-    microsecond, our network in the guest by some readings of the guest's clock, more for the first packets.
+    of the round trip (Lindley's recursion over the times at which packets entered). HTB and netem are late by less than
+    a microsecond, our network in the guest by some readings of the guest's clock, more for the first packets.
     """
     settings = ("duration='1 s'", "bottleneck.rate='20 Mbit/s'", "bottleneck.queue.limit='10000 packets'")
     capture = BytesIO()
