@@ -8,20 +8,22 @@ of recording intervals.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import BytesIO
+from math import nan
 from typing import Any
 
 import numpy as np
 
 from windtunnel.errors import RunFailedError
+from windtunnel.export.tc.words import bits_per_s
 from windtunnel.kernel.guest import Outcome
 from windtunnel.kernel.kept import Kernel
 from windtunnel.result import RunResult
 from windtunnel.twin.ours import Ours
-from windtunnel.twin.readings import COUNTERS, as_result, counters_of, digest_of, samples_of, tcp_columns
-from windtunnel.twin.state import readers, state_table
-from windtunnel.twin.traffic import Floats
+from windtunnel.twin.readings import COUNTERS, as_result, counters_of, digest_of, sender_samples, tcp_columns
+from windtunnel.twin.state import state_table
+from windtunnel.twin.traffic import Floats, datagrams_summary, transfers, transfers_summary
 
 #: A path in virtual time is late by the readings of the guest's clock, some 2 us; more is a guest that went wrong.
 _LATE_US = 50.0
@@ -38,19 +40,40 @@ def result_of(ours: Ours, kernel: Kernel, outcome: Outcome) -> RunResult:
     times = np.unique(tables["flows"]["time_s"])
     told = []
     for number, flow in enumerate(ours.flows):
-        controller = ours.plan.flows[number].controller
-        samples = samples_of(outcome.text(f"flow{number}.csv"), times, readers(controller))
-        told.append((flow, controller, samples))
+        host, record = ours.plan.flows[number], summary["flows"][flow]
+        record["application"] = host.application
+        samples = sender_samples(outcome, number, host, times)
         _merge(tables["flows"], flow, samples)
+        if not host.controller:
+            record |= {"cc": host.application, "cwnd_bytes": None, "retransmits": None}
+            record["datagrams"], record["rtt_ms"] = datagrams_summary(outcome, number, host)
+            continue
+        told.append((flow, host.controller, samples))
         if "cwnd_points" in tables:
             tables["cwnd_points"] = _with_windows(tables["cwnd_points"], tables["flows"], flow)
         counters = counters_of(outcome.text(f"counters{number}"))
         counted = {name: counters.get(key, 0) for name, key in COUNTERS.items()}
-        summary["flows"][flow] |= _counts(tables["flows"], flow) | counted
+        record |= _counts(tables["flows"], flow) | counted
+    if completed := transfers(outcome, ours.plan, _rates(resolved, ours.flows)):
+        for number, flow in enumerate(ours.flows):
+            summary["flows"][flow]["transfers"] = transfers_summary(ours.plan.flows[number], number, completed)
+        tables["transfers"] = completed | {"flow": np.array(ours.flows, np.uint32)[completed["flow"]]}
     if state := state_table(told, times):
         tables["cc"] = _together(tables["cc"], state) if "cc" in tables else state
     summary |= {"digest": digest_of(outcome), "seed": int(resolved["seed"])}
     return as_result(resolved, document["toml"], summary, tables, kernel, outcome)
+
+
+def _rates(scenario: Mapping[str, Any], flows: Sequence[int]) -> list[float]:
+    """The least rate on the path of each flow when the run begins, in bit/s; NaN where the scenario has no path."""
+    links = {link["name"]: link for link in scenario.get("link", ())}
+    rates = []
+    for flow in flows:
+        path = scenario["flow"][flow].get("path") if links else None
+        on_path = [links[name] for name in path] if path else [scenario["bottleneck"]] if not links else []
+        known = [bits_per_s(link["rate"]) for link in on_path if isinstance(link.get("rate"), str)]
+        rates.append(min(known, default=nan))
+    return rates
 
 
 def _tables(content: bytes) -> dict[str, dict[str, Any]]:

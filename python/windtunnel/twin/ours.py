@@ -26,6 +26,8 @@ Document = Mapping[str, Any]
 
 #: The stack of flows whose ends are the kernel's.
 STACK = "linux-kernel"
+#: A controller for a flow of datagrams, which has none: the network sees only packets.
+_ANY = "reno"
 #: Before the run's zero, in ns: programs are ready for it.
 _SETTLE = 10**9
 
@@ -76,7 +78,7 @@ def over_kernel(scenario: Scenario, kernel: Kernel, why: str) -> Ours:
     hosts = _hosts(resolved, [{key: table[key] for key in of_hosts if key in table} for table in each], kernel)
     of_network = ("name", "rtt", "start", "ecn", "from", "to", "path", "reverse", "sender_host", "receiver_host")
     flows = [
-        {key: table[key] for key in of_network if key in table} | {"cc": flow.controller, "stack": STACK}
+        {key: table[key] for key in of_network if key in table} | {"cc": flow.controller or _ANY, "stack": STACK}
         for table, flow in zip(each, hosts.flows, strict=True)
     ]
     _, file, _, allow_read, _ = scenario.arguments

@@ -69,7 +69,7 @@ def result_of(scenario: Document, text: str, seed: int, plan: Plan, kernel: Kern
     flows = [_flow_samples(outcome, n, flow, times) for n, flow in enumerate(plan.flows)]
     queue = samples_of(outcome.text("queue.csv"), times, {"marks": lambda digits: float(_marks(plan.kind, digits))})
     whole = _span_summary(plan, Span("", 0, plan.duration), flows, queue)
-    completed = transfers(outcome, plan)
+    completed = transfers(outcome, plan, [plan.rate] * len(plan.flows))
     for n, flow in enumerate(whole["flows"]):
         lost = _lost(outcome, n)
         flow |= {"drops": _NO_DROPS | {_cause(plan): lost[0], "wire": lost[1]}, "ack_drops": _NO_DROPS, "corrupted": 0}
@@ -163,12 +163,14 @@ def _flow_samples(outcome: Outcome, number: int, flow: HostFlow, times: Floats) 
     """What a sender told, with what has arrived at its receiver: the bytes of IP packets, and packets with CE."""
     arrived = samples_of(outcome.text(f"arrived{number}.csv"), times)
     received = arrived["bytes"] - ETHERNET * arrived["packets"]
-    told = (
-        samples_of(outcome.text(f"flow{number}.csv"), times, readers(flow.controller))
-        if flow.controller
-        else datagram_samples(outcome, number, flow, times)
-    )
-    return {**told, "received": received, "ce": arrived["ce"]}
+    return {**sender_samples(outcome, number, flow, times), "received": received, "ce": arrived["ce"]}
+
+
+def sender_samples(outcome: Outcome, number: int, flow: HostFlow, times: Floats) -> dict[str, Floats]:
+    """What a sender told at the ends of the intervals."""
+    if not flow.controller:
+        return datagram_samples(outcome, number, flow, times)
+    return samples_of(outcome.text(f"flow{number}.csv"), times, readers(flow.controller))
 
 
 def _marks(kind: str, digits: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any, TypeAlias
 
@@ -27,8 +27,8 @@ def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(StringIO(text)))
 
 
-def transfers(outcome: Outcome, plan: Plan) -> dict[str, npt.NDArray[Any]]:
-    """The table of completed messages; empty if no flow writes any."""
+def transfers(outcome: Outcome, plan: Plan, rates: Sequence[float]) -> dict[str, npt.NDArray[Any]]:
+    """The table of completed messages; empty if no flow writes any. ``rates``: of each flow's path, in bit/s."""
     numbers = [n for n, flow in enumerate(plan.flows) if flow.controller and flow.schedule and flow.schedule.messages]
     if not numbers:
         return {}
@@ -37,7 +37,7 @@ def transfers(outcome: Outcome, plan: Plan) -> dict[str, npt.NDArray[Any]]:
     begin, end, size = (np.array([float(row[name]) for _, row in rows]) for name in ("due_ns", "end_ns", "bytes"))
     rtts = np.array([float(each.rtt) for each in plan.flows])
     # Without a queue, and with the handshake as the only round trip before.
-    alone = rtts[flow] + size * 8e9 / plan.rate
+    alone = rtts[flow] + size * 8e9 / np.array(rates)[flow]
     table = {
         "flow": flow,
         "start_s": begin / 1e9,
