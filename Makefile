@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test check test-long docs-run install wheel wheel-pgo test-wheel lint prose test-rust test-ngtcp2 test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web twin twin-quick clean
+.PHONY: demo test check test-long docs-run install wheel wheel-pgo test-wheel lint prose test-rust test-ngtcp2 quiche test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web twin twin-quick clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -52,6 +52,7 @@ test-wheel: wheel
 lint: install
 	cargo fmt --all --check
 	cargo fmt --manifest-path examples/rust-plugin/Cargo.toml --check
+	cargo fmt --manifest-path examples/quiche/Cargo.toml --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -p windtunnel-cc --no-default-features --example alone -- -D warnings
@@ -75,6 +76,11 @@ ifdef NGTCP2_SOURCE
 else
 	@echo "skipped: NGTCP2_SOURCE does not name the folder of ngtcp2's sources; docs/how-to/quic-stack.md has the commands"
 endif
+
+# A program that sends over QUIC with quiche, for `windtunnel emulate` (examples/quiche): its test is skipped without it.
+# BoringSSL takes minutes, and needs cmake and libclang.
+quiche:
+	cargo build --release --locked --manifest-path examples/quiche/Cargo.toml
 
 # Two processes, each with whole files of tests.
 test-python: install

@@ -26,6 +26,7 @@ from windtunnel.kernel import tools
 
 #: Tests share their machine, which may be late: only those about lateness have a bound that means anything.
 PATIENT = ("--bound", "10 min")
+QUICHE = Path(__file__).parents[2] / "examples/quiche/target/release/windtunnel-quiche"
 
 
 @pytest.fixture
@@ -176,6 +177,72 @@ def test_next_to_simulated_flows(cli: Cli, scenario: Path, serve: tuple[str, str
     assert [flow["name"] for flow in result.flows] == ["cubic", "connection-1"]
     assert all(flow["goodput_mbps"] > 0.5 for flow in result.flows)
     assert sum(flow["goodput_mbps"] for flow in result.flows) < 8.0
+
+
+@needs_namespaces
+def test_datagrams_that_the_kernel_splits(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    """QUIC stacks hand several datagrams to the kernel at once (UDP_SEGMENT), and take several at once (UDP_GRO). On
+    the path each is a packet of its own, which a queue marks by itself, and the last is shorter.
+    """
+    receiver = program(
+        tmp_path,
+        "receiver",
+        """
+        import socket
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        receiver.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+        receiver.setsockopt(socket.IPPROTO_UDP, 104, 1)  # UDP_GRO
+        receiver.bind(("10.0.0.2", 7000))
+        sizes, marks = [], []
+        while sum(sizes) < 4500:
+            data, control, _, sender = receiver.recvmsg(65535, 200)
+            sizes.append(len(data))
+            marks += [value[0] & 3 for level, _, value in control if level == socket.IPPROTO_IP]
+        receiver.sendto(f"{sizes} {marks}".encode(), sender)
+        """,
+    )
+    sender = program(
+        tmp_path,
+        "sender",
+        """
+        import socket
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 2)
+        sender.setsockopt(socket.IPPROTO_UDP, 103, 1000)  # UDP_SEGMENT
+        sender.settimeout(10)
+        sender.sendto(bytes(4500), ("10.0.0.2", 7000))
+        print(sender.recv(1000).decode())
+        """,
+    )
+    marks = "bottleneck.queue={kind='nth', n='1 packets', limit='1000 packets', ecn_mode='rfc3168'}"
+    done = cli("emulate", scenario, *PATIENT, "--set", marks, "--serve", shlex.join(receiver), "--", *sender)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "[1000, 1000, 1000, 1000, 500] [3, 3, 3, 3, 3]"
+    [link] = load(scenario.parent / "results/path-emulated").queues
+    assert (link["dequeued"], link["ce"]) == (5, 5)
+
+
+@needs_namespaces
+@pytest.mark.skipif(not QUICHE.exists(), reason="needs examples/quiche: `make quiche` builds it")
+@pytest.mark.parametrize("cc", ["reno", "cubic", "bbr2"])
+def test_a_quic_stack(cli: Cli, scenario: Path, cc: str) -> None:
+    """quiche, by its own clock: all bytes arrive, not faster than the link and not much slower. A datagram of 1452
+    bytes has at most 1409 of the stream's: a short header with a connection ID of 20 bytes, a tag of 16, and a frame's
+    type, stream and offset (RFC 9000 sections 17.3.1 and 19.8, RFC 9001 section 5.3).
+    """
+    server, near = f"{QUICHE} server 10.0.0.2:4433", [str(QUICHE), "client", "10.0.0.2:4433", "3000000", "--cc", cc]
+    done = cli("emulate", scenario, *PATIENT, "--serve", server, "--", *near)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout.splitlines()[0])
+    assert (report["cc"], report["bytes"]) == (cc, 3_000_000)
+    assert 0.8 * 8.0 < report["goodput_mbps"] < 8.0 * 1409 / 1480
+    assert report["min_rtt_ms"] >= 20.0
+    result = load(scenario.parent / "results/path-emulated")
+    [connection] = result.meta["emulation"]["connections"]
+    assert connection["ends"].endswith(" > 10.0.0.2:4433 UDP")
+    [link] = result.queues
+    # Each packet that the queue takes is one of quiche's: none is merged or split on its way.
+    assert link["dequeued"] + sum(link["drops"].values()) == pytest.approx(report["sent"], abs=3)
 
 
 @needs_namespaces
