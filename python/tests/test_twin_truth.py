@@ -152,8 +152,8 @@ def boots(monkeypatch: pytest.MonkeyPatch, said: list[int], fail: str = "") -> N
         if fail:
             raise RunFailedError(fail)
         names = "cwnd,ssthresh,srtt_us,rttvar_us,min_rtt_us,bytes_acked,bytes_sent,delivered,delivered_ce,retransmitted"
-        flow = f"time_ns,{names},lost,unacked,ca_state,pacing_rate,mss\n"
-        flow += f"12000000000,40,50,30000,100,20000,{14_000_000 + seed},14000000,1,0,0,0,40,0,-1,1448\n"
+        flow = f"time_ns,{names},lost,unacked,ca_state,pacing_rate,mss,own\n"
+        flow += f"12000000000,40,50,30000,100,20000,{14_000_000 + seed},14000000,1,0,0,0,40,0,-1,1448,\n"
         device = f"  s0: {' '.join(['5'] * 16)}\n  r0: {' '.join(['5'] * 16)}\n"
         files = {
             "flow0.csv": flow,
@@ -180,7 +180,7 @@ def test_a_list_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest.Monke
         store.close()
         assert (said, count.done, count.reused) == (booted, draws, reused)
         goodput = next(measure for measure in one.measures if measure.name == "goodput")
-        assert len(goodput.linux) == len(goodput.ours) == draws
+        assert (len(goodput.linux), len(goodput.ours)) == (draws, 4 * draws)
 
 
 def test_a_guest_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m windtunnel.twin.truth", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="ten cells, in about a minute")
     parser.add_argument("--only", metavar="PATTERN", help="cells with this in their name, * for anything; no page")
-    parser.add_argument("--draws", type=_at_least(2), metavar="N", help="runs of each of the two sides")
+    parser.add_argument("--draws", type=_at_least(2), metavar="N", help="runs of the kernel")
     parser.add_argument("--jobs", type=_at_least(1), default=os.cpu_count() or 1, metavar="N", help="guests at a time")
     parser.add_argument("--kernel", metavar="VERSION", help="a kernel, as `windtunnel kernel status` names it")
     parser.add_argument("--keep", type=Path, default=Path("results/twin"), help="where what guests wrote is kept")

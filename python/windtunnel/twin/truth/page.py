@@ -14,7 +14,7 @@ from windtunnel.atomic import staged_file
 from windtunnel.experiment.verdict import Verdict
 from windtunnel.kernel.kept import Kernel
 from windtunnel.twin.measures import Measure
-from windtunnel.twin.truth.carry_out import Done
+from windtunnel.twin.truth.carry_out import OURS, Done
 from windtunnel.twin.truth.causes import Cause, cause_of
 from windtunnel.twin.truth.cells import Cell
 
@@ -22,8 +22,8 @@ _HEAD = """# The real Linux next to the simulator
 
 Written by `make twin`, which anyone can run again where `windtunnel kernel build` has made a kernel
 ([](how-to/linux-kernel.md)). Each controller of Linux {version} runs over each queue of a list, alone, in a pair and
-with four others like it, and so does our model of it: {draws} draws of each side. Draws differ by their seed and by
-when in its first round trip each flow starts.
+with four others like it, {draws} draws of each, and so does our model of it, {ours} draws. Draws differ by their seed
+and by when in its first round trip each flow starts.
 
 The kernel's own spread of a measure is from the least to the greatest of its draws. The simulator is *within* it where
 the interval (95 %) of its mean is, *outside* where none of the interval is, and otherwise the draws do not decide. A
@@ -61,7 +61,7 @@ def page(cells: Sequence[Cell], done: Sequence[Done], kernel: Kernel, draws: int
     """The page as Markdown. ``done`` has the outcomes in any order."""
     order = {cell.name: number for number, cell in enumerate(cells)}
     done = sorted(done, key=lambda each: order[each.cell.name])
-    parts = [_HEAD.format(version=kernel.version, draws=draws, name=kernel.name)]
+    parts = [_HEAD.format(version=kernel.version, draws=draws, ours=OURS * draws, name=kernel.name)]
     parts.append("\n".join(_counts(cells, done)))
     parts.append("## By measure\n\n" + "\n".join(_by_measure(done)))
     parts.append("## By controller and queue\n\n" + "\n".join(_by_group(done)))
