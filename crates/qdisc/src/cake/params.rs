@@ -246,9 +246,10 @@ mod tests {
     use super::*;
 
     /// Behind a link with headers of this length.
-    fn behind(headers: u64, params: CakeParams) -> CakeParams {
-        let mtu = params.mtu + Bytes::new(headers);
-        CakeParams { link_headers: Bytes::new(headers), mtu, ..params }
+    fn behind(headers: u64, mut params: CakeParams) -> CakeParams {
+        params.link_headers = Bytes::new(headers);
+        params.mtu += params.link_headers;
+        params
     }
 
     /// Linux's `cake_set_rate`: at most 1514 bytes, whatever `overhead` and the MTU are, 1/4096 of the bytes per second, and
