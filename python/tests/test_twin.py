@@ -119,7 +119,11 @@ def test_settings_of_hosts() -> None:
     assert "guest-flow receive 10.3.0.1 5000 dctcp &" in text
     assert "tcp_moderate_rcvbuf 1" in text
     text = script(planned("flow.0.tcp.autotuning=false", "flow.0.tcp.receive_window='1 MiB'"))
-    assert 'tcp_rmem "4096 1048576 1048576"' in text and "tcp_moderate_rcvbuf 0" in text
+    # A window of 1 MiB needs 256/160 of that: a packet of 1448 bytes takes 2304.
+    assert 'tcp_rmem "4096 1677721 1677721"' in text and "tcp_moderate_rcvbuf 0" in text
+    memory = ("flow.0.tcp.truesize='sender'", "flow.0.tcp.header_block='640 B'")
+    text = script(planned("flow.0.tcp.autotuning=false", "flow.0.tcp.receive_window='1 MiB'", *memory))
+    assert f'tcp_rmem "4096 {(1 << 28) // 158} {(1 << 28) // 158}"' in text
     assert 'tcp_wmem "4096 16384 2147483647"' in text
     limited = script(planned("flow.0.tcp.send_buffer='1 MiB'"))
     assert 'tcp_wmem "4096 16384 1048576"' in limited

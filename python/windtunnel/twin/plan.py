@@ -21,6 +21,8 @@ Rules, and why:
 - A discipline that hashes flows does so in Linux's way, whatever ``hash`` says; few flows seldom collide. So with
   CoDel's square root, whatever ``newton`` says; next to Linux's endpoints its default is Linux's.
 - What the kernel's ticks decide (``tcp.tick``, and the ``tick`` of PIE) is the scenario's, so that HZ has to agree.
+- ``receive_window`` is a window. A buffer that does not grow has the memory for it, by the keys that describe the
+  kernel.
 - A receiver of DCTCP needs DCTCP's feedback, so its host has that controller too.
 """
 
@@ -48,6 +50,9 @@ ETHERNET = 14
 #: By how much a timer of the guest may be late, in seconds: reading its clock takes time, and a packet is sent after
 #: several readings.
 _LATE = 2e-6
+#: What the kernel keeps of a packet in a receive buffer: its record, and where a driver has made the block, that has
+#: room in front of the packet and behind it.
+_RECORD, _HEADROOM = 256, 64 + 320
 #: Each flow has two hosts, and addresses are numbered by flows.
 _MOST_FLOWS = 200
 
@@ -160,7 +165,7 @@ def plan(scenario: Document, kernel: Kernel) -> Plan:
         _check_flow(number, flow, like, kernel)
     written = schedules(scenario)
     flows = tuple(
-        _flow(flow, written.get(number), _ns(scenario["duration"])) for number, flow in enumerate(scenario["flow"])
+        _flow(flow, written.get(number), _ns(scenario["duration"]), mtu) for number, flow in enumerate(scenario["flow"])
     )
     burst = tc_size(ceil(_LATE * rate / 8))
     # Behind netem's own words for limit and delay, which each direction of each flow has, is the jitter, if any.
@@ -240,8 +245,9 @@ def _check_tick(at: str, tick: object, kernel: Kernel) -> None:
         raise _refusal(at, tick, f"the kernel's HZ is {kernel.hz}")
 
 
-def _flow(flow: Document, schedule: Schedule | None, end: int) -> HostFlow:
+def _flow(flow: Document, schedule: Schedule | None, end: int, mtu: int) -> HostFlow:
     tcp = flow.get("tcp") or {}
+    window, autotuning = round(size(tcp.get("receive_window", "1 GiB"))), bool(tcp.get("autotuning", True))
     cc = str(flow["cc"]["kind"]) if "cc" in flow else ""
     ecn = str(flow["ecn"])
     dctcp = ecn == "dctcp" or (ecn == "True" and cc == "dctcp")
@@ -260,12 +266,25 @@ def _flow(flow: Document, schedule: Schedule | None, end: int) -> HostFlow:
         timestamps=bool(tcp.get("timestamps", True)),
         sack=bool(tcp.get("sack", True)),
         # sysctls are of 31 bits.
-        receive_buffer=min(round(size(tcp.get("receive_window", "1 GiB"))), 2**31 - 1),
-        autotuning=bool(tcp.get("autotuning", True)),
+        receive_buffer=min(window if autotuning else _memory(window, tcp, mtu), 2**31 - 1),
+        autotuning=autotuning,
         send_buffer=round(size(tcp.get("initial_send_buffer", "16 KiB"))),
         # Without one, the sender is never limited by its buffer.
         largest_send_buffer=round(size(tcp["send_buffer"])) if tcp.get("send_buffer") else 2**31 - 1,
     )
+
+
+def _memory(window: int, tcp: Document, mtu: int) -> int:
+    """The memory of a buffer that supports a window: by the share that the data of a full packet have of its memory, in
+    256ths. A buffer that does not grow decides for how long its window does.
+    """
+    payload = mtu - 40 - (12 if tcp["timestamps"] else 0)
+    packet = _RECORD + (
+        payload + round(size(tcp["header_block"]))
+        if tcp["truesize"] == "sender"
+        else max(576, 1 << (_HEADROOM + mtu - 1).bit_length())
+    )
+    return (window << 8) // ((payload << 8) // packet)
 
 
 def _leaf(queue: Document, plain: Document, link: Link, overhead: int, kernel: Kernel) -> tuple[str, ...]:
