@@ -172,7 +172,7 @@ def test_packets_leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_panels_of_more_packets_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of too many dots those stay that draw the same picture: the first and every extreme."""
-    result = Scenario.from_toml(PACKETS.format(duration="3 s")).run()
+    result = Scenario.from_toml(PACKETS.format(duration="4 s")).run()
     every = [(s.t, s.y) for s in packets.delays(Run(result))]
     all_sent = packets.sequence(Run(result))
     monkeypatch.setattr(packets, "MOST", 4000)

@@ -80,13 +80,31 @@ def test_ethernet_is_what_tc_counts() -> None:
         ("{kind='fq_codel', limit='1000 packets'}", "fq_codel limit 1000 flows 1024"),
         ("{kind='dualpi2'}", "dualpi2 limit 10000"),
         ("{kind='codel', newton=true}", "codel limit 1000"),
-        # Twice Ethernet's 14 bytes: CAKE takes them off, and its quantum has them.
+        # Twice Ethernet's 14 bytes: CAKE takes them off, and its quantum has them. 18 bytes are what each packet has.
         ("{kind='cake'}", "cake diffserv3 triple-isolate rtt 100ms overhead 28 mpu 0"),
+        ("{kind='cake', overhead='18 B'}", "cake diffserv3 triple-isolate rtt 100ms overhead 32 mpu 0"),
     ],
 )
 def test_queues(queue: str, words: str) -> None:
     """The words of tc."""
     assert " ".join(planned(f"bottleneck.queue={queue}").leaf).startswith(words)
+
+
+def test_cake_counts_ethernet() -> None:
+    """Where the link counts Ethernet's bytes, CAKE counts them once: its word takes them off, and adds them."""
+    words = " ".join(planned("bottleneck.queue='cake'", "bottleneck.overhead='14 B'").leaf)
+    assert " overhead 14 mpu 0 " in words
+
+
+def test_defaults_of_the_kernel() -> None:
+    """Next to Linux's endpoints, CoDel's square root and PIE's timer are Linux's without being named."""
+
+    def queue(kind: str) -> Any:
+        scenario = Scenario.from_toml(TEXT, overrides=(f"bottleneck.queue='{kind}'",))
+        return scenario.resolve()["bottleneck"]["queue"]
+
+    assert queue("codel")["newton"] is True and queue("fq_codel")["newton"] is True
+    assert queue("pie")["tick"] == queue("fq_pie")["tick"] == "1 ms"
 
 
 def test_settings_of_hosts() -> None:
@@ -101,11 +119,16 @@ def test_settings_of_hosts() -> None:
     assert "guest-flow receive 10.3.0.1 5000 dctcp &" in text
     assert "tcp_moderate_rcvbuf 1" in text
     text = script(planned("flow.0.tcp.autotuning=false", "flow.0.tcp.receive_window='1 MiB'"))
-    assert 'tcp_rmem "4096 1048576 1048576"' in text and "tcp_moderate_rcvbuf 0" in text
+    # A window of 1 MiB needs 256/160 of that: a packet of 1448 bytes takes 2304.
+    assert 'tcp_rmem "4096 1677721 1677721"' in text and "tcp_moderate_rcvbuf 0" in text
+    memory = ("flow.0.tcp.truesize='sender'", "flow.0.tcp.header_block='640 B'")
+    text = script(planned("flow.0.tcp.autotuning=false", "flow.0.tcp.receive_window='1 MiB'", *memory))
+    assert f'tcp_rmem "4096 {(1 << 28) // 158} {(1 << 28) // 158}"' in text
     assert 'tcp_wmem "4096 16384 2147483647"' in text
     limited = script(planned("flow.0.tcp.send_buffer='1 MiB'"))
     assert 'tcp_wmem "4096 16384 1048576"' in limited
-    assert "route add default via 10.3.0.254 initrwnd 45\n" in text
+    # No window is asked of a route: each side offers what its buffer supports.
+    assert "route add default via 10.3.0.254\n" in text
 
 
 def test_delays_and_losses() -> None:
@@ -215,6 +238,7 @@ def test_accecn() -> None:
         ("flow.0.count=2", "flow.0.count = 2"),
         ("flow.0.tcp.tlp=false", "flow.0.tcp.tlp = false"),
         ("flow.0.tcp.tick='4 ms'", "flow.0.tcp.tick = 4 ms: the kernel's HZ is 1000"),
+        ("bottleneck.queue={kind='fq_pie', tick='4 ms'}", "bottleneck.queue.tick = 4 ms: the kernel's HZ is 1000"),
         ("flow.0.ack.count=1", "flow.0.ack = "),
         ("endpoints='ideal'", "endpoints = ideal"),
         ("bottleneck.queue='deltim'", "bottleneck.queue.kind = deltim: tc has no such discipline"),
@@ -246,6 +270,10 @@ def test_what_a_kernel_lacks() -> None:
     with pytest.raises(InputError, match="the kernel's HZ is 250"):
         planned(kernel=linux(hz=250))
     assert planned("flow.0.tcp.tick='4 ms'", kernel=linux(hz=250)).flows
+    pie = ("flow.0.tcp.tick='4 ms'", "bottleneck.queue.kind='pie'")
+    with pytest.raises(InputError, match=r"bottleneck\.queue\.tick = 1 ms: the kernel's HZ is 250"):
+        planned(*pie, kernel=linux(hz=250))
+    assert planned(*pie, "bottleneck.queue.tick='4 ms'", kernel=linux(hz=250)).flows
 
 
 def test_without_a_kernel(cli: Cli, scenario: Path) -> None:

@@ -135,8 +135,8 @@ class Tcp(TypedDict, total=False):
     #: 640 with wireless devices, 704 with tunnels as well, as distributions have them (Linux 6.14 and later).
     header_block: str
 
-    #: The window starts at 64 KiB and grows by two segments for each that arrives, up to the buffer; with `false` the
-    #: whole buffer is offered at once.
+    #: The window starts at half of the buffer's memory and grows by two segments for each that arrives, up to the
+    #: buffer; with `false` the whole buffer is offered at once.
     window_growth: bool
 
     #: When a longer segment shows how much of the memory is data, the window that grows is adapted at once: at most
@@ -145,7 +145,7 @@ class Tcp(TypedDict, total=False):
     set_window_clamp: bool
 
     #: The buffer starts at a window of 64 KiB and follows twice what the application reads in a round trip (Linux's
-    #: receive buffer autotuning), up to `receive_window`.
+    #: receive buffer autotuning), up to `receive_window`; with `false` the whole buffer is there from the start.
     autotuning: bool
 
     #: How much the application hands over with one call at most. The segment with the last byte of a call carries PSH,

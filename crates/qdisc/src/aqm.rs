@@ -38,6 +38,7 @@ mod red_mds;
 mod red_params;
 mod sce_ramp;
 mod step;
+mod timer_wheel;
 
 pub(crate) use coupled::{CoupledLaw, CoupledParams};
 pub use ds_selector::DsSelector;

@@ -32,7 +32,7 @@ use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnMode;
 use crate::flows::{AqmFactory, Buckets, Classifier, Fair, FlowHash, Flows, Rota, Turns};
 use crate::limit::{Limit, Room};
-use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams, kernel_ecn_mode};
+use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams, QueuePlace, kernel_ecn_mode};
 use crate::spec::Parts;
 
 /// fq's parameters, named as in tc.
@@ -137,15 +137,15 @@ impl QueueParams for FqParams {
         kernel_ecn_mode(aqms)
     }
 
-    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
-        let mut framed = self.clone();
+    fn placed(&self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        let mut placed = self.clone();
         if !is_given("quantum") {
-            framed.quantum += overhead * 2;
+            placed.quantum += place.overhead * 2;
         }
         if !is_given("initial_quantum") {
-            framed.initial_quantum += overhead * 10;
+            placed.initial_quantum += place.overhead * 10;
         }
-        Some(Arc::new(framed))
+        Some(Arc::new(placed))
     }
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

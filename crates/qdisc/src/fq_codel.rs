@@ -31,7 +31,7 @@ use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnMode;
 use crate::flows::{AqmFactory, Buckets, Classifier, Fair, FlowHash, Flows, Rota, Turns};
 use crate::limit::{Limit, Room};
-use crate::params::{AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams, kernel_ecn_mode};
+use crate::params::{AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams, QueuePlace, kernel_ecn_mode};
 use crate::shared_keys::shared_keys;
 use crate::spec::Parts;
 
@@ -67,6 +67,9 @@ pub struct FqCodelParams {
     pub ce_threshold: Option<Duration>,
     /// The packets to which `ce_threshold` applies: value/mask on the DS byte.
     pub ce_threshold_selector: DsSelector,
+    /// Whether CoDel's square root is approximated as in Linux, by one Newton step per drop with 16 bits: next to Linux's
+    /// endpoints it is by default.
+    pub newton: bool,
 }
 
 shared_keys! {
@@ -81,7 +84,7 @@ shared_keys! {
 
     /// The CoDel of each band.
     fn codel: CodelParams = CodelParams { ecn: true, ..CodelParams::default() } => {
-        target, interval, ecn, ce_threshold, ce_threshold_selector,
+        target, interval, ecn, ce_threshold, ce_threshold_selector, newton,
     }
 }
 
@@ -141,6 +144,7 @@ impl QueueParams for FqCodelParams {
                 self.ce_threshold_selector == default.ce_threshold_selector,
                 self.ce_threshold_selector.to_string(),
             ),
+            ("newton", self.newton == default.newton, self.newton.to_string()),
         ];
         match others.into_iter().find(|(_, same, _)| !same && aqms.iter().any(Option::is_some)) {
             Some((key, _, value)) => Err(OutOfRange::new(key, value, SET)),
@@ -153,12 +157,15 @@ impl QueueParams for FqCodelParams {
         kernel_ecn_mode(aqms)
     }
 
-    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
-        let mut framed = self.clone();
+    fn placed(&self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        let mut placed = self.clone();
         if !is_given("quantum") {
-            framed.quantum += overhead;
+            placed.quantum += place.overhead;
         }
-        Some(Arc::new(framed))
+        if !is_given("newton") && !is_given("aqm") {
+            placed.newton = place.linux;
+        }
+        Some(Arc::new(placed))
     }
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
@@ -422,6 +429,7 @@ mod tests {
             ecn: false,
             ce_threshold: Some(ms(1)),
             ce_threshold_selector: selector,
+            newton: true,
             ..FqCodelParams::default()
         };
         let expected = CodelParams {
@@ -430,6 +438,7 @@ mod tests {
             ecn: false,
             ce_threshold: Some(ms(1)),
             ce_threshold_selector: selector,
+            newton: true,
             ..CodelParams::default()
         };
         assert_eq!(params.codel(), expected);

@@ -1,9 +1,9 @@
 //! FQ-PIE: FQ-CoDel's scheduler with a PIE for each flow.
 //!
 //! Source: Linux `sch_fq_pie` and its manual page `tc-fq_pie`; RFC 8033 for PIE, RFC 8290 section 4.2 for the
-//! scheduler. One timer updates the probabilities of all flows, so that they have one phase. A full queue loses what
-//! arrives, at the cost of no other flow; packets that arrive while more than `memory_limit` is in use are counted, and
-//! enter all the same.
+//! scheduler. One timer updates the probabilities of all flows, so that they have one phase. (Linux updates 2048 bands
+//! at once, and further ones a tick later; that is left out.) A full queue loses what arrives, at the cost of no other
+//! flow; packets that arrive while more than `memory_limit` is in use are counted, and enter all the same.
 //!
 //! Why the constants are what they are: PIE's are those of `pie`, the scheduler's those of `fq_codel`.
 
@@ -20,7 +20,7 @@ use crate::ecn::EcnMode;
 use crate::flows::{AqmFactory, Fair, FlowHash};
 use crate::fq_codel::{FqCodel, FqCodelParams};
 use crate::limit::Limit;
-use crate::params::{AqmParams, BuildAqm, QueueInit, QueueParams};
+use crate::params::{AqmParams, BuildAqm, QueueInit, QueueParams, QueuePlace};
 use crate::shared_keys::shared_keys;
 use crate::spec::Parts;
 
@@ -46,6 +46,8 @@ pub struct FqPieParams {
     pub target: Duration,
     /// How often the drop probabilities are updated.
     pub tupdate: Duration,
+    /// The kernel's tick, to which the timer rounds: 1 ms with `HZ` 1000, 4 ms with 250.
+    pub tick: Duration,
     /// The gain of the distance from the target, in 1/16 Hz.
     pub alpha: f64,
     /// The gain of the change of the delay, in 1/16 Hz.
@@ -70,7 +72,7 @@ shared_keys! {
 
     /// The PIE of each band.
     fn pie: PieParams = PieParams::default() => {
-        target, tupdate, alpha, beta, ecn, ecn_prob, bytemode, dq_rate_estimator, linux_exact,
+        target, tupdate, tick, alpha, beta, ecn, ecn_prob, bytemode, dq_rate_estimator, linux_exact,
     }
 }
 
@@ -97,12 +99,12 @@ impl QueueParams for FqPieParams {
         EcnMode::Rfc3168
     }
 
-    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
-        let mut framed = self.clone();
+    fn placed(&self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        let mut placed = self.clone();
         if !is_given("quantum") {
-            framed.quantum += overhead;
+            placed.quantum += place.overhead;
         }
-        Some(Arc::new(framed))
+        Some(Arc::new(placed))
     }
 
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
@@ -127,6 +129,7 @@ mod tests {
             memory_limit: Bytes::new(4_000),
             target: ms(5),
             tupdate: ms(6),
+            tick: ms(4),
             alpha: 7.0,
             beta: 8.0,
             ecn: true,
@@ -138,6 +141,7 @@ mod tests {
         let pie = PieParams {
             target: ms(5),
             tupdate: ms(6),
+            tick: ms(4),
             alpha: 7.0,
             beta: 8.0,
             ecn: true,

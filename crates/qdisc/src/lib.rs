@@ -57,7 +57,9 @@ pub use gate::{Arrival, Gate};
 pub use hosts::{FlowHosts, HostPair};
 pub use kinds::Kinds;
 pub use limit::{Limit, Room};
-pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, ChildSlot, QueueInit, QueueParams, Takes};
+pub use params::{
+    AqmInit, AqmParams, AqmSlot, BuildAqm, ChildSlot, QueueInit, QueueParams, QueuePlace, Takes,
+};
 pub use queue_length::QueueLength;
 pub use rate::*;
 pub use selector::{EcnField, Selector};

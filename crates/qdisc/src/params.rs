@@ -40,6 +40,15 @@ impl AqmInit {
     }
 }
 
+/// Where a queue is, as far as its defaults depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct QueuePlace {
+    /// The link's headers below IP, which its queues count: a full packet is longer by them.
+    pub overhead: Bytes,
+    /// The end systems are Linux's.
+    pub linux: bool,
+}
+
 /// What a discipline is told about its place when it is built, which is at the start of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueInit {
@@ -90,10 +99,10 @@ pub trait BuildAqm: Params {
         None
     }
 
-    /// The parameters, with the defaults that are full packets made longer by a link's headers below IP: Linux's
-    /// `psched_mtu`. `is_given` says which keys were.
+    /// The parameters, with the defaults that depend on their place: those that are full packets are longer by a link's
+    /// headers below IP, as Linux's `psched_mtu` is. `is_given` says which keys were.
     #[must_use]
-    fn framed(self, _overhead: Bytes, _is_given: &dyn Fn(&str) -> bool) -> Self {
+    fn placed(self, _place: &QueuePlace, _is_given: &dyn Fn(&str) -> bool) -> Self {
         self
     }
 
@@ -108,8 +117,8 @@ pub trait AqmParams: AnyParams {
         EcnMode::default()
     }
 
-    /// The parameters behind a link with headers below IP, if they differ ([`BuildAqm::framed`]).
-    fn framed(&self, _overhead: Bytes, _is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn AqmParams>> {
+    /// The parameters at this place, if they differ ([`BuildAqm::placed`]).
+    fn placed(&self, _place: &QueuePlace, _is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn AqmParams>> {
         None
     }
 
@@ -122,8 +131,8 @@ impl<P: BuildAqm> AqmParams for P {
         P::ECN_MODE
     }
 
-    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn AqmParams>> {
-        Some(Arc::new(BuildAqm::framed(self.clone(), overhead, is_given)))
+    fn placed(&self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn AqmParams>> {
+        Some(Arc::new(BuildAqm::placed(self.clone(), place, is_given)))
     }
 
     fn build(&self, init: &AqmInit) -> Box<dyn Aqm> {
@@ -151,9 +160,9 @@ pub trait QueueParams: AnyParams {
         Ok(())
     }
 
-    /// The parameters behind a link with headers below IP, if they differ: defaults that are full packets are longer by
-    /// them, as Linux's `psched_mtu` is. `is_given` says which keys were.
-    fn framed(&self, _overhead: Bytes, _is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+    /// The parameters at this place, if they differ: defaults that are full packets are longer by its headers below IP, as
+    /// Linux's `psched_mtu` is. `is_given` says which keys were.
+    fn placed(&self, _place: &QueuePlace, _is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
         None
     }
 
@@ -233,8 +242,8 @@ impl<P: BuildAqm> QueueParams for P {
         P::ECN_MODE
     }
 
-    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
-        Some(Arc::new(BuildAqm::framed(self.clone(), overhead, is_given)))
+    fn placed(&self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        Some(Arc::new(BuildAqm::placed(self.clone(), place, is_given)))
     }
 
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

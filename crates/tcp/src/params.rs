@@ -122,15 +122,15 @@ pub struct TcpParams {
     /// built for. Between namespaces the receiver has it too (`truesize = "sender"`). 576 bytes in a small kernel, 640 with
     /// wireless devices, 704 with tunnels as well, as distributions have them (Linux 6.14 and later).
     pub header_block: Bytes,
-    /// The window starts at 64 KiB and grows by two segments for each that arrives, up to the buffer; with `false`
-    /// the whole buffer is offered at once.
+    /// The window starts at half of the buffer's memory and grows by two segments for each that arrives, up to the buffer;
+    /// with `false` the whole buffer is offered at once.
     pub window_growth: bool,
     /// When a longer segment shows how much of the memory is data, the window that grows is adapted at once: at most the new
     /// largest window, and at least what has been offered if that became larger (`tcp_set_window_clamp` in
     /// `tcp_measure_rcv_mss`, so in Linux 6.18). With `false`, as in Linux 7.3, it only goes on from where it is.
     pub set_window_clamp: bool,
     /// The buffer starts at a window of 64 KiB and follows twice what the application reads in a round trip (Linux's
-    /// receive buffer autotuning), up to `receive_window`.
+    /// receive buffer autotuning), up to `receive_window`; with `false` the whole buffer is there from the start.
     pub autotuning: bool,
     /// How much the application hands over with one call at most. The segment with the last byte of a call carries PSH, by which
     /// Linux's receiver acknowledges it at once even if it is alone; so does one after each half of the largest receive

@@ -19,7 +19,10 @@ Rules, and why:
 - Neighbours are permanent: address resolution would hold each flow's first packets for a round trip.
 - The discipline has existed for its ``age`` when the run begins: PIE's timer, for example, runs from the start.
 - A discipline that hashes flows does so in Linux's way, whatever ``hash`` says; few flows seldom collide. So with
-  CoDel's square root, whatever ``newton`` says.
+  CoDel's square root, whatever ``newton`` says; next to Linux's endpoints its default is Linux's.
+- What the kernel's ticks decide (``tcp.tick``, and the ``tick`` of PIE) is the scenario's, so that HZ has to agree.
+- ``receive_window`` is a window. A buffer that does not grow has the memory for it, by the keys that describe the
+  kernel.
 - A receiver of DCTCP needs DCTCP's feedback, so its host has that controller too.
 """
 
@@ -47,11 +50,16 @@ ETHERNET = 14
 #: By how much a timer of the guest may be late, in seconds: reading its clock takes time, and a packet is sent after
 #: several readings.
 _LATE = 2e-6
+#: What the kernel keeps of a packet in a receive buffer: its record, and where a driver has made the block, that has
+#: room in front of the packet and behind it.
+_RECORD, _HEADROOM = 256, 64 + 320
 #: Each flow has two hosts, and addresses are numbered by flows.
 _MOST_FLOWS = 200
 
 #: Keys of ``tcp`` that say how our model's packets fill memory; the kernel's fill it in their own way.
 MODEL = frozenset({"truesize", "header_block"})
+#: Keys of queues that say what the kernel does by itself.
+_OF_KERNEL = frozenset({"hash", "newton", "tick"})
 #: Keys that the plan has words for.
 _TRANSLATED = {
     "scenario": frozenset({"title", "duration", "seed", "endpoints", "mtu", "bottleneck", "flow", "record", "window"}),
@@ -157,7 +165,7 @@ def plan(scenario: Document, kernel: Kernel) -> Plan:
         _check_flow(number, flow, like, kernel)
     written = schedules(scenario)
     flows = tuple(
-        _flow(flow, written.get(number), _ns(scenario["duration"])) for number, flow in enumerate(scenario["flow"])
+        _flow(flow, written.get(number), _ns(scenario["duration"]), mtu) for number, flow in enumerate(scenario["flow"])
     )
     burst = tc_size(ceil(_LATE * rate / 8))
     # Behind netem's own words for limit and delay, which each direction of each flow has, is the jitter, if any.
@@ -225,16 +233,21 @@ def _check_flow(number: int, flow: Document, plain: Document, kernel: Kernel) ->
     _same(flow["cc"], plain["cc"], "cc", f"{at}cc.", f"Linux's {controller} has it otherwise", words)
     tcp = flow["tcp"]
     _same(tcp, plain["tcp"], "tcp", f"{at}tcp.", "Linux's TCP has it otherwise")
-    if _ns(tcp["tick"]) * kernel.hz != 10**9:
-        raise _refusal(f"{at}tcp.tick", tcp["tick"], f"the kernel's HZ is {kernel.hz}")
+    _check_tick(f"{at}tcp.tick", tcp["tick"], kernel)
     if str(flow["ecn"]) not in _TCP_ECN:
         raise _refusal(f"{at}ecn", flow["ecn"], "Linux negotiates RFC 3168, DCTCP's feedback or AccECN")
     if flow["ecn"] == "accecn" and kernel.numbers < _ACCECN_SINCE:
         raise _refusal(f"{at}ecn", "accecn", f"Linux {kernel.version} does not have it")
 
 
-def _flow(flow: Document, schedule: Schedule | None, end: int) -> HostFlow:
+def _check_tick(at: str, tick: object, kernel: Kernel) -> None:
+    if _ns(tick) * kernel.hz != 10**9:
+        raise _refusal(at, tick, f"the kernel's HZ is {kernel.hz}")
+
+
+def _flow(flow: Document, schedule: Schedule | None, end: int, mtu: int) -> HostFlow:
     tcp = flow.get("tcp") or {}
+    window, autotuning = round(size(tcp.get("receive_window", "1 GiB"))), bool(tcp.get("autotuning", True))
     cc = str(flow["cc"]["kind"]) if "cc" in flow else ""
     ecn = str(flow["ecn"])
     dctcp = ecn == "dctcp" or (ecn == "True" and cc == "dctcp")
@@ -253,12 +266,25 @@ def _flow(flow: Document, schedule: Schedule | None, end: int) -> HostFlow:
         timestamps=bool(tcp.get("timestamps", True)),
         sack=bool(tcp.get("sack", True)),
         # sysctls are of 31 bits.
-        receive_buffer=min(round(size(tcp.get("receive_window", "1 GiB"))), 2**31 - 1),
-        autotuning=bool(tcp.get("autotuning", True)),
+        receive_buffer=min(window if autotuning else _memory(window, tcp, mtu), 2**31 - 1),
+        autotuning=autotuning,
         send_buffer=round(size(tcp.get("initial_send_buffer", "16 KiB"))),
         # Without one, the sender is never limited by its buffer.
         largest_send_buffer=round(size(tcp["send_buffer"])) if tcp.get("send_buffer") else 2**31 - 1,
     )
+
+
+def _memory(window: int, tcp: Document, mtu: int) -> int:
+    """The memory of a buffer that supports a window: by the share that the data of a full packet have of its memory, in
+    256ths. A buffer that does not grow decides for how long its window does.
+    """
+    payload = mtu - 40 - (12 if tcp["timestamps"] else 0)
+    packet = _RECORD + (
+        payload + round(size(tcp["header_block"]))
+        if tcp["truesize"] == "sender"
+        else max(576, 1 << (_HEADROOM + mtu - 1).bit_length())
+    )
+    return (window << 8) // ((payload << 8) // packet)
 
 
 def _leaf(queue: Document, plain: Document, link: Link, overhead: int, kernel: Kernel) -> tuple[str, ...]:
@@ -266,10 +292,12 @@ def _leaf(queue: Document, plain: Document, link: Link, overhead: int, kernel: K
     kind = str(queue["kind"])
     if kind != "fifo" and kind not in QDISCS:
         raise _refusal("bottleneck.queue.kind", kind, "tc has no such discipline")
-    translated = {*QDISCS[kind].options, *QDISCS[kind].only, "hash", "newton"} if kind in QDISCS else {"headdrop"}
+    translated = {*QDISCS[kind].options, *QDISCS[kind].only, *_OF_KERNEL} if kind in QDISCS else {"headdrop"}
     for key in sorted(queue.keys() | plain.keys()):
         if key not in translated | {"limit", "age"} and queue.get(key) != plain.get(key):
             raise _refusal(f"bottleneck.queue.{key}", queue.get(key), f"tc's {kind} has no word for it")
+    if "tick" in queue:
+        _check_tick("bottleneck.queue.tick", queue["tick"], kernel)
     if kind == "sfq" and queue.get("ecn"):
         raise _refusal("bottleneck.queue.ecn", True, "the kernel does not tell how many packets sfq has marked")
     words, notes = qdisc(queue, link)
@@ -281,10 +309,12 @@ def _leaf(queue: Document, plain: Document, link: Link, overhead: int, kernel: K
         raise NetworkRefusedError(str(error)) from None
     words = list(words)
     if "overhead" in words:
-        # CAKE takes Ethernet's bytes off itself, and the size table has done so before. Its quantum has them in any
-        # case: a flow whose packets are shorter than it stays a sparse one, and so each packet must have them, too.
+        # With the word, CAKE takes Ethernet's bytes off what the size table has left of a packet. Without an overhead
+        # in the scenario, a full packet is a quantum on both sides, and Linux's has Ethernet's bytes in any case: so
+        # each packet must have them, too. A scenario's overhead takes the place of a link's.
         at = words.index("overhead") + 1
-        words[at] = str(int(words[at]) + 2 * (ETHERNET - overhead))
+        counted = int(words[at]) or ETHERNET
+        words[at] = str(counted + ETHERNET - overhead)
     return tuple(words)
 
 

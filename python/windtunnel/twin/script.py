@@ -23,8 +23,6 @@ _LAID = 30 * 10**9
 #: When every queue is empty, in ns after the end: seconds in which nothing happens cost nothing.
 _EMPTY = 600 * 10**9
 _PORT = 5000
-#: A receiver's first window, and the headers of its segments: IPv4, TCP with timestamps.
-_FIRST_WINDOW, _HEADERS = 65536, 52
 
 _FUNCTIONS = """\
 set -e
@@ -182,10 +180,7 @@ def _host(host: str, wires: Sequence[tuple[_End, _End]], plan: Plan) -> Iterator
         lines.append(f"addr add {end.address}/24 dev {end.device}")
         lines.append(f"neigh replace {other.address} lladdr {other.mac} dev {end.device} nud permanent")
     if not router:
-        flow = plan.flows[number]
-        # Linux opens with a window of 64 KiB where the buffer grows, and with all of it where the buffer does not.
-        first = "" if flow.autotuning else f" initrwnd {_FIRST_WINDOW // (plan.mtu - _HEADERS)}"
-        lines.append(f"route add default via {ends[0][1].address}{first}")
+        lines.append(f"route add default via {ends[0][1].address}")
     else:
         net, device, via = ("3", "out", "10.2.0.2") if host == "m1" else ("1", "in", "10.2.0.1")
         by = f"via {via}"

@@ -146,7 +146,7 @@ def slow_start_over_pie(rtt_ms: int) -> Comparison:
     """CUBIC's slow start, which HyStart ends, and Reno's, which overflows PIE's queue, at 200 Mbit/s for 30 s.
 
     The second flow starts when it did in the grid of CUBIC against Reno, 37 ms less a round trip after the first. The
-    draws are phases of PIE's timer of 15 ms, and seeds.
+    draws are phases of PIE's timer, which goes every 16 ms, and seeds.
     """
     linux = rows_of("pie_slow_start", [f"pie200_{rtt_ms}ms_{draw}" for draw in range(5)])
     gap_ms = max(0, 37 - rtt_ms)
@@ -164,7 +164,7 @@ def slow_start_over_pie(rtt_ms: int) -> Comparison:
 
     runs = []
     for draw in range(10):
-        starts = (1.5 * draw, 1.5 * draw + gap_ms)
+        starts = (1.6 * draw, 1.6 * draw + gap_ms)
         flows = [f'cc = "{cc}"\nstart = "{start:g} ms"' for cc, start in zip(("cubic", "reno"), starts, strict=True)]
         toml = f"seed = {draw + 1}" + path('{ kind = "pie" }', 30, rtt_ms, flows, rate_mbps=200)
         runs.append(Run(f"draw {draw}", toml, reduce, 5e5))

@@ -24,7 +24,7 @@ use super::ds_selector::DsSelector;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::ecn::EcnMode;
 use crate::limit::Limit;
-use crate::params::{AqmInit, BuildAqm};
+use crate::params::{AqmInit, BuildAqm, QueuePlace};
 
 /// The description of CoDel to follow where they differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,7 +64,8 @@ pub struct CodelParams {
     pub ce_threshold_selector: DsSelector,
     /// The queue length up to which nothing is signalled. Linux uses 1514 B on Ethernet, where headers count.
     pub mtu: Bytes,
-    /// Whether the square root is approximated as in Linux, by one Newton step per drop with 16 bits.
+    /// Whether the square root is approximated as in Linux, by one Newton step per drop with 16 bits: next to Linux's
+    /// endpoints it is by default.
     pub newton: bool,
 }
 
@@ -132,9 +133,11 @@ impl BuildAqm for CodelParams {
     /// Linux's.
     const ECN_MODE: EcnMode = EcnMode::Rfc3168;
 
-    fn framed(self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Self {
-        let mtu = if is_given("mtu") { self.mtu } else { self.mtu + overhead };
-        Self { mtu, ..self }
+    fn placed(self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Self {
+        let mtu = if is_given("mtu") { self.mtu } else { self.mtu + place.overhead };
+        let linux = place.linux && self.variant == CodelVariant::Linux;
+        let newton = if is_given("newton") { self.newton } else { linux };
+        Self { mtu, newton, ..self }
     }
 
     fn aqm(&self, _init: &AqmInit) -> Codel {

@@ -22,6 +22,7 @@ use super::likelihood::take_due;
 use super::mds::Probable;
 use super::pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
 use super::pie_rate::DepartureRate;
+use super::timer_wheel::WheelTimer;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::params::AqmInit;
 
@@ -56,12 +57,42 @@ pub struct Pie {
     estimator: Option<DepartureRate>,
     /// The last departure since the start or restart.
     last_dequeue: Option<Time>,
-    next_update: Time,
+    updates: Updates,
+}
+
+/// When p is updated.
+#[derive(Clone, Debug)]
+enum Updates {
+    /// Every `tupdate`, by a timer of the kernel.
+    Linux(WheelTimer),
+    /// Every `tupdate`; the next update.
+    Exact(Time),
+}
+
+impl Updates {
+    fn new(params: &PieParams, init: &AqmInit) -> Updates {
+        match params.variant {
+            PieVariant::Linux => Updates::Linux(WheelTimer::new(params.tick, params.tupdate, init)),
+            PieVariant::Rfc => Updates::Exact(init.next_tick(params.tupdate, params.tupdate)),
+        }
+    }
+
+    fn next(&self) -> Time {
+        match self {
+            Updates::Linux(timer) => timer.next(),
+            Updates::Exact(next) => *next,
+        }
+    }
+
+    fn updated(&mut self, now: Time, tupdate: Duration) {
+        match self {
+            Updates::Linux(timer) => timer.rearm(),
+            Updates::Exact(next) => *next = now + tupdate,
+        }
+    }
 }
 
 impl Pie {
-    /// When Linux updates p for the first time; from then on every `tupdate`.
-    const FIRST_UPDATE_LINUX: Duration = Duration::from_millis(500);
     /// The cap of an increase of p, from p = 0.1 on (RFC 8033 section 5.5), and Linux's increase at long delays.
     const STEP: f64 = 0.02;
     const LONG_DELAY: Duration = Duration::from_millis(250);
@@ -70,10 +101,6 @@ impl Pie {
 
     /// PIE with its own random stream. Idle time leaves nothing in its variables but the phase of its timer.
     pub fn new(params: PieParams, init: &AqmInit) -> Pie {
-        let first_update = match params.variant {
-            PieVariant::Linux => Pie::FIRST_UPDATE_LINUX,
-            PieVariant::Rfc => params.tupdate,
-        };
         Pie {
             random: RandomStream::new(init.seed),
             p: 0.0,
@@ -83,7 +110,7 @@ impl Pie {
             burst: params.max_burst,
             estimator: params.dq_rate_estimator.then(DepartureRate::default),
             last_dequeue: None,
-            next_update: init.next_tick(first_update, params.tupdate),
+            updates: Updates::new(&params, init),
             params,
         }
     }
@@ -220,7 +247,7 @@ impl Aqm for Pie {
     }
 
     fn next_timer(&self) -> Option<Time> {
-        Some(self.next_update)
+        Some(self.updates.next())
     }
 
     fn on_timer(&mut self, queue: &QueueView) {
@@ -235,7 +262,7 @@ impl Aqm for Pie {
             self.restart();
         }
         self.qdelay_old = self.qdelay;
-        self.next_update = queue.now + self.params.tupdate;
+        self.updates.updated(queue.now, self.params.tupdate);
     }
 
     /// Delays in seconds.

@@ -37,6 +37,8 @@ pub struct PieMdsParams {
     pub target: Duration,
     /// How often the probability is updated.
     pub tupdate: Duration,
+    /// The kernel's tick, to which Linux's timer rounds: 1 ms with `HZ` 1000, 4 ms with 250. The RFC's timer is exact.
+    pub tick: Duration,
     /// The gain of the distance from the target, in 1/16 Hz.
     pub alpha: f64,
     /// The gain of the change of the delay, in 1/16 Hz.
@@ -67,7 +69,7 @@ shared_keys! {
 
     /// The PIE that has the control law.
     fn law: PieParams = PieParams { ecn: true, ..PieParams::default() } => {
-        variant, target, tupdate, alpha, beta, ecn_prob, max_burst, burst_mode, bytemode, mtu, dq_rate_estimator,
+        variant, target, tupdate, tick, alpha, beta, ecn_prob, max_burst, burst_mode, bytemode, mtu, dq_rate_estimator,
     }
 
     fn signals: MdsSignals = MdsSignals::default() => { tau, random, accumulate }
@@ -107,6 +109,7 @@ mod tests {
             variant: PieVariant::Rfc,
             target: Duration::from_millis(1),
             tupdate: Duration::from_millis(2),
+            tick: Duration::from_millis(4),
             alpha: 3.0,
             beta: 4.0,
             ecn_prob: Probability::ONE,
@@ -117,6 +120,6 @@ mod tests {
             dq_rate_estimator: true,
             ..PieMdsParams::default()
         };
-        assert_law_has_keys(&params, &PieMdsParams::default(), &params.law(), 11);
+        assert_law_has_keys(&params, &PieMdsParams::default(), &params.law(), 12);
     }
 }

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
 use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
 
+use super::timer_wheel::WheelTimer;
 use crate::aqm::Pie;
 use crate::ecn::EcnMode;
 use crate::limit::Limit;
-use crate::params::{AqmInit, BuildAqm};
+use crate::params::{AqmInit, BuildAqm, QueuePlace};
 
 /// The description of PIE to follow where they differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +20,8 @@ use crate::params::{AqmInit, BuildAqm};
 pub enum PieVariant {
     /// Linux: the delay of the last departure is compared with half of the target, a queue of fewer than 2 MTU is too
     /// short to drop from, p rises by 0.02 per update above 250 ms and is not bounded by 1, p decays by 1/64 in idle
-    /// time, and the first update is after 500 ms.
+    /// time, and the first update is after half a second. Updates are made by a timer of the kernel, which rounds up to
+    /// the ticks after them: every 16 ms with `HZ` 1000, every 20 ms with 250.
     #[default]
     Linux,
     /// RFC 8033: the delay at the last update is compared, a queue of 2 MTU is too short too, p does not rise faster
@@ -63,6 +65,8 @@ pub struct PieParams {
     pub target: Duration,
     /// How often the drop probability is updated.
     pub tupdate: Duration,
+    /// The kernel's tick, to which Linux's timer rounds: 1 ms with `HZ` 1000, 4 ms with 250. The RFC's timer is exact.
+    pub tick: Duration,
     /// The gain of the distance from the target, in 1/16 Hz.
     pub alpha: f64,
     /// The gain of the change of the delay, in 1/16 Hz.
@@ -95,6 +99,7 @@ impl Default for PieParams {
             variant: PieVariant::default(),
             target: Duration::from_millis(15),
             tupdate: Duration::from_millis(15),
+            tick: WheelTimer::TICK,
             alpha: 2.0,
             beta: 20.0,
             ecn: false,
@@ -121,6 +126,14 @@ impl Params for PieParams {
                 return Err(OutOfRange::new(key, span, "more than 0 s"));
             }
         }
+        WheelTimer::check(self.tick)?;
+        if self.variant == PieVariant::Rfc && self.tick != WheelTimer::TICK {
+            return Err(OutOfRange::new(
+                "tick",
+                self.tick,
+                "left out with variant = \"rfc\", whose timer is exact",
+            ));
+        }
         for (key, gain) in [("alpha", self.alpha), ("beta", self.beta)] {
             if !(0.0..=32.0).contains(&gain) {
                 return Err(OutOfRange::new(key, gain, "from 0 to 32, in 1/16 Hz"));
@@ -141,8 +154,8 @@ impl BuildAqm for PieParams {
     /// Linux's.
     const ECN_MODE: EcnMode = EcnMode::Rfc3168;
 
-    fn framed(self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Self {
-        let mtu = if is_given("mtu") { self.mtu } else { self.mtu + overhead };
+    fn placed(self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Self {
+        let mtu = if is_given("mtu") { self.mtu } else { self.mtu + place.overhead };
         Self { mtu, ..self }
     }
 

@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use windtunnel_algorithm::{AnyParams, Params};
-use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
+use windtunnel_units::{Duration, OutOfRange, Probability};
 
 use super::likelihood::{Draws, Likelihood};
 
@@ -33,7 +33,7 @@ use crate::ecn::EcnMode;
 use crate::fifo::Fifo;
 use crate::hand_on::hand_on_aqm;
 use crate::limit::Limit;
-use crate::params::{AqmInit, AqmParams, BuildAqm, QueueInit, QueueParams};
+use crate::params::{AqmInit, AqmParams, BuildAqm, QueueInit, QueueParams, QueuePlace};
 use crate::spec::Parts;
 
 /// SCE marks next to an AQM, with a probability that rises with the sojourn time: a table with `thresh`, `single`,
@@ -229,14 +229,14 @@ impl<P: BuildAqm> AnyParams for Ramped<P> {
 }
 
 impl<P: BuildAqm> Ramped<P> {
-    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Ramped<P> {
-        Ramped { aqm: self.aqm.clone().framed(overhead, is_given), sce: self.sce.clone() }
+    fn placed(&self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Ramped<P> {
+        Ramped { aqm: self.aqm.clone().placed(place, is_given), sce: self.sce.clone() }
     }
 }
 
 impl<P: BuildAqm> AqmParams for Ramped<P> {
-    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn AqmParams>> {
-        Some(Arc::new(Ramped::framed(self, overhead, is_given)))
+    fn placed(&self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn AqmParams>> {
+        Some(Arc::new(Ramped::placed(self, place, is_given)))
     }
 
     fn build(&self, init: &AqmInit) -> Box<dyn Aqm> {
@@ -249,8 +249,8 @@ impl<P: BuildAqm> QueueParams for Ramped<P> {
         P::LIMIT
     }
 
-    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
-        Some(Arc::new(Ramped::framed(self, overhead, is_given)))
+    fn placed(&self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        Some(Arc::new(Ramped::placed(self, place, is_given)))
     }
 
     /// As the AQM does, but not as one of the kernel, which knows no SCE.
@@ -270,7 +270,7 @@ impl<P: BuildAqm> QueueParams for Ramped<P> {
 mod tests {
     use std::sync::mpsc::{Sender, channel};
 
-    use windtunnel_units::{Rate, Time};
+    use windtunnel_units::{Bytes, Rate, Time};
     use windtunnel_wire::{Dscp, Ecn, FlowId};
 
     use super::*;

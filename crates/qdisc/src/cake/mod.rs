@@ -8,7 +8,7 @@
 //! When the memory is full, the flow with the most bytes loses its oldest packet, which its BLUE hears of: a flow that
 //! does not respond loses more and more, and leaves room for the others.
 //!
-//! Why the constants are what they are. The quantum is a packet, and at low rates less, so that small packets of other
+//! Why the constants are what they are. The quantum is a packet of Ethernet, and at low rates less, so that small packets of other
 //! flows need not wait for a large one; the target is raised there, since a packet alone takes longer. 1024 queues in sets
 //! of 8 make collisions of 100 flows as rare as those of a hash table of many times the size. The defaults here differ
 //! from tc's in two: one tin (`besteffort`), and flows without hosts (`flows`), since most flows of a simulation have

@@ -19,7 +19,7 @@ use crate::aqm::cobalt_schedule::Form;
 use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnMode;
 use crate::flows::FlowHash;
-use crate::params::{AqmParams, QueueInit, QueueParams};
+use crate::params::{AqmParams, QueueInit, QueueParams, QueuePlace};
 use crate::spec::Parts;
 
 /// Whether superfluous ACKs are left out.
@@ -68,7 +68,7 @@ pub struct CakeParams {
     pub mpu: Bytes,
     /// How the link behind the shaper cuts packets.
     pub atm: Cells,
-    /// The longest packet without `overhead`: together, what a flow may send in one turn.
+    /// The longest packet on the link in front of the shaper, with its headers: COBALT's target allows for its time.
     pub mtu: Bytes,
     /// Whether the shaper is behind the bottleneck: packets that it drops have used the bandwidth, too.
     pub ingress: bool,
@@ -83,6 +83,9 @@ pub struct CakeParams {
     pub sce_thresh: Option<u32>,
     /// Whether SCE is marked on a ramp that starts at the target.
     pub sce_single: bool,
+    /// The link's headers below IP, in front of the shaper.
+    #[serde(skip)]
+    pub link_headers: Bytes,
 }
 
 impl Default for CakeParams {
@@ -106,6 +109,7 @@ impl Default for CakeParams {
             sce: false,
             sce_thresh: None,
             sce_single: false,
+            link_headers: Bytes::ZERO,
         }
     }
 }
@@ -123,23 +127,24 @@ impl CakeParams {
     /// Larger thresholds are `sce_single`.
     const MOST_THRESH: u32 = 1_024;
 
-    /// A packet of full size with its headers.
-    fn full_size(&self) -> Bytes {
-        self.mtu + self.overhead
-    }
-
-    /// What a flow may send in one turn at this rate: less than a packet where that would take long.
+    /// What a flow may send in one turn at this rate: less than a packet where that would take long (`cake_set_rate`).
+    ///
+    /// Linux has 1514 bytes at most, whatever the MTU and `overhead` are: a full packet with Ethernet's header, which Linux
+    /// counts where there is no `overhead`. Where this link has fewer headers, the quantum is shorter by the difference,
+    /// so that it remains a full packet. With `overhead` both count that in its place.
     pub(super) fn quantum(&self, rate: Option<Rate>) -> Bytes {
-        let full = self.full_size();
+        const MOST: Bytes = Bytes::new(1_514);
+        const ETHERNET: Bytes = Bytes::new(14);
+        let most = if self.overhead == Bytes::ZERO { MOST - ETHERNET + self.link_headers } else { MOST };
         match rate {
-            None => full,
-            Some(rate) => Bytes::new(rate.bits_per_sec() / 8 / 4_096).min(full).max(Bytes::new(300)),
+            None => most,
+            Some(rate) => Bytes::new(rate.bits_per_sec() / 8 / 4_096).min(most).max(Bytes::new(300)),
         }
     }
 
     /// COBALT at this rate: a target of less than one and a half packets' time would never be met.
     pub(super) fn law(&self, rate: Option<Rate>) -> CobaltLaw {
-        let mtu_time = rate.map_or(Duration::ZERO, |rate| rate.transfer_time(self.full_size()));
+        let mtu_time = rate.map_or(Duration::ZERO, |rate| rate.transfer_time(self.mtu));
         let target = self.target.max(mtu_time * 3 / 2);
         let interval = (self.rtt + target.saturating_sub(self.target)).max(target * 2);
         CobaltLaw { form: Form::Cake, interval, target, mtu_time, overflow: None }
@@ -150,7 +155,7 @@ impl CakeParams {
         const PACKETS: u64 = 10_240;
         const LEAST: Bytes = Bytes::new(4 << 20);
         self.memlimit.unwrap_or_else(|| {
-            let most = self.full_size() * PACKETS;
+            let most = self.mtu * PACKETS;
             self.bandwidth.map_or(most, |rate| (rate * (self.rtt * 4)).max(LEAST).min(most))
         })
     }
@@ -222,12 +227,13 @@ impl QueueParams for CakeParams {
         if self.sce || self.sce_single || self.sce_thresh.is_some() { EcnMode::Mds } else { EcnMode::Rfc3168 }
     }
 
-    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
-        let mut framed = self.clone();
-        if !is_given("mtu") && self.overhead == Bytes::ZERO {
-            framed.mtu += overhead;
+    fn placed(&self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        let mut placed = self.clone();
+        placed.link_headers = place.overhead;
+        if !is_given("mtu") {
+            placed.mtu += place.overhead;
         }
-        Some(Arc::new(framed))
+        Some(Arc::new(placed))
     }
 
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
@@ -239,11 +245,42 @@ impl QueueParams for CakeParams {
 mod tests {
     use super::*;
 
+    /// Behind a link with headers of this length.
+    fn behind(headers: u64, mut params: CakeParams) -> CakeParams {
+        params.link_headers = Bytes::new(headers);
+        params.mtu += params.link_headers;
+        params
+    }
+
+    /// Linux's `cake_set_rate`: at most 1514 bytes, whatever `overhead` and the MTU are, 1/4096 of the bytes per second, and
+    /// at least 300. Packets on Ethernet have 1514 bytes, unless `overhead` takes the header's place. Where a link has no
+    /// headers, a full packet of 1500 bytes is a quantum, as one of 1514 is on Ethernet.
+    #[test]
+    fn quanta() {
+        let plain = CakeParams::default;
+        let of_18 = || CakeParams { overhead: Bytes::new(18), ..plain() };
+        let jumbo = || CakeParams { mtu: Bytes::new(9_000), ..plain() };
+        for (params, most) in [
+            (behind(14, plain()), 1_514),
+            (behind(14, jumbo()), 1_514),
+            (behind(14, of_18()), 1_514),
+            (of_18(), 1_514),
+            (plain(), 1_500),
+            (jumbo(), 1_500),
+        ] {
+            let at =
+                |kbps: Option<u64>| params.quantum(kbps.map(|n| Rate::from_bits_per_sec(n * 1_000))).get();
+            // 1 Gbit/s, 32.768 Mbit/s and 1 Mbit/s: 30517, 1000 and 30 bytes by the rate.
+            assert_eq!([None, Some(1_000_000), Some(32_768), Some(1_000)].map(at), [most, most, 1_000, 300]);
+        }
+    }
+
     /// The spec's test points, with the 14 bytes of Ethernet's header in Linux: at 50 Mbit/s a quantum of 1514 bytes and
-    /// a target of 5 ms; at 1 Mbit/s a quantum of 300 bytes, a target of 18.17 ms and an interval of 113.2 ms.
+    /// a target of 5 ms; at 1 Mbit/s a quantum of 300 bytes, a target of 18.17 ms and an interval of 113.2 ms. `overhead`
+    /// changes none of them.
     #[test]
     fn derived() {
-        let params = CakeParams { overhead: Bytes::new(14), ..CakeParams::default() };
+        let params = behind(14, CakeParams { overhead: Bytes::new(40), ..CakeParams::default() });
         let at = |rate| {
             let CobaltLaw { interval, target, .. } = params.law(rate);
             (params.quantum(rate).get(), target.as_millis_f64(), interval.as_millis_f64())

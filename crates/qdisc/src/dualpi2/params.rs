@@ -17,7 +17,7 @@ use crate::aqm::{CoupledParams, Likelihood, PiGains};
 use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnMode;
 use crate::limit::Limit;
-use crate::params::{AqmInit, AqmParams, AqmSlot, QueueInit, QueueParams};
+use crate::params::{AqmInit, AqmParams, AqmSlot, QueueInit, QueueParams, QueuePlace};
 use crate::queue_length::QueueLength;
 use crate::spec::Parts;
 
@@ -353,12 +353,12 @@ impl QueueParams for DualPi2Params {
         }
     }
 
-    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
-        let mut framed = self.clone();
+    fn placed(&self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        let mut placed = self.clone();
         if !is_given("mtu") {
-            framed.mtu += overhead;
+            placed.mtu += place.overhead;
         }
-        Some(Arc::new(framed))
+        Some(Arc::new(placed))
     }
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

@@ -26,7 +26,7 @@ use crate::discipline::{Backlog, QueueDiscipline};
 use crate::ecn::EcnMode;
 use crate::flows::{AqmFactory, Buckets, Classifier, Fair, Flows, Rota, Turns};
 use crate::limit::{Limit, Room};
-use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams, kernel_ecn_mode};
+use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams, QueuePlace, kernel_ecn_mode};
 use crate::spec::Parts;
 
 pub use params::SfqParams;
@@ -73,12 +73,12 @@ impl QueueParams for SfqParams {
         kernel_ecn_mode(aqms)
     }
 
-    fn framed(&self, overhead: Bytes, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
-        let mut framed = self.clone();
+    fn placed(&self, place: &QueuePlace, is_given: &dyn Fn(&str) -> bool) -> Option<Arc<dyn QueueParams>> {
+        let mut placed = self.clone();
         if !is_given("quantum") {
-            framed.quantum += overhead;
+            placed.quantum += place.overhead;
         }
-        Some(Arc::new(framed))
+        Some(Arc::new(placed))
     }
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

@@ -53,7 +53,7 @@ fn pie_defaults() {
     assert_eq!(
         serde_json::to_value(PieParams::default()).unwrap(),
         json!({
-            "variant": "linux", "target": "15 ms", "tupdate": "15 ms", "alpha": 2.0, "beta": 20.0,
+            "variant": "linux", "target": "15 ms", "tupdate": "15 ms", "tick": "1 ms", "alpha": 2.0, "beta": 20.0,
             "ecn": false, "ecn_prob": "10 %", "max_burst": "150 ms", "burst_mode": "linux",
             "bytemode": false, "mtu": "1500 B", "dq_rate_estimator": false, "random": "derandomized",
             "linux_exact": true,
@@ -187,6 +187,15 @@ fn out_of_range() {
     for (params, fault) in [
         (PieParams { target: Duration::ZERO, ..pie() }, "target = 0 s"),
         (PieParams { tupdate: Duration::ZERO, ..pie() }, "tupdate = 0 s"),
+        (
+            PieParams { tick: Duration::from_micros(99), ..pie() },
+            "tick = 99 us is out of range: from 0.1 ms to 10 ms",
+        ),
+        (PieParams { tick: Duration::from_millis(11), ..pie() }, "tick = 11 ms"),
+        (
+            PieParams { tick: Duration::from_millis(4), variant: PieVariant::Rfc, ..pie() },
+            "tick = 4 ms is out of range: left out with variant = \"rfc\"",
+        ),
         (PieParams { alpha: 32.5, ..pie() }, "alpha = 32.5 is out of range: from 0 to 32"),
         (PieParams { alpha: -1.0, ..pie() }, "alpha = -1"),
         (PieParams { beta: f64::NAN, ..pie() }, "beta = NaN"),

@@ -8,6 +8,12 @@ use crate::bench::{Bench, Kind};
 
 const MS: u64 = 1_000_000;
 
+/// When p is updated in Linux with ticks of 1 ms, from 0 on, in ms: its timer makes 504 and 16 ms of half a second and 15
+/// ms (`calc_index` in `kernel/time/timer.c`).
+fn update(n: u64) -> u64 {
+    504 + 16 * n
+}
+
 fn bench(params: PieParams) -> Bench {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
     bench.cx.deliver_drops = false;
@@ -45,7 +51,7 @@ fn held(params: &PieParams, steps: u64, sojourn_ms: u64) -> (Bench, u64) {
     assert_eq!(params.variant, PieVariant::Linux);
     let mut bench = bench(PieParams { alpha: 0.0, beta: 0.0, max_burst: Duration::ZERO, ..params.clone() });
     delay(&mut bench, 490, 260);
-    let last = 500 + 15 * (steps - 1);
+    let last = update(steps - 1);
     bench.run_timers(last * MS);
     near(probed(&bench, "p"), 0.02 * steps as f64);
     delay(&mut bench, last + 1 + sojourn_ms, sojourn_ms);
@@ -77,24 +83,39 @@ fn three_packets(bench: &mut Bench, at_ms: u64) {
 }
 
 /// From p = 0, `qdelay` 20 ms, `qdelay_old` 0: p = 0.025625 / 2048 = 1.2512e-5 (test point of section 6); and the
-/// first update is half a second after the start in Linux, `tupdate` in the RFC.
+/// first update is half a second after the start in Linux, by its timer, and `tupdate` in the RFC.
 #[test]
 fn test_point() {
     let mut bench = bench(linux());
     delay(&mut bench, 490, 20);
-    bench.run_timers(500 * MS - 1);
+    bench.run_timers(504 * MS - 1);
     near(probed(&bench, "qdelay_s"), 0.020);
     near(probed(&bench, "p"), 0.0);
-    bench.run_timers(500 * MS);
+    bench.run_timers(504 * MS);
     near(probed(&bench, "p"), 0.025_625 / 2048.0);
     assert!((probed(&bench, "p") - 1.2512e-5).abs() < 1e-9);
     // Now in the row of 128, with no change of the delay: 0.125 * 5 ms / 128.
-    bench.run_timers(515 * MS);
+    bench.run_timers(520 * MS);
     near(probed(&bench, "p"), 0.025_625 / 2048.0 + 0.000_625 / 128.0);
-    assert_eq!(bench.next_timer().unwrap().as_nanos(), 530 * MS);
+    assert_eq!(bench.next_timer().unwrap().as_nanos(), 536 * MS);
+}
 
-    let first = |params| self::bench(params).next_timer().unwrap().as_nanos();
-    assert_eq!((first(linux()), first(rfc())), (500 * MS, 15 * MS));
+/// The first updates: with `HZ` 1000 and 250 by the kernel's timer, in the RFC exactly.
+#[test]
+fn times_of_updates() {
+    let tick = |ms| PieParams { tick: Duration::from_millis(ms), ..linux() };
+    for (params, times) in [
+        (linux(), [504, 520, 536]),
+        (tick(4), [512, 532, 552]),
+        (tick(10), [510, 540, 570]),
+        (rfc(), [15, 30, 45]),
+    ] {
+        let mut bench = bench(params);
+        for ms in times {
+            assert_eq!(bench.next_timer().unwrap().as_nanos(), ms * MS);
+            bench.run_timers(ms * MS);
+        }
+    }
 }
 
 /// Every row of the table is used: at a constant delay of 25 ms every update adds 0.125 Hz * 10 ms over the
@@ -111,7 +132,7 @@ fn auto_tuning() {
         let row = rows.iter().position(|&(below, _)| p < below).unwrap();
         seen |= 1 << row;
         p += 0.00125 / rows[row].1;
-        bench.run_timers((500 + 15 * n) * MS);
+        bench.run_timers(update(n) * MS);
         near(probed(&bench, "p"), p);
     }
     // The first update leads from 0 to 6.1e-7, the second out of the first row; all rows are seen.
@@ -122,13 +143,14 @@ fn auto_tuning() {
 #[test]
 fn steps() {
     for (params, rise) in [(linux(), 0.02), (rfc(), 0.0)] {
+        let update = |n| if params.variant == PieVariant::Linux { update(n) } else { 510 + 15 * n };
         let mut bench = bench(PieParams { alpha: 32.0, beta: 0.0, ..params });
         // Not above 250 ms: the cap alone.
         delay(&mut bench, 400, 250);
         let mut last = 0.0;
         let mut capped = 0;
         for n in 0..60 {
-            bench.run_timers((500 + 15 * n) * MS);
+            bench.run_timers(update(n) * MS);
             let p = probed(&bench, "p");
             if last >= 0.1 && p < 1.0 {
                 near(p - last, 0.02);
@@ -141,7 +163,7 @@ fn steps() {
         let mut long = self::bench(PieParams { alpha: 0.0, beta: 0.0, ..params });
         delay(&mut long, 400, 251);
         for n in 0..3 {
-            long.run_timers((500 + 15 * n) * MS);
+            long.run_timers(update(n) * MS);
         }
         near(probed(&long, "p"), rise * 3.0);
     }
@@ -194,7 +216,7 @@ fn burst_allowance() {
     near(probed(&by_departures, "burst_s"), 0.0);
     // Empty, p = 0: the first update starts again.
     while by_departures.dequeue(401 * MS).is_some() {}
-    by_departures.run_timers(500 * MS);
+    by_departures.run_timers(update(0) * MS);
     near(probed(&by_departures, "burst_s"), 0.150);
     // Idle time before the first departure after that does not belong to the burst.
     by_departures.arrive(900 * MS, Kind::Ect0);
@@ -226,7 +248,7 @@ fn burst_bypasses_the_drop() {
         let mut bench = bench(params);
         delay(&mut bench, 490, 260);
         bench.run_timers(1_200 * MS);
-        near(probed(&bench, "p"), 0.94);
+        near(probed(&bench, "p"), 44.0 * 0.02);
         three_packets(&mut bench, 1_201);
         count(&signals(&mut bench, 1_201, 100, 1_500, Kind::NotEct))
     };
@@ -323,21 +345,21 @@ fn tail_drop_resets_accu() {
         let mut bench = Bench::new(&QueueSpec::new(params), Limit::Packets(5));
         bench.cx.deliver_drops = deliver_drops;
         delay(&mut bench, 490, 260);
-        bench.run_timers(500 * MS);
+        bench.run_timers(update(0) * MS);
         near(probed(&bench, "p"), 0.02);
         // One packet stayed. The first packet to arrive finds less than 2 MTU in the queue; the other three are
         // counted.
         for _ in 0..4 {
-            bench.arrive(501 * MS, Kind::NotEct);
+            bench.arrive(505 * MS, Kind::NotEct);
         }
         near(probed(&bench, "accu"), 0.06);
-        bench.arrive(501 * MS, Kind::NotEct);
+        bench.arrive(505 * MS, Kind::NotEct);
         near(probed(&bench, "accu"), 0.0);
         assert_eq!((bench.stats().drops_full, bench.stats().drops_aqm, bench.drops().len()), (1, 0, 1));
         assert_eq!(bench.stats().lost, u64::from(!deliver_drops));
         // At p >= 1 too.
         bench.run_timers(1_500 * MS);
-        near(probed(&bench, "p"), 67.0 * 0.02);
+        near(probed(&bench, "p"), 63.0 * 0.02);
         bench.arrive(1_500 * MS, Kind::NotEct);
         assert_eq!((bench.stats().drops_full, bench.stats().drops_aqm, bench.drops().len()), (2, 0, 2));
         near(probed(&bench, "accu"), 0.0);
@@ -381,7 +403,7 @@ fn mark_or_drop() {
         }));
         bench.cx.deliver_drops = false;
         delay(&mut bench, 490, 260);
-        let now = 500 + 15 * (steps - 1);
+        let now = update(steps - 1);
         bench.run_timers(now * MS);
         three_packets(&mut bench, now);
         let signals = signals(&mut bench, now, 500, 1_500, kind);

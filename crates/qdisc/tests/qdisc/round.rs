@@ -226,11 +226,15 @@ fn fq_pie() {
     let lost = bench.drops();
     assert_eq!((lost.len(), lost[0].flow.get(), lost[0].reason), (1, 1, DropReason::Full));
     assert_eq!(bench.probe("overmemory_packets"), 4, "above 3000 B from the second packet on");
-    // Half a second after it was created, and then every 15 ms (Linux).
-    let first = bench.next_timer().unwrap();
-    assert_eq!(first.since_start(), Duration::from_millis(500));
-    bench.run_timers(first.as_nanos());
-    assert_eq!(bench.next_timer().unwrap().since(first), Duration::from_millis(15));
+    // Half a second after it was created, and then every 15 ms, by a timer of the kernel with its tick.
+    for (tick, first, period) in [(1, 504, 16), (4, 512, 20)] {
+        let params = FqPieParams { tick: Duration::from_millis(tick), ..FqPieParams::default() };
+        let mut bench = self::bench(&QueueSpec::new(params), Limit::Packets(5));
+        let call = bench.next_timer().unwrap();
+        assert_eq!(call.since_start(), Duration::from_millis(first));
+        bench.run_timers(call.as_nanos());
+        assert_eq!(bench.next_timer().unwrap().since(call), Duration::from_millis(period));
+    }
 }
 
 fn with_red(limit: u64, max: u64) -> SfqParams {

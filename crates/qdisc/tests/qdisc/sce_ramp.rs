@@ -274,14 +274,14 @@ fn coins_of_both_are_independent() {
     let half = SceRampParams { target: Some(us(200_000)), ..thresh(2) };
     let mut bench = bench(&QueueSpec::new(Ramped::new(pie, half)));
     let mut before = bench.stats();
-    // Each update above 250 ms adds 0.02 to p, for the 25th time at 860 ms. Packets that arrived before have left at
+    // Each update above 250 ms adds 0.02 to p, for the 25th time at 888 ms. Packets that arrived before have left at
     // 1100 ms.
     for at in 0..21_100_u64 {
         if at == 1_100 {
             before = bench.stats();
         }
         bench.arrive(at * MS, Kind::Ect0);
-        let waits = if at <= 860 { 300 } else { 200 };
+        let waits = if at <= 888 { 300 } else { 200 };
         while bench.backlog().packets > waits {
             bench.dequeue(at * MS);
         }

@@ -29,38 +29,38 @@ fn times(bench: &mut Bench, until_ms: u64) -> Vec<u64> {
     times
 }
 
-/// Linux's PIE is called half a second after it was created, and then every `tupdate`. Queues with several PIEs call
-/// each at its own times.
+/// Linux's PIE is called half a second after it was created, and then every `tupdate`; with ticks of 1 ms, its timer makes
+/// that 504, and 21 for 20 ms. Queues with several PIEs call each at its own times.
 #[test]
 fn each_is_called_when_it_is_due() {
     let fifo = || QueueSpec::new(FifoParams::default());
     let two = PrioParams { bands: 2, default_band: 0, ..PrioParams::default() };
     let virtual_queue = || QueueSpec::new(VqPoliceParams::default());
     for (spec, expected) in [
-        (QueueSpec::new(pie(20)), vec![500, 520, 540]),
-        (QueueSpec::new(FqParams::default()).with("aqm", pie(20)), vec![500, 520, 540]),
-        (fair(20), vec![500, 520, 540]),
-        (QueueSpec::new(SfqParams::default()).with("aqm", pie(20)), vec![500, 520, 540]),
-        (QueueSpec::new(SfbParams::default()).with("aqm", pie(20)), vec![500, 520, 540]),
-        (QueueSpec::new(two).around("children", [fifo(), fair(20)]), vec![500, 520, 540]),
-        (QueueSpec::new(DrrParams::default()).around("children", [fair(20), fifo()]), vec![500, 520, 540]),
-        (QueueSpec::new(TbfParams::default()).around("child", [fair(20)]), vec![500, 520, 540]),
-        (QueueSpec::new(PoliceParams::default()).around("child", [fair(20)]), vec![500, 520, 540]),
-        (virtual_queue().with("aqm", pie(20)), vec![500, 520, 540]),
+        (QueueSpec::new(pie(20)), vec![504, 525, 546]),
+        (QueueSpec::new(FqParams::default()).with("aqm", pie(20)), vec![504, 525, 546]),
+        (fair(20), vec![504, 525, 546]),
+        (QueueSpec::new(SfqParams::default()).with("aqm", pie(20)), vec![504, 525, 546]),
+        (QueueSpec::new(SfbParams::default()).with("aqm", pie(20)), vec![504, 525, 546]),
+        (QueueSpec::new(two).around("children", [fifo(), fair(20)]), vec![504, 525, 546]),
+        (QueueSpec::new(DrrParams::default()).around("children", [fair(20), fifo()]), vec![504, 525, 546]),
+        (QueueSpec::new(TbfParams::default()).around("child", [fair(20)]), vec![504, 525, 546]),
+        (QueueSpec::new(PoliceParams::default()).around("child", [fair(20)]), vec![504, 525, 546]),
+        (virtual_queue().with("aqm", pie(20)), vec![504, 525, 546]),
         (
             virtual_queue().with("aqm", CodelParams::default()).around("child", [fair(20)]),
-            vec![500, 520, 540],
+            vec![504, 525, 546],
         ),
-        (virtual_queue().with("aqm", pie(20)).around("child", [fair(30)]), vec![500, 520, 530, 540]),
-        (virtual_queue().with("aqm", pie(30)).around("child", [fair(20)]), vec![500, 520, 530, 540]),
+        (virtual_queue().with("aqm", pie(20)).around("child", [fair(30)]), vec![504, 525, 535, 546]),
+        (virtual_queue().with("aqm", pie(30)).around("child", [fair(20)]), vec![504, 525, 535, 546]),
     ] {
         let mut bench = Bench::new(&spec, Limit::Unlimited);
         assert_eq!(times(&mut bench, 550), expected, "{spec:?}");
     }
 }
 
-/// The PIE of a flow that is met later is as old as the queue: all are called at once (`fq_pie_timer`), from 500 ms
-/// on every 15 ms.
+/// The PIE of a flow that is met later is as old as the queue: all are called at once (`fq_pie_timer`), from 504 ms
+/// on every 16 ms.
 #[test]
 fn flows_share_the_times() {
     let per_flow = LfqParams { aqm_instances: AqmInstances::Flow, ..LfqParams::default() };
@@ -73,7 +73,7 @@ fn flows_share_the_times() {
             bench.enqueue(ms * MS, packet);
         }
         let all = times(&mut bench, 2_500);
-        assert_eq!(all.len(), 87, "from 1205 to 2495 ms: {spec:?}");
-        assert!(all.iter().all(|ms| (ms - 500) % 15 == 0), "{spec:?}: {all:?}");
+        assert_eq!(all.len(), 81, "from 1208 to 2488 ms: {spec:?}");
+        assert!(all.iter().all(|ms| (ms - 504) % 16 == 0), "{spec:?}: {all:?}");
     }
 }

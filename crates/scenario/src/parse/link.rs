@@ -1,6 +1,6 @@
 //! Links and their queues.
 
-use windtunnel_qdisc::Selector;
+use windtunnel_qdisc::{QueuePlace, Selector};
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{Change, During, LinkParams, LinkRate, Moment};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -85,7 +85,8 @@ pub(crate) fn link(
         (Some(LinkRate::Fixed(rate)), Some(crossing)) => Some(Bdp::new(*rate, crossing)),
         _ => None,
     };
-    let queue = queue(&at.get("queue"), bdp, params.overhead, of.registry)?;
+    let around = QueuePlace { overhead: params.overhead, linux: of.endpoints == Endpoints::Linux };
+    let queue = queue(&at.get("queue"), bdp, around, of.registry)?;
     check_changes(&params.changes, &at.get("changes"), rate.as_ref(), &queue, of)?;
     Ok(Link { name, ends, rate, params, queue, elements })
 }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{AqmParams, ChildSlot, ChildSpec, Limit, QueueInit, QueueSpec, Takes};
-use windtunnel_units::Bytes;
+use windtunnel_qdisc::{AqmParams, ChildSlot, ChildSpec, Limit, QueueInit, QueuePlace, QueueSpec, Takes};
 
 use super::cursor::Cursor;
 use super::document::Value;
@@ -17,14 +16,14 @@ use crate::registry::Registry;
 /// The queue where none is named.
 pub(crate) const DEFAULT_QUEUE: &str = "fifo";
 
-/// Reads the queue of a link with this overhead. `bdp` is the bandwidth-delay product of its path, if there is one.
+/// Reads the queue of a link at this place. `bdp` is the bandwidth-delay product of its path, if there is one.
 pub(crate) fn queue(
     at: &Cursor<'_>,
     bdp: Option<Bdp>,
-    overhead: Bytes,
+    place: QueuePlace,
     registry: &Registry,
 ) -> Result<Queue, Fault> {
-    let reader = Reader { bdp, overhead, registry };
+    let reader = Reader { bdp, place, registry };
     let around = Surrounding { ecn_mode: None, limit: None };
     let Nested { spec, limit, ecn_mode } = reader.nested(at, &around)?;
     let age_at = at.get("age");
@@ -56,7 +55,7 @@ impl From<Nested> for ChildSpec {
 #[derive(Clone, Copy)]
 struct Reader<'r> {
     bdp: Option<Bdp>,
-    overhead: Bytes,
+    place: QueuePlace,
     registry: &'r Registry,
 }
 
@@ -68,8 +67,8 @@ impl Reader<'_> {
         } else {
             queues.find(DEFAULT_QUEUE, at, self.registry)?.read(at)?
         };
-        let framed = params.framed(self.overhead, &|key| at.get(key).is_given());
-        let mut spec = QueueSpec::of(framed.filter(|_| self.overhead != Bytes::ZERO).unwrap_or(params));
+        let placed = params.placed(&self.place, &|key| at.get(key).is_given());
+        let mut spec = QueueSpec::of(placed.unwrap_or(params));
         for (slot, aqm) in spec.params.slots().iter().zip(&mut spec.parts.aqms) {
             let at = at.get(slot.key);
             *aqm = at.is_given().then(|| self.aqm(&at)).transpose()?;
@@ -94,8 +93,8 @@ impl Reader<'_> {
 
     fn aqm(&self, at: &Cursor<'_>) -> Result<Arc<dyn AqmParams>, Fault> {
         let params = self.registry.aqms.read(at, self.registry)?;
-        let framed = params.framed(self.overhead, &|key| at.get(key).is_given());
-        Ok(framed.filter(|_| self.overhead != Bytes::ZERO).unwrap_or(params))
+        let placed = params.placed(&self.place, &|key| at.get(key).is_given());
+        Ok(placed.unwrap_or(params))
     }
 
     /// Reads the queues under the key of a discipline, in place of its FIFOs.

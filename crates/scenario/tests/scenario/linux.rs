@@ -55,7 +55,7 @@ fn full_packets_have_headers() {
         ("\"pie\"", "mtu", "1514 B", "1500 B"),
         ("\"dualpi2\"", "mtu", "1514 B", "1500 B"),
         ("\"cake\"", "mtu", "1514 B", "1500 B"),
-        ("{ kind = \"cake\", overhead = \"18 B\" }", "mtu", "1500 B", "1500 B"),
+        ("{ kind = \"cake\", overhead = \"18 B\" }", "mtu", "1514 B", "1500 B"),
         ("{ kind = \"codel\", mtu = \"1 kB\" }", "mtu", "1 kB", "1 kB"),
         ("{ kind = \"tbf\", child = \"codel\", mtu = \"3 kB\" }", "mtu", "1514 B", "1500 B"),
         ("{ kind = \"sfb\", aqm = \"codel\" }", "mtu", "1514 B", "1500 B"),
@@ -68,6 +68,29 @@ fn full_packets_have_headers() {
             assert_eq!(parse(&shown), scenario);
         }
     }
+}
+
+/// CoDel's square root is Linux's next to Linux's endpoints (`codel_Newton_step`), wherever Linux's CoDel is; what is given
+/// stays. Next to ideal endpoints the root is exact.
+#[test]
+fn newton_next_to_linux() {
+    for (queue, newton) in [
+        ("\"codel\"", true),
+        ("\"fq_codel\"", true),
+        ("{ kind = \"fq\", aqm = \"codel\" }", true),
+        ("{ kind = \"tbf\", child = \"fq_codel\" }", true),
+        ("{ kind = \"codel\", newton = false }", false),
+        ("{ kind = \"fq_codel\", newton = false }", false),
+        ("{ kind = \"codel\", variant = \"rfc\" }", false),
+        ("{ kind = \"fq_codel\", aqm = \"pie\" }", false),
+    ] {
+        let scenario = dumbbell("", &format!("queue = {queue}"), "cc = \"reno\"");
+        let shown = scenario.to_toml();
+        assert!(shown.contains(&format!("newton = {newton}")), "{queue}: {shown}");
+        assert_eq!(parse(&shown), scenario);
+    }
+    let ideal = dumbbell("endpoints = \"ideal\"", "queue = \"codel\"", "cc = \"reno\"");
+    assert!(ideal.to_toml().contains("newton = false"));
 }
 
 /// The stack of spec/congestion-control section 0.5: CUBIC as Linux has it with `HyStart`, not paced, no ECN, Linux's

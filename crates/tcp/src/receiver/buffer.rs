@@ -1,14 +1,15 @@
 //! The receive buffer of a Linux host, and how the window that it offers grows.
 //!
 //! Linux does not offer all that its buffer holds, but only what it has seen that it can hold: a threshold
-//! (`rcv_ssthresh`) starts at 64 KiB and rises by two full segments, or twice the segment if that is more, for each
-//! segment that arrives with little enough memory in addition to its data (`tcp_grow_window`). It stops at the clamp
-//! (the share of the buffer that the scaling ratio allows) and at the free memory. Each time it rises, the receiver
-//! acknowledges at once, so that the sender hears of the larger window and its own window grows with each segment in
-//! slow start. Out-of-order data occupy memory until the gap before them is filled; a segment that follows the last one
-//! joins its buffer, if it came from a sender's memory.
+//! (`rcv_ssthresh`) starts at half of the first buffer less a segment (`tcp_select_initial_window`,
+//! `tcp_init_buffer_space`), and rises by two full segments, or twice the segment if that is more, for each segment that
+//! arrives with little enough memory in addition to its data (`tcp_grow_window`). It stops at the clamp (the share of the
+//! buffer that the scaling ratio allows) and at the free memory. Each time it rises, the receiver acknowledges at once, so
+//! that the sender hears of the larger window and its own window grows with each segment in slow start. Out-of-order data
+//! occupy memory until the gap before them is filled; a segment that follows the last one joins its buffer, if it came from
+//! a sender's memory.
 //!
-//! The buffer itself starts at 128 KiB and grows as [`Autotuning`] asks. Facts: `net/ipv4/tcp_input.c` and
+//! The buffer itself starts at 128 KiB and grows as [`Autotuning`] asks; without it, all of it is there at once. Facts: `net/ipv4/tcp_input.c` and
 //! `tcp_output.c`; the numbers were compared with recordings of Linux 6.18's receiver (`tests/tcp/linux_receiver.rs`).
 //! Left out: memory pressure, a buffer that overflows with short segments, an application that reads late.
 
@@ -73,7 +74,7 @@ impl Buffer {
         let size = if params.autotuning { INITIAL_BUFFER.min(largest) } else { largest };
         let room = ratio.window(size);
         let clamp = if room > 2 * mss { room - mss } else { room };
-        let threshold = initial_window(params, endpoint.mss()).get();
+        let threshold = first_window(params, endpoint.mss());
         Buffer {
             mss,
             headers: endpoint.headers,
@@ -309,14 +310,17 @@ impl Buffer {
     }
 }
 
-/// The window of the SYN|ACK: the whole segments that the initial buffer supports, limited by the 16 bits of the
-/// field.
+/// The window of the SYN|ACK: the first window, limited by the 16 bits of the field.
 pub(super) fn initial_window(params: &TcpParams, mss: Bytes) -> Bytes {
+    Bytes::new(first_window(params, mss).clamp(1, UNSCALED))
+}
+
+/// The first window: the whole segments that the initial buffer supports (`tcp_select_initial_window`).
+fn first_window(params: &TcpParams, mss: Bytes) -> u64 {
     let memory = Ratio::INITIAL.memory(params.receive_window.get());
     let buffer = if params.autotuning { INITIAL_BUFFER.min(memory) } else { memory };
     let window = Ratio::INITIAL.window(buffer);
-    let whole = if window > mss.get() { window / mss.get() * mss.get() } else { window };
-    Bytes::new(whole.clamp(1, UNSCALED))
+    if window > mss.get() { window / mss.get() * mss.get() } else { window }
 }
 
 #[cfg(test)]
@@ -429,6 +433,23 @@ mod tests {
     fn measured_at_the_start() {
         let stops = 79_449;
         assert_eq!(start(640, false), [66_984, 69_880, 72_776, 75_672, 78_568, stops, stops]);
+    }
+
+    /// Without autotuning, all of the buffer is there at once: of 1,677,721 bytes, half (`TCP_DEFAULT_SCALING_RATIO`) in whole
+    /// segments (`tcp_select_initial_window`), and with one segment in reserve (`tcp_init_buffer_space`). The SYN|ACK can
+    /// say 65,535 of it. From there it rises by two segments for each, as always. A buffer that grows starts with the
+    /// half of 128 KiB, however much it may have.
+    #[test]
+    fn the_first_window() {
+        let of = |autotuning| {
+            let params =
+                TcpParams { receive_window: Bytes::new(1 << 20), autotuning, ..TcpParams::default() };
+            let threshold = Buffer::new(&endpoint(), &params).threshold;
+            (initial_window(&params, endpoint().mss()).get(), threshold)
+        };
+        assert_eq!(of(false), (65_535, 838_860 - MSS));
+        assert_eq!(of(true), (65_160, 65_536 - MSS));
+        assert_eq!(buffer().0.threshold, 838_860 - MSS + 2 * MSS);
     }
 
     /// By the rules of `tcp_grow_window`: with longer blocks (2408 bytes, 153/256) the window stops earlier. Where the

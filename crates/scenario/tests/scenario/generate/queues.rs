@@ -174,7 +174,11 @@ impl Draft {
     }
 
     fn pie(&mut self) {
-        self.one_of("variant", &["linux", "rfc"]);
+        if self.one_in(2) {
+            self.one_of("variant", &["linux", "rfc"]);
+        } else {
+            self.some_time("tick", 100_000, 10_000_000);
+        }
         self.some_time("target", 1_000, 1_000_000_000);
         self.some_time("tupdate", 100_000, 1_000_000_000);
         for key in ["ecn", "bytemode", "dq_rate_estimator"] {
@@ -202,6 +206,7 @@ impl Draft {
         self.some_size("memory_limit", 2_000, 1_000_000);
         self.some_time("target", 1_000, 1_000_000_000);
         self.some_time("tupdate", 100_000, 1_000_000_000);
+        self.some_time("tick", 100_000, 10_000_000);
         for key in ["ecn", "bytemode", "dq_rate_estimator"] {
             self.some_switch(key);
         }
@@ -244,8 +249,8 @@ impl Draft {
             }
         } else {
             self.one_of("variant", &["linux", "rfc"]);
-            self.some_switch("newton");
         }
+        self.some_switch("newton");
         self.some_time("target", 1, 100_000_000);
         self.some_time("interval", 1_000_000, 1_000_000_000);
         self.some_switch("ecn");
