@@ -46,7 +46,7 @@ _TICK_ROW = 0.03
 # Up to this many seconds, times are shown in milliseconds.
 _SHORT_RUN = 0.1
 # The longest line of a title, in characters: a longer one would leave the figure.
-_TITLE_WIDTH = 60
+TITLE_WIDTH = 60
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def draw(axes: Axes, panel: Panel, window: Window, *, legend: bool | None = None
     what = f": {panel.choices[0].name}" if panel.choices else ""
     title = (panel.short_title or panel.title) + what + (f" ({'; '.join(hints)})" if hints else "")
     # With its own legend between the title and the panel.
-    axes.set_title(textwrap.fill(legible(title), _TITLE_WIDTH), pad=20.0 if above and len(title) > 20 else None)
+    axes.set_title(textwrap.fill(legible(title), TITLE_WIDTH), pad=20.0 if above and len(title) > 20 else None)
     if above and series:
         _legend_above(axes)
     for time, _ in panel.changes:

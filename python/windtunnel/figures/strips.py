@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from windtunnel.figures.draw import Window, averaged, draw, highest, visible
+from windtunnel.figures.draw import TITLE_WIDTH, Window, averaged, draw, highest, visible
 from windtunnel.panels.model import Array, Panel, Series
 
 # Fewer lines can be told apart in one panel; of more, strips would be too low.
@@ -91,7 +92,8 @@ def _label(frame: Axes, strips: Sequence[Axes], hints: Sequence[str]) -> None:
     """Title and labels of a panel are at its frame, once; times below the last strip."""
     last = strips[-1]
     what, _, more = last.get_title(loc="left").rstrip(")").partition(" (")
-    frame.set_title(f"{what} ({'; '.join(filter(None, ('a strip per flow', *hints, more)))})")
+    title = f"{what} ({'; '.join(filter(None, ('a strip per flow', *hints, more)))})"
+    frame.set_title(textwrap.fill(title, TITLE_WIDTH))
     frame.set_xlabel(last.get_xlabel(), labelpad=_TICK_LABELS)
     frame.set_ylabel(last.get_ylabel(), labelpad=1.7 * _TICK_LABELS)
     frame.set(xticks=[], yticks=[])

@@ -71,8 +71,8 @@ def _rates(scenario: Mapping[str, Any], flows: Sequence[int]) -> list[float]:
     for flow in flows:
         path = scenario["flow"][flow].get("path") if links else None
         on_path = [links[name] for name in path] if path else [scenario["bottleneck"]] if not links else []
-        known = [bits_per_s(link["rate"]) for link in on_path if isinstance(link.get("rate"), str)]
-        rates.append(min(known, default=nan))
+        constant = [bits_per_s(link["rate"]) for link in on_path if isinstance(link.get("rate"), str)]
+        rates.append(min(constant, default=nan))
     return rates
 
 
