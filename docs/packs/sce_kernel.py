@@ -2,7 +2,7 @@
 
 ``python docs/packs/sce_kernel.py``, as root, builds and loads the BPF programs, runs `iperf3` with them over each path
 with ``windtunnel emulate``, runs the same scenarios in the simulator, and writes ``sce-kernel.csv``; ``--page`` prints
-the table from the numbers that are kept. It takes four minutes and wants a machine with nothing else to do.
+the table from the numbers that are kept. It takes six minutes and wants a machine with nothing else to do.
 """
 
 from __future__ import annotations
@@ -58,19 +58,26 @@ class Bottleneck:
 CONTROLLERS = {
     "reno": '"reno"',
     "reno-mds": '"reno-mds"',
+    "reno-sce": '"reno-sce"',
     "scalable-mds": '{ kind = "scalable", variant = "document", inv_a = 200, b = 0.5, lwnd = "250 kB", '
     'response = "mds" }',
 }
+#: FQ-CoDel whose queues mark SCE on a ramp, as in the gallery.
+_RAMP = (
+    '{ kind = "fq_codel", ecn_mode = "sce", aqm = { kind = "codel", ecn = true, sce = { lo = "1 ms", hi = "10 ms" } } }'
+)
 _DELTIM = '{ kind = "deltim", burst = "5 ms", tau = 64 }'
 PATHS = (
     Bottleneck("figure 3a", "100 Mbit/s", "40 ms", _DELTIM, (("reno-mds", "reno_mds"),), 30),
     Bottleneck("table 2", "10 Mbit/s", "20 ms", _DELTIM, (("reno", "reno"), ("scalable-mds", "scalable_mds")), 60),
     Bottleneck("table 2", "100 Mbit/s", "20 ms", _DELTIM, (("reno", "reno"), ("scalable-mds", "scalable_mds")), 60),
+    Bottleneck("SCE ramp", "50 Mbit/s", "40 ms", _RAMP, (("reno-sce", "reno_sce"),), 30),
+    Bottleneck("SCE ramp", "50 Mbit/s", "40 ms", _RAMP, (("reno-sce", "reno_sce"), ("reno", "reno")), 60),
 )
 
 
 def _ecn(controller: str) -> str:
-    return '"mds"' if controller.endswith("-mds") else "true"
+    return {"mds": '"mds"', "sce": '"esce"'}.get(controller.rpartition("-")[2], "true")
 
 
 def control_group() -> str | None:
@@ -166,22 +173,30 @@ def _rows(
     ]
 
 
-def measure() -> None:
-    """Run all, and keep the numbers."""
+def measure(only: str) -> None:
+    """Run the paths whose name starts so, and keep their numbers with those of others."""
+    paths = [path for path in PATHS if path.name.startswith(only)]
+    kept = [row for row in numbers() if not row["path"].startswith(only)] if only else []
     with NUMBERS.open("w", encoding="utf-8", newline="") as file, controllers():
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        for path in PATHS:
+        writer.writerows(kept)
+        for path in paths:
             for row in (*emulated(path), *simulated(path)):
                 writer.writerow({k: f"{v:.5g}" if isinstance(v, float) else v for k, v in row.items()})
             file.flush()
             time.sleep(1)
 
 
+def numbers() -> list[dict[str, str]]:
+    """All rows that are kept."""
+    with NUMBERS.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def table() -> str:
     """The numbers that are kept, as a table."""
-    with NUMBERS.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = numbers()
     heads = ("path", "side", "flow", "goodput, Mbit/s", "mean sojourn, ms", "SCE", "CE", "drops", "late by, p99, us")
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     lines += [f"| {' | '.join(row[column] for column in COLUMNS)} |" for row in rows]
@@ -192,8 +207,10 @@ def main() -> None:
     """Run, and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--page", action="store_true", help="from the numbers that are kept")
-    if not parser.parse_args().page:
-        measure()
+    parser.add_argument("--only", default="", metavar="NAME", help="only the paths whose name starts so")
+    arguments = parser.parse_args()
+    if not arguments.page:
+        measure(arguments.only)
     print(table())
 
 
