@@ -45,15 +45,17 @@ def wanted(value: object) -> str | None:
 
 def kernel_of(name: str | None) -> Kernel | None:
     """The kernel that :func:`wanted` is. Raises InputError where there is none."""
+    if name is None:
+        return None
     from windtunnel.kernel.kept import choose
 
-    return None if name is None else choose(name or None)
+    return choose(name or None)
 
 
 @dataclass(frozen=True)
 class Runner:
-    """What runs a cell: the simulator; a kernel; or the simulator as the twin of a kernel, with
-    our model of Linux in the place of its flows.
+    """What runs a cell: the simulator; a kernel; or the simulator as the twin of a kernel, with our model of Linux in the
+    place of its flows.
     """
 
     kernel: Kernel | None = None
@@ -61,9 +63,11 @@ class Runner:
 
     def scenario(self, scenario: Scenario) -> Scenario:
         """What it is given. Raises ScenarioError."""
+        if not self.is_twin:
+            return scenario
         from windtunnel.twin.ours import model
 
-        return model(scenario) if self.is_twin else scenario
+        return model(scenario)
 
     def check(self, scenario: Scenario) -> None:
         """Refuse what the kernel cannot run. Raises InputError."""
