@@ -54,8 +54,8 @@ def kernel_of(name: str | None) -> Kernel | None:
 
 @dataclass(frozen=True)
 class Runner:
-    """What runs a cell: the simulator; a kernel; or the simulator as the twin of a kernel, with our model of Linux in the
-    place of its flows.
+    """What runs a cell: the simulator; a kernel; or the simulator as the twin of a kernel, with our model of Linux in
+    the place of its flows.
     """
 
     kernel: Kernel | None = None
