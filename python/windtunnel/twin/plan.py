@@ -20,6 +20,8 @@ Rules, and why:
 - The discipline has existed for its ``age`` when the run begins: PIE's timer, for example, runs from the start.
 - A discipline that hashes flows does so in Linux's way, whatever ``hash`` says; few flows seldom collide. So with
   CoDel's square root, whatever ``newton`` says; next to Linux's endpoints its default is Linux's.
+- PIE spares a queue of fewer than two of the device's MTU, which has Ethernet's bytes (``psched_mtu``), whatever the
+  size table takes off packets. So two full packets wait there unharmed: the scenario may say so (``mtu``).
 - What the kernel's ticks decide (``tcp.tick``, and the ``tick`` of PIE) is the scenario's, so that HZ has to agree.
 - ``receive_window`` is a window. A buffer that does not grow has the memory for it, by the keys that describe the
   kernel.
@@ -293,6 +295,8 @@ def _leaf(queue: Document, plain: Document, link: Link, overhead: int, kernel: K
     if kind != "fifo" and kind not in QDISCS:
         raise _refusal("bottleneck.queue.kind", kind, "tc has no such discipline")
     translated = {*QDISCS[kind].options, *QDISCS[kind].only, *_OF_KERNEL} if kind in QDISCS else {"headdrop"}
+    if kind == "pie" and size(queue["mtu"]) == link.frame - overhead + ETHERNET:
+        translated.add("mtu")
     for key in sorted(queue.keys() | plain.keys()):
         if key not in translated | {"limit", "age"} and queue.get(key) != plain.get(key):
             raise _refusal(f"bottleneck.queue.{key}", queue.get(key), f"tc's {kind} has no word for it")

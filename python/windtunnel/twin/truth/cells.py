@@ -95,7 +95,8 @@ def _cell(controller: str, queue: str, path: Document, flows: Document, kernel: 
     if queue == "fifo":
         discipline["limit"] = path["fifo"]
     if queue == "pie":
-        discipline["ecn"] = path["ecn"]
+        # The kernel's own, next to which two full packets are spared (``twin/plan.py``).
+        discipline |= {"ecn": path["ecn"], "mtu": "1514 B"}
     link = {"rate": path["rate"], "queue": discipline}
     if loss:
         link["impair"] = [{"kind": "loss", "probability": loss}]

@@ -22,8 +22,8 @@ _HEAD = """# The real Linux next to the simulator
 
 Written by `make twin`, which anyone can run again where `windtunnel kernel build` has made a kernel
 ([](how-to/linux-kernel.md)). Each controller of Linux {version} runs over each queue of a list, alone, in a pair and
-with four others like it, {draws} draws of each, and so does our model of it, {ours} draws. Draws differ by their seed
-and by when in its first round trip each flow starts.
+with four others like it: {draws} draws on the kernel, and {ours} of our model. Draws differ by their seed and by when
+in its first round trip each flow starts.
 
 The kernel's own spread of a measure is from the least to the greatest of its draws. The simulator is *within* it where
 the interval (95 %) of its mean is, *outside* where none of the interval is, and otherwise the draws do not decide. A
