@@ -40,6 +40,7 @@ ONLY_READ = {
         "fuzz/README.md",
         "web/README.md",
         "docs/validation.md",
+        "docs/validation-kernel.md",
         "examples/bpf/README.md",
     ),
     *(f"docs/{name}.md" for name in ("index", "trust", "speed", "reliability", "what-is-in-it", "explain-controllers")),
