@@ -15,7 +15,6 @@ from functools import cached_property
 from windtunnel._core import ScenarioError
 from windtunnel.campaign.plan import Variant
 from windtunnel.campaign.rows import RowsOfRecords
-from windtunnel.campaign.twin import record_on
 from windtunnel.engine.cache import key_of
 from windtunnel.engine.work import GoOn
 from windtunnel.experiment.measures import Expression
@@ -122,8 +121,8 @@ class Measure:
             settings = variant.settings(run.seed, run.offset)
         except (ScenarioError, OSError) as error:
             return failed(error)
-        if kernel := variant.runner.kernel:
-            return record_on(kernel, variant.scenario.override(*settings), self._of_tables, go_on)
+        if variant.runner.kernel is not None:
+            return variant.runner.record(variant.scenario.override(*settings), self._of_tables, go_on)
         text, file, overrides, allow_read, built = variant.scenario.arguments
         overrides = (*overrides, *settings)
         task = Run(0, 0, text, file, overrides, allow_read, built, self._recording, self._by_table, memory, run.key)

@@ -13,9 +13,9 @@ from windtunnel.estimate import seconds, size
 _SAMPLE = 64
 #: Seconds of a run that are not its simulation, and bytes of a run and of a flow in the data set, as measured.
 _OVERHEAD_S = 0.0015
+_RUN_BYTES, _FLOW_BYTES = 120, 80
 #: Seconds of a guest's boot and its setup, and of a packet in it, as measured.
 _BOOT_S, _GUEST_PACKET_S = 1.2, 4e-5
-_RUN_BYTES, _FLOW_BYTES = 120, 80
 #: Bytes of a run and of a flow in the journal and in the cache.
 _KEPT_RUN_BYTES, _KEPT_FLOW_BYTES = 900, 350
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windtunnel.engine.cache import key_of, package
-from windtunnel.engine.work import GoOn
+from windtunnel.engine.work import GoOn, always
 from windtunnel.errors import InputError
 from windtunnel.experiment.axes import Axis, Block, Value
 from windtunnel.experiment.measures import Expression
@@ -76,13 +76,23 @@ class Runner:
 
             planned(scenario, self.kernel)
 
-    def run(self, scenario: Scenario) -> RunResult:
+    def run(self, scenario: Scenario, go_on: GoOn = always) -> RunResult:
         """A run with all of its tables. Raises what a run raises that fails."""
         if self.kernel is None:
-            return scenario.run()
+            return scenario.run(lambda _: go_on())
         from windtunnel.twin import run_linux
 
-        return run_linux(scenario, self.kernel)
+        return run_linux(scenario, self.kernel, go_on)
+
+    def record(self, scenario: Scenario, quantities: Sequence[Expression], go_on: GoOn) -> Record:
+        """The record of a run on the kernel, with ``quantities``, which need its tables; of a failed run too."""
+
+        def run() -> Record:
+            # The kernel is a part of the run's key, and so no code that may have changed.
+            result = self.run(scenario, go_on)
+            return record_of(result, quantities, result.digest)
+
+        return attempted(run)
 
     def key(self) -> bytes:
         """What decides a run, but for the scenario and the core: kernel, our programs in it, and what reads them."""
@@ -94,16 +104,3 @@ class Runner:
 
 
 HERE = Runner()
-
-
-def record_on(kernel: Kernel, scenario: Scenario, quantities: Sequence[Expression], go_on: GoOn) -> Record:
-    """The record of a run on a kernel, with ``quantities``, which need its tables; of a failed run too."""
-
-    def run() -> Record:
-        from windtunnel.twin import run_linux
-
-        result = run_linux(scenario, kernel, go_on)
-        # The kernel is a part of the run's key, and so no code that may have changed.
-        return record_of(result, quantities, result.digest)
-
-    return attempted(run)

@@ -20,7 +20,7 @@ from windtunnel.export.tc.words import bits_per_s
 from windtunnel.kernel.guest import Outcome
 from windtunnel.kernel.kept import Kernel
 from windtunnel.result import RunResult
-from windtunnel.twin.ours import Ours
+from windtunnel.twin.ours import Ours, members
 from windtunnel.twin.readings import COUNTERS, as_result, counters_of, digest_of, sender_samples, tcp_columns
 from windtunnel.twin.state import state_table
 from windtunnel.twin.traffic import Floats, datagrams_summary, transfers, transfers_summary
@@ -67,13 +67,17 @@ def result_of(ours: Ours, kernel: Kernel, outcome: Outcome) -> RunResult:
 def _rates(scenario: Mapping[str, Any], flows: Sequence[int]) -> list[float]:
     """The least rate on the path of each flow when the run begins, in bit/s; NaN where the scenario has no path."""
     links = {link["name"]: link for link in scenario.get("link", ())}
-    rates = []
-    for flow in flows:
-        path = scenario["flow"][flow].get("path") if links else None
-        on_path = [links[name] for name in path] if path else [scenario["bottleneck"]] if not links else []
-        constant = [bits_per_s(link["rate"]) for link in on_path if isinstance(link.get("rate"), str)]
-        rates.append(min(constant, default=nan))
-    return rates
+    tables = dict(members(scenario))
+
+    def on_path(flow: int) -> list[Mapping[str, Any]]:
+        if not links:
+            return [scenario["bottleneck"]]
+        return [links[name] for name in tables[flow].get("path") or ()]
+
+    constant = (
+        [bits_per_s(link["rate"]) for link in on_path(flow) if isinstance(link.get("rate"), str)] for flow in flows
+    )
+    return [min(rates, default=nan) for rates in constant]
 
 
 def _tables(content: bytes) -> dict[str, dict[str, Any]]:

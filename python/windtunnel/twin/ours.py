@@ -61,7 +61,7 @@ def ours(scenario: Scenario, kernel: Kernel) -> Ours:
     """The kernel's part of a scenario that has flows over ``linux-kernel``. Raises InputError."""
     resolved = scenario.resolve()
     flows, tables = [], []
-    for number, table in _each(resolved):
+    for number, table in members(resolved):
         if _is_kernels(table):
             flows.append(number)
             tables.append({key: table[key] for key in ("name", "cc", "rtt", "start", "ecn")})
@@ -73,7 +73,7 @@ def over_kernel(scenario: Scenario, kernel: Kernel, why: str) -> Ours:
     Raises InputError for flows that Linux cannot have.
     """
     resolved = scenario.resolve()
-    each = [table for _, table in _each(resolved)]
+    each = [table for _, table in members(resolved)]
     of_hosts = ("name", "cc", "app", "rtt", "start", "stop", "ecn", "tcp", "iw", "ack", "pacing", "unresponsive")
     hosts = _hosts(resolved, [{key: table[key] for key in of_hosts if key in table} for table in each], kernel)
     of_network = ("name", "rtt", "start", "ecn", "from", "to", "path", "reverse", "sender_host", "receiver_host")
@@ -114,7 +114,7 @@ def network(ours: Ours) -> Network:
     return Network(f"PYTHONPATH={shell([str(package)])} {shell(words)}", ours.work)
 
 
-def _each(resolved: Document) -> Iterator[tuple[int, dict[str, Any]]]:
+def members(resolved: Document) -> Iterator[tuple[int, dict[str, Any]]]:
     """All flows, each member of a group by itself, with their indices."""
     number = 0
     for flow in resolved["flow"]:

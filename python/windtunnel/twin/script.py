@@ -87,7 +87,7 @@ def _lines(plan: Plan, network: Network | None, *, capture: bool) -> Iterator[st
     for host in hosts:
         yield from _fed(f'inside {host} sh -c "$settings; . /dev/stdin"', _host(host, wires, plan))
     if capture:
-        devices = [f"m{1 + 'sr'.index(side)}/{side}{number}" for number in range(len(plan.flows)) for side in "sr"]
+        devices = [device for n in range(len(plan.flows)) for device in (f"m1/s{n}", f"m2/r{n}")]
         yield f"guest-capture {zero} {end} {CAPTURE} {' '.join(devices)} & capture=$!"
     yield _sleep_until(_LAID)
     if network is None:
