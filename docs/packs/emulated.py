@@ -49,17 +49,16 @@ BOUND_US = 1000.0
 Row = Mapping[str, str]
 
 
-def scenario(cc: str, queue: str, draw: int = 0) -> str:
-    """20 Mbit/s, 20 ms, one flow; measured from second 3 to second 12."""
+def scenario(flow: str, queue: str, draw: int = 0) -> str:
+    """20 Mbit/s, 20 ms, one flow with these lines; measured from second 3 to second 12."""
     return f"""\
-title = "{cc} over {queue}"
 duration = "{END_S} s"
 seed = {draw + 1}
 [bottleneck]
 rate = "20 Mbit/s"
 queue = {QUEUES[queue]}
 [[flow]]
-cc = "{cc}"
+{flow}
 rtt = "20 ms"
 start = "{50 + 4 * draw} ms"
 [[window]]
@@ -86,7 +85,7 @@ def emulated(cc: str, queue: str) -> dict[str, float]:
     """One run of iperf3 with the kernel's controller."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "path.toml"
-        file.write_text(scenario("cubic", queue), encoding="utf-8")
+        file.write_text(scenario('cc = "cubic"', queue), encoding="utf-8")
         client = ["iperf3", "-c", "10.0.0.2", "-C", cc, "-t", str(END_S)]
         words = [sys.executable, "-m", "windtunnel", "emulate", str(file), "--json", "--bound", "1 min"]
         done = subprocess.run(
@@ -109,7 +108,7 @@ def measure() -> None:
                         if side == "measured":
                             row = emulated(cc, queue)
                         else:
-                            row = values(Scenario.from_toml(scenario(cc, queue, draw)).run().summary)
+                            row = values(Scenario.from_toml(scenario(f'cc = "{cc}"', queue, draw)).run().summary)
                         cells = (f"{row[column]:.5g}" if column in row else "" for column in COLUMNS[4:])
                         writer.writerow([cc, queue, side, draw, *cells])
                         file.flush()

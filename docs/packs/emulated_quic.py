@@ -22,7 +22,7 @@ from windtunnel.scenario import Scenario
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-from emulated import BOUND_US, END_S, QUEUES, STEADY_S, Row, spread  # noqa: E402
+from emulated import BOUND_US, END_S, QUEUES, Row, scenario, spread  # noqa: E402
 
 NUMBERS = HERE / "emulated-quic.csv"
 PROGRAM = HERE.parents[1] / "examples/quiche/target/release/windtunnel-quiche"
@@ -43,25 +43,6 @@ COLUMNS = (
 )
 #: What the page compares: its name, its column, and decimals.
 MEASURES = (("Mbit/s", "throughput_mbps", 2), ("mean sojourn, ms", "sojourn_ms", 1), ("dropped", "drops", 0))
-
-
-def scenario(flow: str, queue: str, draw: int = 0) -> str:
-    """20 Mbit/s, 20 ms, one flow; measured from second 3 to second 12."""
-    return f"""\
-duration = "{END_S} s"
-seed = {draw + 1}
-[bottleneck]
-rate = "20 Mbit/s"
-queue = {QUEUES[queue]}
-[[flow]]
-{flow}
-rtt = "20 ms"
-start = "{50 + 4 * draw} ms"
-[[window]]
-name = "steady"
-from = "{STEADY_S} s"
-to = "{END_S} s"
-"""
 
 
 def values(summary: Mapping[str, Any]) -> dict[str, float]:

@@ -78,7 +78,8 @@ class Conductor:
         self._queue, self._suspects = deque[Address](), deque[Address]()
         self._handed_in: dict[int, tuple[list[Address], Batch]] = {}
         self._open: dict[int, _Open] = {}
-        self._checked: set[str] = set()
+        self._checked: set[tuple[str, bool]] = set()
+        self._to_check = len(plan.campaign.bases) * (1 if plan.kernel is None else 2)
         self._cell: tuple[int, Cell, Callable[[int | None, int], bytes]] | None = None
         self._workers, self._size = 1, _FIRST
         self.count = Count(plan.wanted() * self._each)
@@ -160,7 +161,7 @@ class Conductor:
         """These runs are done: now, or by an earlier process."""
         self.count.done += len(runs)
         is_open = self.campaign.until is not None
-        if not is_open and len(self._checked) == len(self.campaign.bases):
+        if not is_open and len(self._checked) == self._to_check:
             return
         rows = None if done is None else Rows.decode(done.rows)
         for at, (cell, index) in enumerate(runs):
@@ -206,12 +207,13 @@ class Conductor:
         return min(wanted, most) - state.units
 
     def _check_metrics(self, cell: int, row: Rows) -> None:
-        """Refuse a metric that the first run of a scenario does not have: others would not have it either."""
-        if len(self._checked) == len(self.campaign.bases) or row.text("error", 0):
+        """Refuse a metric that the first run of a scenario, on either side of a twin, lacks: so would others."""
+        if len(self._checked) == self._to_check or row.text("error", 0):
             return
-        base = self.plan.wanted_cell(cell).base.name
-        if base not in self._checked:
-            self._checked.add(base)
+        wanted = self.plan.wanted_cell(cell)
+        first = (wanted.base.name, wanted.runner.kernel is not None)
+        if first not in self._checked:
+            self._checked.add(first)
             check_metrics(self.campaign, dict(row.problems(0)))
 
 
