@@ -10,7 +10,7 @@ SOURCES := $(shell find crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.tom
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
 
-# Ends with a table of the seconds that each step took; one that took a third more than its budget is an error.
+# Ends with a table of the seconds that each step took; one that took twice its budget is an error.
 test:
 	$(PYTHON) python/tools/steps.py install lint test-rust test-python
 

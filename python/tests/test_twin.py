@@ -509,6 +509,7 @@ def test_messages_of_both_sides(flow: str) -> None:
     assert sides[0]["time_ms"].mean() == pytest.approx(sides[1]["time_ms"].mean(), rel=0.01)
 
 
+@pytest.mark.long
 @needs_kernel
 def test_shares_of_datagrams() -> None:
     """Five flows of 2.5 Mbit/s over CAKE at 10 Mbit/s have equal shares, and the same losses and delays on both sides.
@@ -524,6 +525,7 @@ def test_shares_of_datagrams() -> None:
         assert sides[0]["one_way_ms"]["mean"] == pytest.approx(sides[1]["one_way_ms"]["mean"], rel=0.01)
 
 
+@pytest.mark.long
 @needs_kernel
 def test_datagrams_of_both_sides(tmp_path: Path) -> None:
     """On an empty path a datagram takes as long on both sides, to 10 us; with losses, both count what is missing."""

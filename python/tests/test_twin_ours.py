@@ -98,6 +98,7 @@ def test_a_run_alone_is_refused(cli: Cli, tmp_path: Path) -> None:
     refused(cli("run", tmp_path / "mixed.toml"), "flow[0].stack", "`windtunnel twin` runs the scenario")
 
 
+@pytest.mark.long
 @needs_kernel
 def test_the_kernel_meets_our_flows() -> None:
     """BBR of the kernel and our Reno-MDS fill one queue of ours. The kernel tells its windows; its flows have no marks,
@@ -119,6 +120,7 @@ def test_the_kernel_meets_our_flows() -> None:
     assert run_linux(scenario, KERNELS[0]).digest == result.digest
 
 
+@pytest.mark.long
 @needs_kernel
 @pytest.mark.parametrize("cc", ["reno", "cubic"])
 def test_our_network_is_linuxs(cc: str) -> None:
@@ -180,6 +182,7 @@ rtt = "20 ms"
 """
 
 
+@pytest.mark.long
 @needs_kernel
 def test_applications() -> None:
     """Over a queue that Linux lacks, messages and datagrams are what the scenario's applications send: as many

@@ -79,6 +79,7 @@ def test_what_controllers_measure() -> None:
     assert bbr["bw_bit_per_s"][-1] == pytest.approx(40e6 * 1448 / 1500, rel=1e-3)
 
 
+@pytest.mark.long
 @needs_kernel
 @needs_tshark
 @pytest.mark.parametrize("stack", ["linux", "linux-kernel"])
