@@ -137,6 +137,9 @@ pub struct AckSample {
     /// cwnd was not used enough to grow: the growth gate (window validation) is closed, whatever else bars growth (Linux
     /// `tcp_is_cwnd_limited` is false).
     pub window_unused: bool,
+    /// `maxFS`, the largest flight since cwnd was last reduced: cwnd may grow to where the ACKs of a window of that size
+    /// would take it (draft-ietf-ccwg-ratelimited-increase section 3). `None` if the sender has another rule.
+    pub max_flight: Option<Bytes>,
     /// This ACK starts a packet-timed round; only with [`crate::Needs::rate_samples`].
     pub round_start: bool,
 }
@@ -145,6 +148,12 @@ impl AckSample {
     /// Returns how much of `amount` may make cwnd grow: all or nothing.
     pub const fn growth(&self, amount: Bytes) -> Bytes {
         if self.growth_barred { Bytes::ZERO } else { amount }
+    }
+
+    /// Returns true if cwnd has reached what the largest flight allows a controller that doubles cwnd in slow start, and then
+    /// adds a segment in each round trip.
+    pub fn reached_flight_limit(&self, cwnd: Bytes, slow_start: bool) -> bool {
+        self.max_flight.is_some_and(|flight| if slow_start { cwnd >= flight * 2 } else { cwnd > flight })
     }
 }
 

@@ -39,6 +39,18 @@ pub enum AckPolicy {
     /// The last segment of a write is acknowledged once the application has read it. With AccECN each change of the ECN field is
     /// acknowledged at once. `count` and `delay` are not used.
     Linux,
+    /// As QUIC's receivers (RFC 9000 section 13.2; draft-ietf-quic-ack-frequency): every `count`-th packet, or `delay` after the
+    /// first, 25 ms by default. A packet out of order is acknowledged by `reordering_threshold`, and of marks the first CE
+    /// after a packet without, or with a `count` of 2 each CE. Requests of the sender (`ack_ratio`, `acks_per_rtt`) set `count`.
+    Quic,
+}
+
+impl AckPolicy {
+    /// Returns the delay of ACKs where a scenario gives none: Linux's least, or QUIC's `max_ack_delay` (RFC 9000 section
+    /// 18.2).
+    pub const fn usual_delay(self) -> Duration {
+        Duration::from_millis(if matches!(self, AckPolicy::Quic) { 25 } else { 40 })
+    }
 }
 
 /// How a receiver acknowledges.
@@ -54,6 +66,11 @@ pub struct AckParams {
     pub count: u32,
     /// Delayed ACK: the longest time from the first pending segment to its ACK.
     pub delay: Duration,
+    /// `quic`: by how many packets the largest one is ahead of a missing one when the gap is acknowledged at once; 0 for never,
+    /// 1 for each gap.
+    #[schemars(extend("x-unit" = "packets"))]
+    #[serde(deserialize_with = "windtunnel_units::count::packets")]
+    pub reordering_threshold: u32,
     /// `linux`: after the first three, ACKs of out-of-order segments wait for each other: 5 % of the round trip, at
     /// most 1 ms.
     pub sack_compression: bool,
@@ -93,7 +110,8 @@ impl Default for AckParams {
         AckParams {
             policy: AckPolicy::default(),
             count: 2,
-            delay: Duration::from_millis(40),
+            delay: AckPolicy::default().usual_delay(),
+            reordering_threshold: 1,
             sack_compression: true,
             growth_acks: true,
             mds_tau: None,
@@ -119,6 +137,13 @@ impl AckParams {
     pub fn check(&self) -> Result<(), OutOfRange> {
         if !(1..=65_535).contains(&self.division) {
             return Err(OutOfRange::new("division", self.division, "1 to 65535"));
+        }
+        if self.reordering_threshold > 65_535 {
+            return Err(OutOfRange::new("reordering_threshold", self.reordering_threshold, "0 to 65535"));
+        }
+        if self.reordering_threshold != 1 && self.policy != AckPolicy::Quic {
+            let allowed = "absent, since only the policy `quic` has one";
+            return Err(OutOfRange::new("reordering_threshold", self.reordering_threshold, allowed));
         }
         if self.duplicates > 100_000 {
             return Err(OutOfRange::new("duplicates", self.duplicates, "0 to 100000"));

@@ -10,6 +10,7 @@ use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Rate};
 use windtunnel_wire::AckRate;
 
 use crate::ecn_pp::EcnPp;
+use crate::growth_gate::GrowthGate;
 use crate::memory::Truesize;
 
 /// Linux's `SOCK_MIN_SNDBUF`: two short packets.
@@ -84,8 +85,10 @@ pub struct TcpParams {
     /// A new connection starts with the slow-start threshold that an earlier one of the same flow left when it ended (Linux:
     /// `tcp_no_ssthresh_metrics_save` = 0, until 2020 the default); `initial_ssthresh` counts as left before the first.
     pub ssthresh_metrics_save: bool,
-    /// Growth of cwnd is barred while the application or the receiver, not cwnd, limits the sender.
-    pub growth_gate: bool,
+    /// Which ACKs grow cwnd while the application or the receiver, not cwnd, limits the sender; `true` is `linux`, and
+    /// `false` is `none`.
+    #[serde(deserialize_with = "GrowthGate::read")]
+    pub growth_gate: GrowthGate,
     /// What an idle time does to cwnd.
     pub idle: IdleRule,
     /// Factor on `cwnd / srtt` at which departures are paced below half of ssthresh (Linux: 2.0).
@@ -261,7 +264,7 @@ impl Default for TcpParams {
             nonce_seed: 0,
             initial_ssthresh: None,
             ssthresh_metrics_save: false,
-            growth_gate: true,
+            growth_gate: GrowthGate::default(),
             idle: IdleRule::default(),
             pacing_ss_ratio: 2.0,
             pacing_ca_ratio: 1.2,

@@ -143,7 +143,9 @@ impl Prague {
             // This ACK grows nothing, or slow start would undo it.
             return;
         }
-        if unmarked == 0 || self.in_loss || (ack.window_unused && !self.is_below_least_cwnd()) {
+        let limit = ack.reached_flight_limit(path.mss * self.cwnd, self.in_slow_start());
+        let unused = ack.window_unused || limit;
+        if unmarked == 0 || self.in_loss || (unused && !self.is_below_least_cwnd()) {
             return;
         }
         if self.in_slow_start() {

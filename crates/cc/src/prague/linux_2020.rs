@@ -74,7 +74,9 @@ impl Linux2020 {
     fn grow(&mut self, ack: &AckSample) {
         self.saw_ce |= ack.ecn.ce.any();
         let mut unmarked = (ack.newly_delivered / self.mss).saturating_sub(ack.ecn.ce.packets.into());
-        if unmarked > 0 && !self.in_loss && !(ack.window_unused && ack.app_limited) {
+        let limit = ack.reached_flight_limit(self.mss * self.cwnd, self.in_slow_start());
+        let unused = ack.window_unused && ack.app_limited || limit;
+        if unmarked > 0 && !self.in_loss && !unused {
             if self.in_slow_start() {
                 let growth = unmarked.min(self.ssthresh - self.cwnd);
                 self.cwnd += growth;

@@ -42,6 +42,8 @@ pub(crate) struct Driver {
     pub unused: bool,
     /// The application limits what is sent.
     pub app_limited: bool,
+    /// The largest flight since cwnd was reduced, where growth depends on it.
+    pub(crate) max_flight: Option<Bytes>,
     min_rtt: Duration,
     una: Seq,
 }
@@ -67,6 +69,7 @@ impl Driver {
             barred: false,
             unused: false,
             app_limited: false,
+            max_flight: None,
             min_rtt: rtt,
             una: Seq::FIRST_DATA,
         };
@@ -131,6 +134,7 @@ impl Driver {
             growth_barred: self.barred,
             window_unused: self.unused,
             app_limited: self.app_limited,
+            max_flight: self.max_flight,
             rtt,
             ecn,
             ..AckSample::default()

@@ -22,6 +22,7 @@ mod model_based;
 mod parts;
 mod prague;
 mod properties;
+mod rate_limited;
 mod refusals;
 mod replay;
 mod response_functions;

@@ -191,14 +191,20 @@ fn ack(at: &Cursor<'_>, endpoints: Endpoints) -> Result<AckParams, Fault> {
         },
         ..AckParams::default()
     };
-    let params = match at.value() {
+    let mut params = match at.value() {
         None => default,
         Some(Value::Table(_)) if at.get("policy").is_given() => at.read()?,
         Some(Value::Table(_)) => AckParams { policy: default.policy, ..at.read()? },
         Some(_) => AckParams { policy: at.read()?, ..default },
     };
+    if !at.get("delay").is_given() {
+        params.delay = params.policy.usual_delay();
+    }
     if endpoints == Endpoints::Ideal
-        && matches!(params.policy, AckPolicy::Linux | AckPolicy::Every | AckPolicy::Dithered)
+        && matches!(
+            params.policy,
+            AckPolicy::Linux | AckPolicy::Every | AckPolicy::Dithered | AckPolicy::Quic
+        )
     {
         let at = if at.get("policy").is_given() { at.get("policy") } else { at.clone() };
         return Err(

@@ -1,10 +1,12 @@
 //! What valid scenarios mean.
 
+use std::sync::Arc;
+
 use windtunnel_cc::{AnyParams, EsspParams, MdsParams};
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{DeltimParams, FifoParams, Limit, QueueSpec};
-use windtunnel_scenario::{Active, Change, DequeuePoint, LinkRate, Registry, Scenario, Shape};
-use windtunnel_tcp::AckParams;
+use windtunnel_scenario::{Active, Change, DequeuePoint, LinkRate, Registry, Scenario, Shape, Transport};
+use windtunnel_tcp::{AckParams, GrowthGate};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 pub(crate) const DESIGN: &str = include_str!("good/design.toml");
@@ -216,4 +218,38 @@ fn the_reverse_path_of_a_dumbbell() {
 fn many_flows() {
     let scenario = one_flow("\"fifo\"", "cc = \"reno\"\ncount = 1000\nstagger = \"1 ms\"");
     assert_eq!((scenario.flows.len(), scenario.flows().count()), (1, 1000));
+}
+
+/// A gate of growth has a name; `true` and `false`, which it had before, stay Linux's gate and none. QUIC's receiver waits for 25
+/// ms unless the scenario says otherwise, others for 40 ms (RFC 9000 section 18.2; Linux).
+#[test]
+fn gates_and_delays() {
+    let config = |flow: &str| {
+        let text = format!(
+            "duration = \"1 s\"\nbottleneck = {{ rate = \"10 Mbit/s\" }}\n[[flow]]\ncc = \"reno\"\nrtt = \"20 ms\"\n{flow}\n"
+        );
+        let scenario = parse(&text);
+        match &scenario.flows[0].transport {
+            Transport::Tcp { params, ack, .. } => (Arc::clone(params), *ack),
+            other => panic!("{other:?}"),
+        }
+    };
+    for (gate, expected) in [
+        ("\"linux\"", GrowthGate::Linux),
+        ("true", GrowthGate::Linux),
+        ("false", GrowthGate::None),
+        ("\"none\"", GrowthGate::None),
+        ("\"max-flight\"", GrowthGate::MaxFlight),
+        ("\"rfc9002\"", GrowthGate::Rfc9002),
+    ] {
+        assert_eq!(config(&format!("tcp = {{ growth_gate = {gate} }}")).0.growth_gate, expected, "{gate}");
+    }
+    for (ack, delay) in [
+        ("\"quic\"", 25),
+        ("\"every\"", 40),
+        ("{ policy = \"quic\", count = 10 }", 25),
+        ("{ policy = \"quic\", delay = \"5 ms\" }", 5),
+    ] {
+        assert_eq!(config(&format!("ack = {ack}")).1.delay, Duration::from_millis(delay), "{ack}");
+    }
 }

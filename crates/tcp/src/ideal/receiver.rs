@@ -118,7 +118,8 @@ impl Receiver {
             | AckPolicy::Immediate
             | AckPolicy::Dithered
             | AckPolicy::Every
-            | AckPolicy::Linux => changed,
+            | AckPolicy::Linux
+            | AckPolicy::Quic => changed,
         };
         if at_once || self.pending.segments >= self.count {
             self.acknowledge();

@@ -128,9 +128,14 @@ impl Receiver {
         self.sack.on_delivered(self.rcv_nxt);
         let connection = connection(&self.segment_size, &self.window, &self.handshake);
         let unacked = self.rcv_nxt - self.timestamps.last_ack_sent();
-        let gap = (!self.reassembly.is_empty()).then_some(self.rcv_nxt);
-        self.delayed_ack.on_gap_filled(arrival, unacked, gap, &connection, now);
-        self.acknowledge();
+        if let Some(reordered) = self.is_reordered(segment.seq) {
+            let leave = self.delayed_ack.on_quic(arrival, reordered, &connection, now);
+            self.acknowledge_if(leave);
+        } else {
+            let gap = (!self.reassembly.is_empty()).then_some(self.rcv_nxt);
+            self.delayed_ack.on_gap_filled(arrival, unacked, gap, &connection, now);
+            self.acknowledge();
+        }
         if !self.close_if_at_end(now) {
             self.read_from(segment.end, now);
         }
@@ -154,6 +159,13 @@ impl Receiver {
         SegmentReport { delivered: Bytes::ZERO, duplicate: insertion.duplicate, out_of_order: true }
     }
 
+    /// With QUIC's rules: whether a segment that is not the next one in order, and is in the buffer, is acknowledged at once.
+    fn is_reordered(&self, start: Seq) -> Option<bool> {
+        let frequency = self.delayed_ack.frequency()?;
+        let mss = self.endpoint.mss();
+        Some(frequency.is_reordered(start, self.rcv_nxt, self.reassembly.ranges(), mss))
+    }
+
     /// The segment is now part of a block above a gap: decides when it is reported.
     pub(super) fn on_block(
         &mut self,
@@ -163,7 +175,8 @@ impl Receiver {
         now: Time,
     ) -> Leave {
         let displaces = insertion.first_duplicate.is_some() || self.sack.displaces_with(insertion.block);
-        let released = self.delayed_ack.held() > 0 && displaces;
+        let reordered = self.is_reordered(segment.seq);
+        let released = (self.delayed_ack.held() > 0 || reordered == Some(false)) && displaces;
         if released {
             self.acknowledge(); // else a block that was held back might never be reported
         }
@@ -175,7 +188,10 @@ impl Receiver {
                 return Leave::Later;
             }
             let connection = connection(&self.segment_size, &self.window, &self.handshake);
-            return self.delayed_ack.on_out_of_order(arrival, self.rcv_nxt, &connection, now);
+            return match reordered {
+                Some(reordered) => self.delayed_ack.on_quic(arrival, reordered, &connection, now),
+                None => self.delayed_ack.on_out_of_order(arrival, self.rcv_nxt, &connection, now),
+            };
         }
         self.stats.duplicates +=
             if insertion.duplicate == segment.len() { u64::from(segment.packets) } else { 0 };

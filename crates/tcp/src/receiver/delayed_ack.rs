@@ -8,6 +8,7 @@
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::Ecn;
 
+use super::ack_frequency::AckFrequency;
 use super::compression::Compression;
 use super::feedback::{Mark, News};
 use super::handshake::Handshake;
@@ -90,6 +91,10 @@ pub(super) struct DelayedAck {
     compression: Compression,
     /// The pending segments end the data that the sender had to send.
     pushed: bool,
+    /// QUIC's rules for order and marks.
+    frequency: Option<AckFrequency>,
+    /// A mark that these rules acknowledge at once has arrived.
+    marked: bool,
 }
 
 impl DelayedAck {
@@ -104,6 +109,9 @@ impl DelayedAck {
             quickack: Quickack::new(),
             compression: Compression::default(),
             pushed: false,
+            frequency: (params.policy == AckPolicy::Quic)
+                .then(|| AckFrequency::new(params.reordering_threshold)),
+            marked: false,
         }
     }
 
@@ -224,10 +232,11 @@ impl DelayedAck {
     fn is_signal(&self, arrival: Arrival) -> bool {
         match self.rules.policy {
             AckPolicy::Immediate => false,
-            AckPolicy::Every | AckPolicy::Dithered => arrival.news == News::Due,
+            AckPolicy::Every | AckPolicy::Dithered => matches!(arrival.news, News::Due | News::Ce),
             AckPolicy::QuickSignal => arrival.mark == Mark::Sce || arrival.ecn == Ecn::Ce,
             AckPolicy::StateChange => arrival.changed || !matches!(arrival.news, News::None | News::Changed),
             AckPolicy::Linux => arrival.news.is_urgent(),
+            AckPolicy::Quic => self.marked || arrival.news == News::Due,
         }
     }
 
@@ -331,6 +340,33 @@ impl DelayedAck {
         self.compression.held()
     }
 
+    /// QUIC's rules apply to what is out of order.
+    pub(super) fn frequency(&self) -> Option<&AckFrequency> {
+        self.frequency.as_ref()
+    }
+
+    /// A packet arrived whose data end at `end`.
+    #[inline]
+    pub(super) fn on_packet(&mut self, end: Seq, ecn: Ecn) {
+        if let Some(frequency) = &mut self.frequency {
+            let count = if let Asked::For(ratio) = self.asked { u32::from(ratio) } else { self.rules.count };
+            self.marked |= frequency.on_packet(end, ecn, count);
+        }
+    }
+
+    /// A packet that is not the next one in order arrived, and QUIC's rules say whether it is acknowledged at once
+    /// (`reordered`); else as if it were.
+    pub(super) fn on_quic(
+        &mut self,
+        arrival: Arrival,
+        reordered: bool,
+        connection: &Connection<'_>,
+        now: Time,
+    ) -> Leave {
+        let leave = self.on_in_order(arrival, Bytes::ZERO, connection, now);
+        if reordered { Leave::AtOnce } else { leave }
+    }
+
     /// The deadline is over.
     pub(super) fn on_expiry(&mut self, rto: Duration) {
         if self.compression.held() == 0 {
@@ -347,6 +383,10 @@ impl DelayedAck {
         self.pending = 0;
         self.mark = Mark::None;
         self.pushed = false;
+        self.marked = false;
+        if let Some(frequency) = &mut self.frequency {
+            frequency.on_ack_sent();
+        }
         self.deadline = Time::NEVER;
         self.quickack.on_ack_sent();
         self.compression.on_ack_sent();

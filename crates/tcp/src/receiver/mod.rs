@@ -7,6 +7,7 @@
 //! RFC 9293 section 3.10.7.4; one file per mechanism.
 
 mod acceptance;
+mod ack_frequency;
 mod attack;
 mod autotuning;
 mod buffer;
@@ -329,6 +330,7 @@ impl Receiver {
         self.stats.sce += if mark == Mark::Sce { packets } else { 0 };
         self.timestamps.on_segment(segment.seq, segment.ts_val);
         let news = self.feedback.on_segment(segment);
+        self.delayed_ack.on_packet(segment.end, segment.ecn);
         Arrival {
             packets: segment.packets,
             ecn: segment.ecn,

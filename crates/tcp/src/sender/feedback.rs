@@ -42,6 +42,7 @@ impl Sender {
         if may_raise {
             self.validation.restart(ack.now);
         }
+        self.observe_flight();
         let window_unused = !self.validation.grows(self.cwnd, || self.in_slow_start());
         let sample = AckSample {
             acked: counted.acked,
@@ -60,6 +61,7 @@ impl Sender {
             app_limited: self.rate.is_app_limited(),
             cwnd_limited: self.validation.limited(),
             window_unused,
+            max_flight: self.validation.max_flight(),
             round_start: sample.round_start,
         };
         let path = self.path(ack.now);

@@ -19,6 +19,7 @@ mod handshake;
 mod info;
 mod jitter;
 mod limits;
+mod max_flight;
 mod metrics;
 mod pacing;
 mod pipe_ack;

@@ -188,7 +188,7 @@ impl Sender {
         self.tso.end();
         self.limits.set(limit, now, &mut self.stats.limited);
         let sent = std::mem::take(&mut self.sent_since_pause);
-        self.validate_cwnd(sent, limit == Limited::Cwnd || !self.has_room(), now);
+        self.validate_cwnd(sent, limit, now);
         match limit {
             Limited::Pacing => self.wake = self.pacer.release(now).unwrap_or(Time::NEVER),
             Limited::Application | Limited::SendBuffer => self.run_dry(),

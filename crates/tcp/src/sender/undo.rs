@@ -88,6 +88,7 @@ impl Sender {
             self.cc.on_undo(&path);
             self.ecn.withdraw_cwr();
             self.stats.undos += 1;
+            self.validation.undone();
         }
         self.validation.restart(ack.now);
         self.undo.clear();

@@ -1,21 +1,24 @@
 //! Validation of cwnd: a window that is not used says nothing about the path.
 //!
 //! *Growth gate* (Linux `tcp_cwnd_validate`): cwnd grows only if it was the limit within the last window, or in slow
-//! start if at least half of it was used. *Idle times*: RFC 2861 (Linux) halves cwnd for each RTO of silence, and lets it
+//! start if at least half of it was used; other gates are in [`GrowthGate`]. *Idle times*: RFC 2861 (Linux) halves cwnd for each RTO of silence, and lets it
 //! decay where the application uses less and no ACK might have raised it for an RTO; RFC 5681 section 4.1 restarts from
 //! the initial window; RFC 7661 is in `pipe_ack`. spec/congestion-control section 1.6.
 
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
 use super::Sender;
+use super::limits::Limited;
+use super::max_flight::MaxFlight;
 use super::pipe_ack::PipeAck;
+use crate::growth_gate::GrowthGate;
 use crate::params::{IdleRule, TcpParams};
 use windtunnel_cc::CaState;
 
 /// How much of cwnd was used.
 #[derive(Clone, Debug)]
 pub(crate) struct Validation {
-    gate: bool,
+    gate: GrowthGate,
     idle: IdleRule,
     iw: Bytes,
     mss: Bytes,
@@ -23,6 +26,10 @@ pub(crate) struct Validation {
     cwnd_limited: bool,
     most_out: u64,
     usage_end: Seq,
+    /// RFC 9002 section 7.8: cwnd or pacing ended the last attempt to send.
+    used_up: bool,
+    /// With [`GrowthGate::MaxFlight`].
+    max_flight: Option<MaxFlight>,
     /// RFC 2861: when cwnd was last the limit or might have been raised, and the most segments out since.
     unused_since: Time,
     used: u64,
@@ -39,6 +46,8 @@ impl Validation {
             cwnd_limited: false,
             most_out: 0,
             usage_end: Seq::SYN,
+            used_up: false,
+            max_flight: (params.growth_gate == GrowthGate::MaxFlight).then(|| MaxFlight::new(iw)),
             unused_since: Time::ZERO,
             used: 0,
             pipe_ack: (params.idle == IdleRule::Rfc7661).then(Box::default),
@@ -64,8 +73,24 @@ impl Validation {
     /// cwnd may grow; `in_slow_start` is asked only if it matters.
     #[inline]
     pub(crate) fn grows(&self, cwnd: Bytes, in_slow_start: impl FnOnce() -> bool) -> bool {
-        let used = !self.gate || self.cwnd_limited || self.used_in_slow_start(cwnd, in_slow_start);
+        let used = match self.gate {
+            GrowthGate::Linux => self.cwnd_limited || self.used_in_slow_start(cwnd, in_slow_start),
+            GrowthGate::Rfc9002 => self.used_up,
+            GrowthGate::None | GrowthGate::MaxFlight => true,
+        };
         used && self.pipe_ack.as_ref().is_none_or(|pipe| pipe.validated(cwnd))
+    }
+
+    /// The largest flight since cwnd was reduced, if growth depends on it.
+    pub(super) fn max_flight(&self) -> Option<Bytes> {
+        self.max_flight.as_ref().map(MaxFlight::largest)
+    }
+
+    /// The controller takes a reduction back.
+    pub(super) fn undone(&mut self) {
+        if let Some(flight) = &mut self.max_flight {
+            flight.undo();
+        }
     }
 
     /// Slow start doubles: it may grow to twice the amount used.
@@ -121,7 +146,10 @@ impl Sender {
     /// Nothing more can be sent now: records whether cwnd was the limit. New data decide that, whether `sent` or kept
     /// back; retransmissions do not (Linux `tcp_write_xmit`).
     #[inline]
-    pub(super) fn validate_cwnd(&mut self, sent: bool, limited: bool, now: Time) {
+    pub(super) fn validate_cwnd(&mut self, sent: bool, limit: Limited, now: Time) {
+        let limited = limit == Limited::Cwnd || !self.has_room();
+        self.validation.used_up = limited || limit == Limited::Pacing;
+        self.observe_flight();
         if !sent && (!limited || self.unsent == Bytes::ZERO) {
             return;
         }
@@ -138,6 +166,14 @@ impl Sender {
         let open = self.state == CaState::Open;
         if let Some(cwnd) = self.validation.decayed(self.cwnd, out, open, self.rtt.rto(), now) {
             self.lower_cwnd(cwnd, now);
+        }
+    }
+
+    /// FlightSize, or cwnd, may have changed.
+    #[inline]
+    pub(super) fn observe_flight(&mut self) {
+        if let Some(flight) = &mut self.validation.max_flight {
+            flight.observe(self.cc.cwnd(), self.board.outstanding().bytes);
         }
     }
 

@@ -165,6 +165,13 @@ impl Avoidance for Highspeed {
         cwnd + path.mss * self.cwnd_cnt.add_for_one(w as f64, increase)
     }
 
+    /// `x + a(x)`.
+    fn limit(&self, window: Bytes, _ack: &AckSample, path: &PathView) -> Bytes {
+        let mut at_window = self.clone();
+        at_window.walk_to(window / path.mss);
+        window + path.mss * (at_window.row as u64 + 1)
+    }
+
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("a_segments", self.row as f64 + 1.0);
         out("md", self.md());

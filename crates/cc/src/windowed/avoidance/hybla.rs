@@ -253,6 +253,7 @@ mod tests {
         app_limited: false,
         cwnd_limited: false,
         window_unused: false,
+        max_flight: None,
         round_start: false,
     };
 

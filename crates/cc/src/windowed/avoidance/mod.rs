@@ -34,7 +34,7 @@ use super::slow_start::{SlowStartParams, StandardParams};
 use crate::controller::CongestionControl;
 use crate::kinds::Kinds;
 use crate::needs::Needs;
-use crate::sample::{AckSample, Delivery, PathView};
+use crate::sample::{AckSample, Delivery, EcnFeedback, PathView};
 use crate::state::CaState;
 use crate::style::Style;
 
@@ -210,6 +210,18 @@ pub trait Avoidance: Clone + Debug + Send + Sync {
     /// Returns cwnd after the growth (if any) that `amount` of an ACK's data allows; slow start may have used the rest.
     /// Called on marked ACKs too, because the algorithm decides whether those grow the window.
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes;
+
+    /// Returns cwnd after the ACKs of a whole window of `window` have grown it: limit() of
+    /// draft-ietf-ccwg-ratelimited-increase section 3. That is a segment more (RFC 5681), or what faster algorithms make of
+    /// one ACK for all of it.
+    fn limit(&self, window: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
+        let whole = AckSample { acked: window, newly_delivered: window, ecn: EcnFeedback::default(), ..*ack };
+        let grown = self.clone().grow(window, window, &whole, path);
+        grown.max(window + path.mss)
+    }
+
+    /// Growth led beyond the limit; cwnd is `cwnd` instead.
+    fn capped(&mut self, _cwnd: Bytes) {}
 
     /// The sender barred growth on an ACK in congestion avoidance.
     fn barred(&mut self, _path: &PathView) {}

@@ -200,6 +200,32 @@ impl<A: Avoidance> Windowed<A> {
         left
     }
 
+    /// Lets the ACK grow cwnd, with or without steering.
+    fn progress(&mut self, ack: &AckSample, path: &PathView) {
+        if A::STEERS {
+            self.steer(ack, path);
+        } else {
+            self.grow(ack, path);
+        }
+    }
+
+    /// Lets the ACK grow cwnd as far as the ACKs of a window as large as the largest `flight` would have
+    /// (draft-ietf-ccwg-ratelimited-increase section 3). A larger cwnd stays.
+    #[cold]
+    fn progress_up_to(&mut self, flight: Bytes, ack: &AckSample, path: &PathView) {
+        let limit = match self.stage {
+            Stage::CongestionAvoidance => self.avoidance.limit(flight, ack, path),
+            Stage::SlowStart | Stage::AfterTimeout | Stage::BelowSsthresh => self.slow_start.limit(flight),
+        };
+        let growth_barred = ack.growth_barred || self.cwnd >= limit;
+        let limit = limit.max(self.cwnd);
+        self.progress(&AckSample { growth_barred, ..*ack }, path);
+        if self.cwnd > limit {
+            self.cwnd = limit;
+            self.avoidance.capped(limit);
+        }
+    }
+
     /// Answers the SCE of an ACK, and grows cwnd by it.
     fn grow(&mut self, ack: &AckSample, path: &PathView) {
         let mut sce = ack.ecn.sce.packets;
@@ -255,10 +281,9 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         if let Some(rtt) = ack.rtt {
             self.avoidance.sampled(rtt, path.now);
         }
-        if A::STEERS {
-            self.steer(ack, path);
-        } else {
-            self.grow(ack, path);
+        match ack.max_flight {
+            None => self.progress(ack, path),
+            Some(flight) => self.progress_up_to(flight, ack, path),
         }
     }
 

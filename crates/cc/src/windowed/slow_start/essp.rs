@@ -143,6 +143,10 @@ impl SlowStart for Essp {
         self.exit.is_md()
     }
 
+    fn limit(&self, window: Bytes) -> Bytes {
+        window + window / leonardo::k(self.vars.stage)
+    }
+
     fn pacing_gain(&self) -> f64 {
         leonardo::scale(self.vars.stage)
     }

@@ -230,6 +230,11 @@ impl SlowStart for HystartPp {
         self.exit.is_md()
     }
 
+    fn limit(&self, window: Bytes) -> Bytes {
+        let divisor = if self.vars.css.is_some() { self.params.css_growth_divisor } else { 1 };
+        window + window / u64::from(divisor)
+    }
+
     fn pacing_gain(&self) -> f64 {
         self.params.pacing_gain
     }

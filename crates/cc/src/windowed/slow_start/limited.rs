@@ -94,8 +94,13 @@ impl Limited {
         if growth == Bytes::ZERO {
             return growth;
         }
-        let k = if cwnd <= self.max_ssthresh { 1 } else { cwnd * 2 / self.max_ssthresh };
+        let k = self.k(cwnd);
         self.carry.divide(growth, k)
+    }
+
+    /// By how much growth is divided (RFC 3742 section 2).
+    fn k(&self, cwnd: Bytes) -> u64 {
+        if cwnd <= self.max_ssthresh { 1 } else { cwnd * 2 / self.max_ssthresh }
     }
 }
 
@@ -124,6 +129,10 @@ impl SlowStart for Limited {
             Regrowth::By(growth) => Regrowth::By(self.limited(cwnd, growth)),
             Regrowth::Leave => Regrowth::Leave,
         }
+    }
+
+    fn limit(&self, window: Bytes) -> Bytes {
+        window + (self.standard.limit(window) - window) / self.k(window)
     }
 
     fn timed_out(&mut self, path: &PathView) {

@@ -99,6 +99,12 @@ pub trait SlowStart: Debug + Send + Sync {
         Regrowth::By(ack.growth(ack.acked))
     }
 
+    /// Returns cwnd after the ACKs of a whole window of `window` have grown it: limit() of
+    /// draft-ietf-ccwg-ratelimited-increase section 3.
+    fn limit(&self, window: Bytes) -> Bytes {
+        window * 2
+    }
+
     /// The retransmission timer expired.
     fn timed_out(&mut self, _path: &PathView) {}
 

@@ -184,6 +184,11 @@ impl SlowStart for Standard {
         Regrowth::By(growth.of(ack, path.mss, self.params.l))
     }
 
+    fn limit(&self, window: Bytes) -> Bytes {
+        let grown = if self.growth == SlowStartGrowth::HalfAcked { window / 2 } else { window };
+        window + grown / self.divisor()
+    }
+
     fn timed_out(&mut self, path: &PathView) {
         self.timeout = path.nxt;
     }

@@ -33,7 +33,6 @@ impl Draft {
             "frto",
             "undo",
             "limited_transmit",
-            "growth_gate",
             "count_acks",
             "gso",
             "small_queues",
@@ -57,6 +56,9 @@ impl Draft {
         }
         if self.one_in(3) {
             self.one_of("idle", &["rfc2861", "rfc5681", "rfc7661", "none"]);
+        }
+        if self.one_in(3) {
+            self.one_of("growth_gate", &["linux", "none", "max-flight", "rfc9002"]);
         }
         if self.one_in(6) {
             self.one_of("ssthresh_base", &["cwnd", "flight"]);

@@ -47,6 +47,8 @@ pub(super) enum News {
     Cwr,
     /// AccECN or DCTCP wants an ACK to leave at once, whatever the policy.
     Due,
+    /// QUIC's count of CE has grown: an ACK leaves at once (RFC 9000 section 13.2.1), unless the policy has a rule for that.
+    Ce,
     /// With AccECN: another code point than before, but no CE.
     Changed,
 }
@@ -54,7 +56,7 @@ pub(super) enum News {
 impl News {
     /// Linux acknowledges at once.
     pub(super) fn is_urgent(self) -> bool {
-        matches!(self, News::Cwr | News::Due | News::Changed)
+        matches!(self, News::Cwr | News::Due | News::Ce | News::Changed)
     }
 }
 

@@ -24,7 +24,7 @@ impl Counts {
             Ecn::Ce => &mut self.counts.ce,
         };
         *count = count.wrapping_add(segment.packets);
-        if segment.ecn == Ecn::Ce { News::Due } else { News::None }
+        if segment.ecn == Ecn::Ce { News::Ce } else { News::None }
     }
 
     pub(in crate::receiver) fn counts(self) -> EcnCounts {

@@ -5,14 +5,15 @@ use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, TcpFlags};
 
-use super::fixture::{Bench, MSS, ms, policy};
+use super::fixture::{Bench, MSS, RTT, ms, policy};
 
-const POLICIES: [AckPolicy; 5] = [
+const POLICIES: [AckPolicy; 6] = [
     AckPolicy::Immediate,
     AckPolicy::QuickSignal,
     AckPolicy::StateChange,
     AckPolicy::Every,
     AckPolicy::Linux,
+    AckPolicy::Quic,
 ];
 
 /// A Linux receiver whose credit is spent: 16 segments have arrived, 1 ms apart.
@@ -29,7 +30,7 @@ fn seasoned() -> Bench {
 /// ACKs of 1000 unmarked segments, 1 ms apart: each; every second; every second after 16 single ones.
 #[test]
 fn volume() {
-    for (ack, expected) in POLICIES.into_iter().zip([1000, 500, 500, 500, 16 + 984 / 2]) {
+    for (ack, expected) in POLICIES.into_iter().zip([1000, 500, 500, 500, 16 + 984 / 2, 500]) {
         let mut bench = Bench::plain(ack);
         for n in 0..1000 {
             bench.segment(n);
@@ -332,4 +333,46 @@ fn beyond_the_window() {
         bench.bytes(next, next + MSS);
         assert_eq!(!bench.take().is_empty(), quick, "{at} beyond the next byte");
     }
+}
+
+/// The packets, counted from 0, after which an ACK left at once.
+fn acknowledged(bench: &mut Bench, packets: &[u64]) -> Vec<u64> {
+    let after = |packet: &&u64| {
+        bench.bytes(1 + **packet * MSS, 1 + (**packet + 1) * MSS);
+        !bench.take().is_empty()
+    };
+    packets.iter().filter(after).copied().collect()
+}
+
+fn quic(count: u32, reordering_threshold: u32) -> AckParams {
+    AckParams { count, reordering_threshold, delay: ms(25), ..policy(AckPolicy::Quic) }
+}
+
+/// The vectors of docs/spec/ccwg-2026 section H: with a reordering threshold of 3 or 5 a gap is reported once it is that old,
+/// and again only for what is missing above; with 1 each gap is, and with 0 none. A threshold of 9 unacknowledged packets
+/// gives an ACK for each tenth.
+#[test]
+fn quics_order() {
+    for (reordering_threshold, packets, expected) in [
+        (3, vec![0, 1, 3, 4, 5, 8, 9, 10], vec![5, 9, 10]),
+        (5, vec![0, 1, 3, 5, 6, 7, 8, 9], vec![7, 9]),
+        (1, vec![0, 1, 3, 4, 5], vec![3]),
+        (1, vec![0, 1, 3, 2, 4], vec![3, 2]),
+        (0, vec![0, 1, 3, 2, 6, 5], vec![]),
+        (3, (0..20).collect(), vec![9, 19]),
+    ] {
+        let count = if packets.len() == 20 { 10 } else { 100 };
+        let mut bench = Bench::far(quic(count, reordering_threshold), RTT);
+        let acks = acknowledged(&mut bench, &packets);
+        assert_eq!(acks, expected, "{reordering_threshold}: {packets:?}");
+    }
+}
+
+/// RFC 9000 section 13.2.2 by default: an ACK for every second packet, or 25 ms after one.
+#[test]
+fn quics_delay() {
+    let mut bench = Bench::far(quic(2, 1), RTT);
+    assert_eq!(acknowledged(&mut bench, &[0, 1, 2]), [1]);
+    let due = bench.now + ms(25);
+    assert_eq!(bench.receiver.next_timer(), Some(due));
 }

@@ -148,6 +148,7 @@ fn policies() -> impl Strategy<Value = AckPolicy> {
         Just(AckPolicy::StateChange),
         Just(AckPolicy::Every),
         Just(AckPolicy::Linux),
+        Just(AckPolicy::Quic),
     ]
 }
 
@@ -347,5 +348,26 @@ fn dithered_by_hand() {
             bench.segment_with(0, Ecn::Ect0);
             assert!(!bench.take()[0].esce(), "a duplicate after segment {n}");
         }
+    }
+}
+
+/// QUIC's receiver: of marks in a row the first is acknowledged at once (draft-ietf-quic-ack-frequency section 6.4; docs/spec/ccwg-2026
+/// section H), and with a `count` of 2 each is, as RFC 9000 section 13.2.1 asks. Other packets wait for the count.
+#[test]
+fn quic_acknowledges_the_first_of_marks() {
+    let params = crate::fixed_window();
+    for (count, expected) in [(10, vec![4, 14]), (2, vec![1, 3, 4, 5, 6, 8, 10, 12, 14])] {
+        let acks = AckParams { count, ..policy(AckPolicy::Quic) };
+        let mut bench = Bench::new(&params, acks, Ecn::Ect0, false);
+        let endpoint = Endpoint { feedback: FeedbackScheme::Quic, ..endpoint(Ecn::Ect0, false, HEADERS) };
+        bench.receiver = Receiver::new(endpoint, &params, acks);
+        let syn = bench.packet(0, 0, TcpFlags::SYN | TcpFlags::ECE | TcpFlags::CWR, Ecn::NotEct);
+        bench.put(&syn);
+        bench.take();
+        let after = |packet: &u64| {
+            bench.segment_with(*packet, if (4..=6).contains(packet) { Ecn::Ce } else { Ecn::Ect0 });
+            !bench.take().is_empty()
+        };
+        assert_eq!((0..16).filter(after).collect::<Vec<u64>>(), expected, "{count}");
     }
 }

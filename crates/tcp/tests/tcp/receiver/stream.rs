@@ -59,7 +59,8 @@ proptest! {
     #[test]
     fn exactly_once_in_order(
         ack in prop_oneof![
-            Just(AckPolicy::Immediate), Just(AckPolicy::StateChange), Just(AckPolicy::Every), Just(AckPolicy::Linux)
+            Just(AckPolicy::Immediate), Just(AckPolicy::StateChange), Just(AckPolicy::Every), Just(AckPolicy::Linux),
+            Just(AckPolicy::Quic)
         ],
         near in prop::collection::vec((0_u64..8_000, 1_u64..3_000, 0_u64..3_000), 0..60),
         wild in prop::collection::vec(segment(), 0..60),

@@ -14,6 +14,7 @@ mod observed;
 mod odd_acks;
 mod plain_receiver;
 mod pushes;
+mod rate_limited;
 mod recovery;
 mod reno;
 mod reports;

@@ -2,7 +2,7 @@
 //! hang.
 
 use proptest::prelude::*;
-use windtunnel_tcp::{LossDetection, Reduction, RtoRule, TcpParams};
+use windtunnel_tcp::{GrowthGate, LossDetection, Reduction, RtoRule, TcpParams};
 use windtunnel_units::{Bytes, Probability, Seq, Time};
 use windtunnel_wire::{Ecn, Options, Packet, SackBlock, TcpFlags};
 
@@ -29,9 +29,18 @@ fn reductions() -> impl Strategy<Value = Reduction> {
     ]
 }
 
+fn gates() -> impl Strategy<Value = GrowthGate> {
+    prop_oneof![
+        Just(GrowthGate::Linux),
+        Just(GrowthGate::None),
+        Just(GrowthGate::MaxFlight),
+        Just(GrowthGate::Rfc9002),
+    ]
+}
+
 fn parameters() -> impl Strategy<Value = TcpParams> {
-    (detections(), reductions(), any::<[bool; 9]>()).prop_map(
-        |((sack, loss_detection), reduction, switch)| TcpParams {
+    (detections(), reductions(), gates(), any::<[bool; 8]>()).prop_map(
+        |((sack, loss_detection), reduction, gate, switch)| TcpParams {
             sack,
             loss_detection,
             reduction,
@@ -41,9 +50,9 @@ fn parameters() -> impl Strategy<Value = TcpParams> {
             undo: switch[3],
             limited_transmit: switch[4],
             rto: if switch[5] { RtoRule::Linux } else { RtoRule::Rfc6298 },
-            growth_gate: switch[6],
-            gso: switch[7],
-            skip_probability: skips(loss_detection, switch[8]),
+            growth_gate: gate,
+            gso: switch[6],
+            skip_probability: skips(loss_detection, switch[7]),
             ..crate::fixed_window()
         },
     )

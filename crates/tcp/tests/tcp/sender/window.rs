@@ -1,6 +1,6 @@
 //! Growth, its gate, idle times, the receive window, limits (spec/congestion-control sections 1.4, 1.6 and 6.2).
 
-use windtunnel_tcp::{CaState, EcnPp, FeedbackScheme, IdleRule, Limited, TcpParams};
+use windtunnel_tcp::{CaState, EcnPp, FeedbackScheme, GrowthGate, IdleRule, Limited, TcpParams};
 use windtunnel_units::{Bytes, Duration};
 use windtunnel_wire::Ecn;
 
@@ -58,7 +58,7 @@ fn application_limited_window_does_not_grow() {
     let mut lab = Lab::new(idle(IdleRule::None), Script::default());
     write_in_rounds(&mut lab, 8, 50);
     assert_eq!(lab.cwnd(), 16, "twice the 8 used");
-    let params = TcpParams { growth_gate: false, idle: IdleRule::None, ..crate::fixed_window() };
+    let params = TcpParams { growth_gate: GrowthGate::None, idle: IdleRule::None, ..crate::fixed_window() };
     let mut open = Lab::new(Setup { params, ..Setup::default() }, Script::default());
     write_in_rounds(&mut open, 8, 50);
     assert!(open.cwnd() > 300, "without the gate every ACK counts");

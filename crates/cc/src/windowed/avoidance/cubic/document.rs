@@ -7,7 +7,7 @@
 
 use windtunnel_units::{Bytes, Time};
 
-use super::{CubicParams, RFC_BETA, RFC_C, friendly_increase, time_to_plateau};
+use super::{CubicParams, RFC_BETA, RFC_C, friendly_increase, limit, time_to_plateau};
 use crate::sample::{AckSample, PathView};
 use crate::windowed::avoidance::{Avoidance, Window};
 
@@ -112,6 +112,12 @@ impl Avoidance for Cubic {
         let now = cwnd.as_f64();
         let target = self.w_cubic(t + path.srtt.as_secs_f64(), mss).clamp(now, 1.5 * now);
         Bytes::from_f64(now + amount.as_f64() * (target - now) / now)
+    }
+
+    fn limit(&self, window: Bytes, _ack: &AckSample, path: &PathView) -> Bytes {
+        let (w, mss) = (window.as_f64() / path.mss.as_f64(), path.mss.as_f64());
+        let t = (path.now.since(self.vars.epoch) + path.srtt).as_secs_f64();
+        Bytes::from_f64(limit(w, self.w_cubic(t, path.mss) / mss) * mss)
     }
 
     /// Forgets `W_max`: congestion avoidance starts again where the following slow start ends (RFC 9438 section 4.8).

@@ -15,7 +15,7 @@
 
 use windtunnel_units::{Bytes, Duration, Time};
 
-use super::{CubicParams, LINUX_BETA, LINUX_C, LINUX_UNIT};
+use super::{CubicParams, LINUX_BETA, LINUX_C, LINUX_UNIT, limit};
 use crate::sample::{AckSample, PathView};
 use crate::windowed::avoidance::{Avoidance, Unit, Window, segments};
 use crate::windowed::clock::Clock;
@@ -226,6 +226,13 @@ impl Avoidance for CubicLinux {
         let n = segments(amount, path.mss);
         self.update((cwnd / path.mss).max(1), n, path.now);
         cwnd + path.mss * self.cwnd_cnt.add(self.vars.cnt as f64, n as f64)
+    }
+
+    fn limit(&self, window: Bytes, _ack: &AckSample, path: &PathView) -> Bytes {
+        let w = (window / path.mss) as f64;
+        let elapsed = self.vars.epoch_start.map(|start| self.clock.ticks(path.now).saturating_sub(start));
+        let target = elapsed.map_or(w, |elapsed| self.target(elapsed) as f64);
+        path.mss * (limit(w, target) as u64)
     }
 
     /// Idle time shifts the curve by its length.

@@ -17,7 +17,7 @@
 
 use windtunnel_units::{Bytes, Duration, Time};
 
-use super::{CubicParams, RFC_BETA, RFC_C, friendly_increase, time_to_plateau};
+use super::{CubicParams, RFC_BETA, RFC_C, friendly_increase, limit, time_to_plateau};
 use crate::sample::{AckSample, PathView};
 use crate::windowed::avoidance::{Avoidance, Unit, Window};
 use crate::windowed::carry::Fraction;
@@ -162,6 +162,20 @@ impl Avoidance for CubicRfc {
         epoch.cwnd = grown;
         self.vars.epoch = Some(epoch);
         grown
+    }
+
+    fn limit(&self, window: Bytes, _ack: &AckSample, path: &PathView) -> Bytes {
+        let (w, mss) = (window.as_f64() / path.mss.as_f64(), path.mss.as_f64());
+        let target = self.vars.epoch.as_ref().map_or(w, |epoch| {
+            self.w_cubic((path.now.since(epoch.start) + path.srtt).as_secs_f64(), epoch.k)
+        });
+        Bytes::from_f64(limit(w, target) * mss)
+    }
+
+    fn capped(&mut self, cwnd: Bytes) {
+        if let Some(epoch) = &mut self.vars.epoch {
+            epoch.cwnd = cwnd;
+        }
     }
 
     fn barred(&mut self, path: &PathView) {

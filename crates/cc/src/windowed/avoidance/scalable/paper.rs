@@ -45,6 +45,10 @@ impl Avoidance for ScalablePaper {
         self.fraction = Fraction::default();
     }
 
+    fn limit(&self, window: Bytes, _ack: &AckSample, path: &PathView) -> Bytes {
+        window + window.scale(self.a).max(path.mss)
+    }
+
     fn grow(&mut self, cwnd: Bytes, _amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
         if ack.ecn.any() {
             return cwnd;
