@@ -9,6 +9,7 @@ mod hystart_pp;
 pub mod leonardo;
 mod limited;
 mod none;
+mod search;
 mod standard;
 
 use std::fmt::Debug;
@@ -33,6 +34,7 @@ kinds! {
     limited: LimitedParams;
     hystart: HystartParams;
     hystart_pp: HystartPpParams;
+    search: SearchParams;
     essp: EsspParams;
     bbr_startup: BbrStartupParams;
     chirping: PacedChirpingParams;
