@@ -165,6 +165,12 @@ pub trait CongestionControl: Debug + Send + Sync {
         None
     }
 
+    /// Returns true while the controller itself lowers its window in a recovery: the sender takes the window as it is, without
+    /// proportional rate reduction. Asked whenever a reduction goes on.
+    fn recovers_itself(&self) -> bool {
+        false
+    }
+
     /// The application made a frame of media. Called only by senders that can steer their source ([`Needs::media`]).
     fn on_frame(&mut self, _frame: &MediaFrame, _path: &PathView) {}
 

@@ -127,6 +127,10 @@ impl CongestionControl for Unresponsive {
         self.inner.asks_reduction()
     }
 
+    fn recovers_itself(&self) -> bool {
+        self.inner.recovers_itself()
+    }
+
     fn on_cwnd_restart(&mut self, path: &PathView) {
         self.inner.on_cwnd_restart(path);
     }

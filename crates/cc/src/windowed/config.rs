@@ -130,7 +130,8 @@ impl Composition {
                 tau: config.response.tau(),
                 rate_samples: config.slow_start.samples_rates(),
                 departures: config.slow_start.sets_gaps(),
-                paces_first: config.slow_start.sets_gaps(),
+                paces_first: config.slow_start.paces_first(),
+                loss_reports: config.slow_start.hears_losses(),
                 delivery_reports: config.response.follows_deliveries(),
                 loss_after_ce: config.response.feedback() == Feedback::Shares,
                 ..Needs::default()

@@ -14,9 +14,10 @@ use windtunnel_cc::{
     CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse,
     FlowInit, HighspeedParams, HtcpParams, HyblaParams, HystartParams, HystartPpParams, IllinoisParams,
     Kinds, LedbatPpParams, LimitedParams, LimiterWindow, LpParams, MdsParams, NvParams, Pacing, Params,
-    RenoParams, ResponseParams, ScalableParams, ScalableVariant, SceParams, SentSegment, SlowStartGrowth,
-    SlowStartParams, SsthreshBase, StandardParams, Style, VegasParams, VegasVariant, VenoParams,
-    VivaceParams, VivaceUtility, WestwoodParams, WindowedConfig, YeahParams,
+    RapidParams, RapidVariant, RenoParams, ResponseParams, ScalableParams, ScalableVariant, SceParams,
+    SearchParams, SentSegment, SlowStartGrowth, SlowStartParams, SsthreshBase, StandardParams, Style,
+    VegasParams, VegasVariant, VenoParams, VivaceParams, VivaceUtility, WestwoodParams, WindowedConfig,
+    YeahParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -281,6 +282,15 @@ fn slow_start() -> impl Strategy<Value = Arc<dyn SlowStartParams>> {
         exit().prop_map(|exit| Arc::new(HystartParams { exit, ..HystartParams::default() }) as _),
         Just(Arc::new(HystartParams::paper()) as _),
         maybe_exit().prop_map(|exit| Arc::new(HystartPpParams { exit, ..HystartPpParams::default() }) as _),
+        (1..100_u32, 0..20_u32, any::<bool>(), maybe_exit()).prop_map(|(percent, drain, reset, exit)| {
+            let threshold = f64::from(percent) / 100.0;
+            Arc::new(SearchParams { threshold, drain, reset, exit, ..SearchParams::default() }) as _
+        }),
+        (any::<bool>(), 10..30_u32, 10..20_u32).prop_map(|(quicly, peak, gain)| {
+            let variant = if quicly { RapidVariant::Quicly } else { RapidVariant::Draft };
+            let (peak, pacing_gain) = (f64::from(peak) / 10.0, f64::from(gain) / 10.0);
+            Arc::new(RapidParams { variant, peak, pacing_gain, ..RapidParams::default() }) as _
+        }),
         exit().prop_map(|exit| Arc::new(EsspParams { exit, ..EsspParams::default() }) as _),
     ]
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use windtunnel_cc::{
     CubicParams, CubicVariant, EsspParams, FlowInit, HighspeedParams, HystartParams, HystartPpParams,
-    LimitedParams, RenoParams, ScalableParams, ScalableVariant, SlowStartGrowth, SlowStartParams,
-    StandardParams, Style, WindowedConfig, catalogue,
+    LimitedParams, RapidParams, RenoParams, ScalableParams, ScalableVariant, SearchParams, SlowStartGrowth,
+    SlowStartParams, StandardParams, Style, WindowedConfig, catalogue,
 };
 use windtunnel_units::Duration;
 
@@ -77,18 +77,21 @@ fn limits_of_avoidance() {
 }
 
 /// Slow start with 10 segments in flight: 2x, 1.5x where half of what is acknowledged counts, 1.25x in conservative slow start
-/// (RFC 9406), and `x (1 + 1/K)` above the threshold of limited slow start (RFC 3742; K = 4) and in ESSP's first stage.
+/// (RFC 9406), and `x (1 + 1/K)` above the threshold of limited slow start (RFC 3742; K = 4) and in ESSP's first stage, 3x in Rapid Start without a
+/// queue.
 #[test]
 fn limits_of_slow_start() {
     let half = StandardParams { growth: Some(SlowStartGrowth::HalfAcked), ..StandardParams::default() };
     let limited = LimitedParams { max_ssthresh: 5, ..LimitedParams::default() };
-    let limits: [(Arc<dyn SlowStartParams>, f64); 6] = [
+    let limits: [(Arc<dyn SlowStartParams>, f64); 8] = [
         (Arc::new(StandardParams::default()), 20.0),
         (Arc::new(half), 15.0),
         (Arc::new(HystartParams::default()), 20.0),
         (Arc::new(HystartPpParams::default()), 20.0),
         (Arc::new(limited), 12.5),
         (Arc::new(EsspParams::default()), 20.0),
+        (Arc::new(SearchParams::default()), 20.0),
+        (Arc::new(RapidParams::default()), 30.0),
     ];
     for (slow_start, limit) in limits {
         let config = WindowedConfig { slow_start: Arc::clone(&slow_start), ..WindowedConfig::default() };

@@ -6,7 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use windtunnel_cc::{
     AnyParams, ConventionalParams, CopaParams, HystartParams, HystartPpParams, LimitedParams,
-    PacedChirpingParams, Params, ScreamParams, TfrcParams, VivaceParams, WindowedConfig,
+    PacedChirpingParams, Params, RapidParams, ScreamParams, SearchParams, TfrcParams, VivaceParams,
+    WindowedConfig,
 };
 
 /// The key that is refused, if one is, where the others have their defaults.
@@ -95,6 +96,9 @@ fn bounds_of_slow_starts_and_responses() {
         ("gain", list(json!([1.0, 10.0, 0.99, 10.01]))),
         ("geometry", list(json!([1.0, 3.0, 0.99, 3.01]))),
     ]);
+    check::<SearchParams>(&[("threshold", list(json!([0.001, 0.999, 0.0, 1.0])))]);
+    let gain = || list(json!([1.0, 100.0, 0.99, -1.0]));
+    check::<RapidParams>(&[("peak", gain()), ("pacing_gain", gain())]);
     let segments = list(json!(["2 segments", "1000 segments", "1 segment", "0 segments"]));
     check::<LimitedParams>(&[("max_ssthresh", segments)]);
     assert_eq!(refused::<HystartParams>(json!({"delay_min": "5 ms", "delay_max": "5 ms"})), None);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use windtunnel_cc::{
-    EsspParams, ExitReason, ExitResponse, LimitedParams, MdsParams, Pacing, StandardParams, WindowedConfig,
+    AckSample, CubicParams, CubicVariant, Departure, EsspParams, ExitReason, ExitResponse, LimitedParams,
+    LossFinder, LostSegment, MdsParams, Pacing, PathView, RapidParams, StandardParams, WindowedConfig,
     leonardo,
 };
 use windtunnel_units::{Bytes, Duration};
@@ -214,4 +215,123 @@ fn limited_slow_start_is_linear_beyond_its_limit() {
     }
     assert!((20..=25).contains(&thousand), "{thousand} round trips to 1000");
     assert!((190..=212).contains(&rounds), "{rounds} round trips to 10,000");
+}
+
+fn rapid() -> WindowedConfig {
+    let avoidance = Arc::new(CubicParams { variant: Some(CubicVariant::Rfc9438), ..CubicParams::default() });
+    WindowedConfig { avoidance, slow_start: Arc::new(RapidParams::default()), ..Default::default() }
+}
+
+/// spec/ccwg-2026 section F.1: without a queue cwnd is 10, 30, 90, 270 segments, and more than the 333 of 40 Mbit/s and 100 ms in the fourth
+/// round trip; standard slow start needs six. With a queue cwnd doubles, and with an ACK without a sample the last ones
+/// count.
+#[test]
+fn rapid_start_trebles_without_a_queue() {
+    let mut flow = Driver::new(&rapid(), MSS * 10, RTT);
+    assert_eq!(flow.cc.control().pacing, Pacing::Gain(1.0), "the first flight leaves over a round trip");
+    for expected in [30, 90, 270, 810] {
+        flow.round(1);
+        assert_eq!(flow.cwnd(), MSS * expected);
+    }
+    assert_eq!(flow.cc.control().pacing, Pacing::Gain(2.0));
+    assert_eq!(flow.probe("rapid_growth"), Some(3.0));
+    // The flight that is under way saw no queue; the round after it does.
+    flow.rtt = RTT + RTT / 9;
+    flow.round(1);
+    let before = flow.segments();
+    flow.sampled = false;
+    flow.round(1);
+    assert!((flow.segments() / before - 2.0).abs() < 1e-9, "{} after {before}", flow.segments());
+    assert_eq!(flow.probe("rapid_growth"), Some(2.0));
+    let needs = flow.cc.needs();
+    assert!(needs.paces_first && needs.loss_reports && !needs.own_window);
+}
+
+/// The same section, for the whole controller: of 300 segments 100 are lost and 200 arrive, and cwnd is 0.7 of those; CUBIC's
+/// plateau is twice what arrived. The sender leaves the window to the recovery while it lasts. CE instead of losses
+/// leaves 0.7 of 300.
+#[test]
+fn rapid_start_finds_the_window_in_recovery() {
+    for (lost, end) in [(100_u64, 140), (0, 210)] {
+        // The floor of an initial window of 100 segments is that of the largest overshoot, 70.
+        let mut flow = Driver::new(&rapid(), MSS * 100, RTT);
+        flow.round(1);
+        assert_eq!(flow.cwnd(), MSS * 300);
+        if lost > 0 {
+            flow.lose();
+        } else {
+            flow.ack(NS, 0, CE);
+        }
+        let first = if lost > 0 { 0.9 } else { 0.0 };
+        assert!((flow.segments() - (270.0 - first)).abs() < 0.01, "{}", flow.segments());
+        assert!(flow.avoids() && flow.cc.recovers_itself());
+        assert_eq!(flow.cc.slow_start_exit(), Some(if lost > 0 { ExitReason::Loss } else { ExitReason::Ce }));
+        let recover = flow.probe("recover_seq");
+        let path = flow.path();
+        let left = |n: u64| PathView { in_flight: MSS * (300 - n), ..path };
+        let departure = Departure {
+            sent: flow.now,
+            in_flight: MSS,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            app_limited: false,
+        };
+        let ack = AckSample { newly_delivered: MSS, growth_barred: true, ..AckSample::default() };
+        (1..300 - lost).for_each(|n| flow.cc.on_ack(&ack, &left(n + u64::from(lost > 0))));
+        for _ in 1..lost {
+            let segment =
+                LostSegment { seq: path.una, payload: MSS, departure, lost: MSS, found_by: LossFinder::Ack };
+            flow.cc.on_lost(&segment, &path);
+        }
+        // All that was sent is acknowledged.
+        let recovered = PathView { una: path.una + MSS * 300, in_flight: Bytes::ZERO, ..path };
+        assert_eq!(recover, Some(recovered.una.get() as f64));
+        flow.cc.on_recovered(&recovered);
+        assert!((flow.segments() - f64::from(end)).abs() < 0.01, "{} of {lost}", flow.segments());
+        assert_eq!(flow.cc.control().ssthresh, flow.cwnd());
+        assert!(!flow.cc.recovers_itself());
+        let plateau = flow.probe("w_max_segments").expect("CUBIC");
+        assert!((plateau - 2.0 * f64::from(end) / 0.7).abs() < 0.01, "{plateau}");
+    }
+}
+
+/// A second loss in that recovery is a response like any other; a timeout ends it and is answered by half as usual; an undo
+/// returns to slow start, where the next loss starts another recovery.
+#[test]
+fn other_answers_end_the_recovery_of_rapid_start() {
+    let lost = || {
+        let mut flow = Driver::new(&rapid(), MSS * 300, RTT);
+        flow.lose();
+        assert!(flow.cc.recovers_itself());
+        flow
+    };
+    let mut flow = lost();
+    let before = flow.cwnd();
+    flow.lose();
+    assert!(!flow.cc.recovers_itself());
+    assert_eq!(flow.cwnd(), before.scale(0.7));
+    let mut flow = lost();
+    flow.time_out(true);
+    assert!(!flow.cc.recovers_itself());
+    assert_eq!((flow.cwnd(), flow.cc.control().ssthresh), (MSS, before.scale(0.7)));
+    let mut flow = lost();
+    flow.undo();
+    assert!(!flow.cc.recovers_itself() && !flow.avoids());
+    assert_eq!(flow.cwnd(), MSS * 300);
+    flow.lose();
+    assert!(flow.cc.recovers_itself());
+}
+
+/// RFC 8985 section 7.4.2: a reduction that is over with the ACK that began it leaves the recovery to its flight.
+#[test]
+fn a_reduction_at_once_goes_on() {
+    let mut flow = Driver::new(&rapid(), MSS * 300, RTT);
+    flow.lose();
+    let path = flow.path();
+    flow.cc.on_recovered(&path);
+    let before = flow.cwnd();
+    flow.ack(NS, 1, CLEAN);
+    assert!((flow.segments() - before.as_f64() / MSS.as_f64() + 0.2).abs() < 0.01);
+    flow.ack(RTT, 300, CLEAN);
+    assert!(!flow.cc.recovers_itself());
 }

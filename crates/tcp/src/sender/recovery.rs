@@ -360,11 +360,16 @@ impl Sender {
     /// delivers nothing does not advance a reduction, not even one that starts with it (Linux `tcp_cwnd_reduction`).
     #[inline]
     pub(super) fn update_window(&mut self, ack: &Ack) {
-        if !self.state.is_reducing() || self.needs.own_window {
+        if !self.state.is_reducing() || self.window_is_its_own() {
             self.cwnd = self.cc.cwnd();
         } else if !ack.delivered.is_zero() || (ack.reduction_began && self.reduction() == Reduction::None) {
             self.approach_target(ack.delivered.segments, ack.advanced);
         }
+    }
+
+    /// True if the controller alone decides the window, always or in this reduction.
+    pub(super) fn window_is_its_own(&self) -> bool {
+        self.needs.own_window || self.cc.recovers_itself()
     }
 
     /// One step of the reduction.

@@ -227,7 +227,7 @@ impl Sender {
         self.only_new = false;
         if !detection.lost.is_zero() && self.state != CaState::Recovery {
             self.enter_recovery(&mut ack);
-            if self.needs.own_window {
+            if self.window_is_its_own() {
                 self.cwnd = self.cc.cwnd();
             } else {
                 // The first retransmission leaves now; if a reduction already runs, cwnd stays as it is (Linux

@@ -9,6 +9,10 @@
 //! When a timeout or window validation lowers cwnd below ssthresh, slow start follows up to ssthresh. The part of the
 //! last ACK that would lead beyond ssthresh goes to the avoidance (spec/congestion-control section 1.4). If the sender
 //! bars growth (by its state or its growth gate), cwnd does not grow, but the signals of the ACK are still processed.
+//!
+//! A slow start may hand over a recovery that takes the place of the response to its first loss or CE
+//! ([`super::slow_start::Recovery`]). While it lasts, ACKs do nothing else, and the sender leaves cwnd to it; then the
+//! avoidance hears of a response.
 
 mod signals;
 
@@ -16,13 +20,13 @@ use windtunnel_units::{Bytes, Duration};
 
 use super::avoidance::{Avoidance, Steered, Window, current_ssthresh};
 use super::response::{Response, SceRules};
-use super::slow_start::{Regrowth, SlowStart, SlowStartVerdict};
+use super::slow_start::{Recovery, Regrowth, SlowStart, SlowStartVerdict};
 use crate::control::{Control, ExitReason, Pacing, Phase};
 use crate::controller::CongestionControl;
 use crate::hold_off::HoldOff;
 use crate::needs::Needs;
 use crate::sample::{
-    AckSample, CongestionEvent, Delivery, FlowInit, PathView, SentSegment, SsthreshBase, Trigger,
+    AckSample, CongestionEvent, Delivery, FlowInit, LostSegment, PathView, SentSegment, SsthreshBase, Trigger,
 };
 use crate::state::CaState;
 
@@ -42,6 +46,8 @@ pub(crate) struct Windowed<A> {
     needs: Needs,
     base: SsthreshBase,
     exit: Option<ExitReason>,
+    /// The recovery that slow start has handed over, while it lasts.
+    recovery: Option<Box<Recovery>>,
     /// Apart, because it is as large as the rest, and seldom there.
     undo: Option<Box<Undo<A>>>,
     /// How often losses turned out to have been none.
@@ -95,6 +101,7 @@ impl<A: Avoidance> Windowed<A> {
             needs,
             base: init.ssthresh_base,
             exit: None,
+            recovery: None,
             undo: None,
             undos: 0,
         }
@@ -282,6 +289,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
             self.avoidance.sampled(rtt, path.now);
         }
         match ack.max_flight {
+            _ if self.recovery.is_some() => self.recover(ack, path),
             None => self.progress(ack, path),
             Some(flight) => self.progress_up_to(flight, ack, path),
         }
@@ -315,6 +323,13 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         }
     }
 
+    fn on_lost(&mut self, segment: &LostSegment, _path: &PathView) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.on_lost(segment.payload);
+            self.follow_recovery();
+        }
+    }
+
     fn on_state(&mut self, state: CaState, path: &PathView) {
         self.avoidance.state(state, path);
     }
@@ -323,7 +338,15 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         self.avoidance.asks_reduction()
     }
 
+    fn recovers_itself(&self) -> bool {
+        self.recovery.is_some()
+    }
+
     fn on_recovered(&mut self, path: &PathView) {
+        // A reduction at once (RFC 8985 section 7.4.2) is over before its flight has arrived.
+        if path.una >= self.hold_off.recover() {
+            self.end_recovery(path);
+        }
         let mut window = self.window();
         self.avoidance.recovered(&mut window, path);
         self.set_window(window, path);
@@ -337,7 +360,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         match event.trigger {
             Trigger::Ce => self.on_ce(event, path),
             Trigger::Loss => {
-                self.on_loss(event.window, path);
+                self.on_loss(event, path);
                 true
             }
             Trigger::Controller => {
@@ -350,6 +373,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     /// RFC 5681 section 3.1: ssthresh is set once per episode (equation 4), and cwnd to one segment more than is in
     /// flight.
     fn on_rto(&mut self, new_episode: bool, path: &PathView) {
+        self.end_recovery(path);
         if new_episode {
             self.init_undo();
             self.avoidance.congestion_event(&self.window(), path);
@@ -373,7 +397,8 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         self.avoidance.idled(idle, path);
     }
 
-    fn on_cwnd_validation(&mut self, cwnd: Bytes, _path: &PathView) {
+    fn on_cwnd_validation(&mut self, cwnd: Bytes, path: &PathView) {
+        self.end_recovery(path);
         self.ssthresh = self.ssthresh.max(current_ssthresh(&self.avoidance, self.cwnd, self.mss));
         self.cwnd = cwnd.min(self.cwnd).max(self.mss);
         if self.stage == Stage::CongestionAvoidance && self.cwnd < self.ssthresh {
@@ -384,6 +409,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     fn on_undo(&mut self, _path: &PathView) {
         self.undos += 1;
         let Some(undo) = self.undo.take() else { return };
+        self.recovery = None;
         self.cwnd = self.cwnd.max(undo.cwnd);
         self.ssthresh = self.ssthresh.max(undo.ssthresh);
         self.stage = match undo.stage {

@@ -7,7 +7,7 @@ use windtunnel_units::Bytes;
 
 use super::{Stage, Undo, Windowed};
 use crate::control::ExitReason;
-use crate::sample::{CongestionEvent, PathView, SsthreshBase};
+use crate::sample::{AckSample, CongestionEvent, PathView, SsthreshBase};
 use crate::windowed::avoidance::Avoidance;
 use crate::windowed::response::{Kept, Moment};
 use crate::windowed::slow_start::SlowStartVerdict;
@@ -34,27 +34,30 @@ impl<A: Avoidance> Windowed<A> {
         if !self.hold_off.allows(path.una) {
             return false;
         }
+        self.end_recovery(path);
         self.avoidance.congestion_event(&self.window(), path);
         // CE halves cwnd, not the flight (RFC 3168 section 6.1.2).
         let kept = self.response.ce(&self.moment(path));
-        self.respond(self.cwnd, kept, path);
+        self.respond(self.cwnd, kept, event.lost, path);
         self.undo = None;
         true
     }
 
     /// Answers a loss. The sender reports each episode once, so there is no hold-off.
-    pub(super) fn on_loss(&mut self, window: Bytes, path: &PathView) {
+    pub(super) fn on_loss(&mut self, event: &CongestionEvent, path: &PathView) {
+        self.end_recovery(path);
         self.init_undo();
         self.avoidance.congestion_event(&self.window(), path);
         let factor = self.response.loss(self.avoidance.md());
-        self.respond(self.loss_base(window, path), Kept::Factor(factor), path);
+        self.respond(self.loss_base(event.window, path), Kept::Factor(factor), event.lost, path);
     }
 
     /// Answers a wish of the avoidance itself.
     pub(super) fn on_own_wish(&mut self, path: &PathView) {
         self.undo = None;
+        self.end_recovery(path);
         self.avoidance.congestion_event(&self.window(), path);
-        self.respond(self.cwnd, Kept::Factor(self.avoidance.md()), path);
+        self.respond(self.cwnd, Kept::Factor(self.avoidance.md()), Bytes::ZERO, path);
     }
 
     /// Answers the SCE of an ACK, one by one. An SCE uses a place in the limiter even if the hold-off then refuses the
@@ -89,13 +92,24 @@ impl<A: Avoidance> Windowed<A> {
     }
 
     /// Responds to congestion: leaves what is `kept` of `base`, and starts a round without further responses. The floor
-    /// never raises cwnd: after a timeout cwnd may be below the floor, and ssthresh is then above cwnd.
-    fn respond(&mut self, base: Bytes, kept: Kept, path: &PathView) {
+    /// never raises cwnd: after a timeout cwnd may be below the floor, and ssthresh is then above cwnd. A slow start may
+    /// have a recovery of its own instead, which begins with the bytes `lost`.
+    fn respond(&mut self, base: Bytes, kept: Kept, lost: Bytes, path: &PathView) {
         let before = self.cwnd;
         let (left, factor) = match kept {
             Kept::Factor(factor) => (self.avoidance.kept(base, factor, self.mss), factor),
             Kept::Window(left) => (left, left.as_f64() / base.as_f64()),
         };
+        if self.stage == Stage::SlowStart
+            && let Some(recovery) = self.slow_start.recovery(before, factor, path)
+        {
+            self.recovery = Some(Box::new(recovery.including(lost)));
+            self.stage = Stage::CongestionAvoidance;
+            self.follow_recovery();
+            self.avoidance.clear_cwnd_cnt();
+            self.hold_off.start(path.nxt);
+            return;
+        }
         self.ssthresh = left.max(self.min_cwnd);
         self.cwnd = self.ssthresh.min(before);
         self.stage =
@@ -103,6 +117,36 @@ impl<A: Avoidance> Windowed<A> {
         self.avoidance.decreased(before, self.cwnd, factor, path);
         self.avoidance.clear_cwnd_cnt();
         self.hold_off.start(path.nxt);
+    }
+
+    /// Takes the window of the recovery that slow start has handed over; it never rises.
+    pub(super) fn follow_recovery(&mut self) {
+        let Some(recovery) = &self.recovery else { return };
+        self.cwnd = recovery.cwnd().min(self.cwnd);
+        self.ssthresh = self.cwnd;
+    }
+
+    /// An ACK arrives during that recovery. It ends at the latest with the first ACK of what was sent after its beginning.
+    pub(super) fn recover(&mut self, ack: &AckSample, path: &PathView) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.on_ack(ack.newly_delivered, path);
+            self.follow_recovery();
+        }
+        if self.hold_off.allows(path.una) {
+            self.end_recovery(path);
+        }
+    }
+
+    /// Ends that recovery, if there is one: congestion avoidance hears of a response that left the window as it is.
+    pub(super) fn end_recovery(&mut self, path: &PathView) {
+        let Some(mut recovery) = self.recovery.take() else { return };
+        if path.una >= self.hold_off.recover() {
+            recovery.settle();
+        }
+        let (peak, kept) = (recovery.peak(), recovery.kept());
+        self.cwnd = recovery.cwnd().min(self.cwnd);
+        self.ssthresh = self.cwnd;
+        self.avoidance.decreased(peak, self.cwnd, kept, path);
     }
 
     /// The moment at which a signal is answered.

@@ -9,6 +9,9 @@ mod hystart_pp;
 pub mod leonardo;
 mod limited;
 mod none;
+mod rapid;
+mod recovery;
+mod search;
 mod standard;
 
 use std::fmt::Debug;
@@ -25,6 +28,7 @@ use crate::style::Style;
 
 use exit::Exit;
 pub use exit::ExitResponse;
+pub use recovery::Recovery;
 
 kinds! {
     pub(crate) fn visit(Kinds::slow_start);
@@ -33,6 +37,8 @@ kinds! {
     limited: LimitedParams;
     hystart: HystartParams;
     hystart_pp: HystartPpParams;
+    search: SearchParams;
+    rapid: RapidParams;
     essp: EsspParams;
     bbr_startup: BbrStartupParams;
     chirping: PacedChirpingParams;
@@ -55,6 +61,16 @@ pub trait SlowStartParams: AnyParams {
         false
     }
 
+    /// Returns true if the first segments of the connection are paced, too.
+    fn paces_first(&self) -> bool {
+        self.sets_gaps()
+    }
+
+    /// Returns true if the slow start ends in a [`Recovery`] of its own, which counts the segments that are lost.
+    fn hears_losses(&self) -> bool {
+        false
+    }
+
     /// Returns true if the slow start needs samples of the delivery rate.
     fn samples_rates(&self) -> bool {
         false
@@ -74,7 +90,8 @@ impl PartialEq for dyn SlowStartParams {
 
 /// A slow start. It does not own the window: the controller passes it cwnd while the phase lasts.
 ///
-/// It does not handle losses and timeouts, because they end the phase in every algorithm.
+/// It does not handle losses and timeouts, because they end the phase in every algorithm. It may say how the recovery goes
+/// on ([`SlowStart::recovery`]).
 pub trait SlowStart: Debug + Send + Sync {
     /// An ACK carried an echo of CE; called before [`SlowStart::on_ack`] for the same ACK.
     fn on_ce(&mut self, cwnd: &mut Bytes, rtt: Option<Duration>, path: &PathView) -> SlowStartVerdict;
@@ -91,6 +108,12 @@ pub trait SlowStart: Debug + Send + Sync {
     /// not respond.
     fn exits_by_md(&self) -> bool {
         false
+    }
+
+    /// A loss or CE ends the phase with a response that leaves `kept` of cwnd. Returns the recovery that takes its place,
+    /// if the slow start has one.
+    fn recovery(&self, _cwnd: Bytes, _kept: f64, _path: &PathView) -> Option<Recovery> {
+        None
     }
 
     /// Returns how an ACK grows cwnd back up to ssthresh, after a timeout or idle time lowered it. The slow start may
