@@ -47,7 +47,7 @@ pub(crate) struct Windowed<A> {
     base: SsthreshBase,
     exit: Option<ExitReason>,
     /// The recovery that slow start has handed over, while it lasts.
-    recovery: Option<Box<Recovery>>,
+    recovery: Option<Box<dyn Recovery>>,
     /// Apart, because it is as large as the rest, and seldom there.
     undo: Option<Box<Undo<A>>>,
     /// How often losses turned out to have been none.

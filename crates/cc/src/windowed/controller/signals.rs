@@ -101,9 +101,10 @@ impl<A: Avoidance> Windowed<A> {
             Kept::Window(left) => (left, left.as_f64() / base.as_f64()),
         };
         if self.stage == Stage::SlowStart
-            && let Some(recovery) = self.slow_start.recovery(before, factor, path)
+            && let Some(mut recovery) = self.slow_start.recovery(before, factor, path)
         {
-            self.recovery = Some(Box::new(recovery.including(lost)));
+            recovery.begin(lost);
+            self.recovery = Some(recovery);
             self.stage = Stage::CongestionAvoidance;
             self.follow_recovery();
             self.avoidance.clear_cwnd_cnt();
@@ -137,16 +138,18 @@ impl<A: Avoidance> Windowed<A> {
         }
     }
 
-    /// Ends that recovery, if there is one: congestion avoidance hears of a response that left the window as it is.
+    /// Ends that recovery, if there is one: congestion avoidance hears of a response that left ssthresh as it is.
     pub(super) fn end_recovery(&mut self, path: &PathView) {
         let Some(mut recovery) = self.recovery.take() else { return };
         if path.una >= self.hold_off.recover() {
             recovery.settle();
         }
-        let (peak, kept) = (recovery.peak(), recovery.kept());
         self.cwnd = recovery.cwnd().min(self.cwnd);
-        self.ssthresh = self.cwnd;
-        self.avoidance.decreased(peak, self.cwnd, kept, path);
+        self.ssthresh = recovery.ssthresh().max(self.cwnd);
+        if self.cwnd < self.ssthresh {
+            self.stage = Stage::BelowSsthresh;
+        }
+        self.avoidance.decreased(recovery.peak(), self.ssthresh, recovery.kept(), path);
     }
 
     /// The moment at which a signal is answered.

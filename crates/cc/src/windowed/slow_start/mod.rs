@@ -11,6 +11,7 @@ mod limited;
 mod none;
 mod rapid;
 mod recovery;
+mod resume;
 mod search;
 mod standard;
 
@@ -28,7 +29,6 @@ use crate::style::Style;
 
 use exit::Exit;
 pub use exit::ExitResponse;
-pub use recovery::Recovery;
 
 kinds! {
     pub(crate) fn visit(Kinds::slow_start);
@@ -39,6 +39,7 @@ kinds! {
     hystart_pp: HystartPpParams;
     search: SearchParams;
     rapid: RapidParams;
+    resume: ResumeParams;
     essp: EsspParams;
     bbr_startup: BbrStartupParams;
     chirping: PacedChirpingParams;
@@ -112,7 +113,7 @@ pub trait SlowStart: Debug + Send + Sync {
 
     /// A loss or CE ends the phase with a response that leaves `kept` of cwnd. Returns the recovery that takes its place,
     /// if the slow start has one.
-    fn recovery(&self, _cwnd: Bytes, _kept: f64, _path: &PathView) -> Option<Recovery> {
+    fn recovery(&self, _cwnd: Bytes, _kept: f64, _path: &PathView) -> Option<Box<dyn Recovery>> {
         None
     }
 
@@ -146,6 +147,36 @@ pub trait SlowStart: Debug + Send + Sync {
 
     /// Reports named internal numbers.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// A recovery that a slow start hands over: it takes the place of the response to the first loss or CE. It never raises
+/// cwnd.
+pub trait Recovery: Debug + Send + Sync {
+    /// The signal shows `lost` bytes to be lost, in addition to what is in flight.
+    fn begin(&mut self, _lost: Bytes) {}
+
+    /// A segment was found to be lost.
+    fn on_lost(&mut self, _lost: Bytes) {}
+
+    /// An ACK delivered data: the one that showed the congestion, or one after it.
+    fn on_ack(&mut self, delivered: Bytes, path: &PathView);
+
+    /// All of the flight at the signal has been acknowledged.
+    fn settle(&mut self) {}
+
+    /// Returns cwnd while it lasts, and after it.
+    fn cwnd(&self) -> Bytes;
+
+    /// Returns ssthresh after it: slow start follows if that is more than cwnd.
+    fn ssthresh(&self) -> Bytes {
+        self.cwnd()
+    }
+
+    /// Returns the part of a window that a response leaves.
+    fn kept(&self) -> f64;
+
+    /// Returns the window before the response, as congestion avoidance is told of it.
+    fn peak(&self) -> Bytes;
 }
 
 /// What a slow start did with an event.

@@ -4,7 +4,7 @@
 //! within `min(min_rtt + 4 ms, 1.1 min_rtt)`, each byte acknowledged grows cwnd by two; beyond, by one as in standard slow
 //! start. The first flight is paced over one round trip, so that with twice the usual initial window (the scenario's `iw`)
 //! it is no burst; from the first ACK on departures are paced at twice cwnd per round trip, which carries the growth. The first loss or CE
-//! starts a [`Recovery`] that takes cwnd back by what arrives. Later slow starts are standard.
+//! starts a [recovery](ByArrivals) that takes cwnd back by what arrives. Later slow starts are standard.
 //!
 //! CUBIC is told of twice what path and queue hold, as the draft asks for where flows compete: with what they hold
 //! alone, it would grow more slowly than after a slow start that overshot by two (`peak`).
@@ -20,6 +20,7 @@ use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::{Bytes, Duration, Seq};
 
+use super::recovery::ByArrivals;
 use super::standard::Standard;
 use super::{
     ExitResponse, Recovery, Regrowth, SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict,
@@ -176,13 +177,13 @@ impl SlowStart for Rapid {
         verdict
     }
 
-    fn recovery(&self, cwnd: Bytes, kept: f64, path: &PathView) -> Option<Recovery> {
+    fn recovery(&self, cwnd: Bytes, kept: f64, path: &PathView) -> Option<Box<dyn Recovery>> {
         let of_iw = match self.params.variant {
             RapidVariant::Draft => kept,
             RapidVariant::Quicly => 0.5,
         };
         let least = self.iw.scale(of_iw).max(self.min_cwnd);
-        Some(Recovery::new(cwnd, kept, least, self.params.peak, path))
+        Some(Box::new(ByArrivals::new(cwnd, kept, least, self.params.peak, path)))
     }
 
     fn exits_by_md(&self) -> bool {

@@ -18,6 +18,7 @@
 
 use windtunnel_units::Bytes;
 
+use super::Recovery;
 use crate::sample::PathView;
 
 /// K of the reduction factors.
@@ -27,7 +28,7 @@ const OVERSHOOT: f64 = 3.0;
 
 /// A recovery under way.
 #[derive(Clone, Debug)]
-pub struct Recovery {
+pub(super) struct ByArrivals {
     /// cwnd in fractions of a byte.
     window: f64,
     floor: f64,
@@ -41,12 +42,12 @@ pub struct Recovery {
     peak: f64,
 }
 
-impl Recovery {
+impl ByArrivals {
     /// Starts a recovery from a window of `cwnd`, of which a response leaves `kept`. The recovery does not take cwnd
     /// below `least`. Congestion avoidance is told of a window of `peak` times what path and queue hold.
-    pub fn new(cwnd: Bytes, kept: f64, least: Bytes, peak: f64, path: &PathView) -> Recovery {
+    pub(super) fn new(cwnd: Bytes, kept: f64, least: Bytes, peak: f64, path: &PathView) -> ByArrivals {
         let before = cwnd.as_f64();
-        let mut recovery = Recovery {
+        let mut recovery = ByArrivals {
             window: before,
             floor: (before * kept / OVERSHOOT).max(least.as_f64()).min(before),
             kept,
@@ -56,48 +57,6 @@ impl Recovery {
         };
         recovery.take((1.0 - recovery.silence()) * before);
         recovery
-    }
-
-    /// `lost` of the flight was lost, in addition to what is in flight at the signal.
-    pub(crate) fn including(mut self, lost: Bytes) -> Recovery {
-        self.take(self.silence() * lost.as_f64());
-        self
-    }
-
-    /// A segment was found to be lost.
-    pub(crate) fn on_lost(&mut self, lost: Bytes) {
-        let counted = self.of_flight(lost);
-        self.take(self.silence() * counted.as_f64());
-    }
-
-    /// An ACK delivered data: the one that showed the congestion, or one after it.
-    pub(crate) fn on_ack(&mut self, delivered: Bytes, path: &PathView) {
-        let counted = if self.begun { self.of_flight(delivered) } else { delivered };
-        if !self.begun {
-            self.begun = true;
-            self.left = path.in_flight;
-        }
-        self.take(self.ack_factor() * counted.as_f64());
-    }
-
-    /// All of the flight at the signal has been acknowledged: what was not counted yet has arrived now.
-    pub(crate) fn settle(&mut self) {
-        let counted = std::mem::take(&mut self.left);
-        self.take(self.ack_factor() * counted.as_f64());
-    }
-
-    pub(crate) fn cwnd(&self) -> Bytes {
-        Bytes::from_f64(self.window)
-    }
-
-    /// The part that a response leaves.
-    pub(crate) const fn kept(&self) -> f64 {
-        self.kept
-    }
-
-    /// The window before the response, as congestion avoidance is told of it.
-    pub(crate) fn peak(&self) -> Bytes {
-        Bytes::from_f64(self.peak * self.window / self.kept)
     }
 
     fn ack_factor(&self) -> f64 {
@@ -121,6 +80,44 @@ impl Recovery {
     }
 }
 
+impl Recovery for ByArrivals {
+    fn begin(&mut self, lost: Bytes) {
+        self.take(self.silence() * lost.as_f64());
+    }
+
+    fn on_lost(&mut self, lost: Bytes) {
+        let counted = self.of_flight(lost);
+        self.take(self.silence() * counted.as_f64());
+    }
+
+    fn on_ack(&mut self, delivered: Bytes, path: &PathView) {
+        let counted = if self.begun { self.of_flight(delivered) } else { delivered };
+        if !self.begun {
+            self.begun = true;
+            self.left = path.in_flight;
+        }
+        self.take(self.ack_factor() * counted.as_f64());
+    }
+
+    /// What was not counted yet has arrived now.
+    fn settle(&mut self) {
+        let counted = std::mem::take(&mut self.left);
+        self.take(self.ack_factor() * counted.as_f64());
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes::from_f64(self.window)
+    }
+
+    fn kept(&self) -> f64 {
+        self.kept
+    }
+
+    fn peak(&self) -> Bytes {
+        Bytes::from_f64(self.peak * self.window / self.kept)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,7 +138,7 @@ mod tests {
         for (beta, silence, ack_factor) in
             [(0.5, 5.0 / 6.0, 1.0 / 3.0), (0.7, 0.9, 0.2), (0.8, 14.0 / 15.0, 2.0 / 15.0)]
         {
-            let recovery = Recovery::new(MSS * 300, beta, MSS * 2, 2.0, &flight(299));
+            let recovery = ByArrivals::new(MSS * 300, beta, MSS * 2, 2.0, &flight(299));
             assert!((recovery.silence() - silence).abs() < 1e-12, "{beta}");
             assert!((recovery.ack_factor() - ack_factor).abs() < 1e-12, "{beta}");
             assert!((recovery.window / MSS.as_f64() - 300.0 * silence).abs() < 1e-9, "{beta}");
@@ -159,7 +156,8 @@ mod tests {
             let first = MSS * u64::from(lost > 0);
             let in_flight = MSS * (300 - u64::from(lost > 0));
             let path = PathView { in_flight, ..flight(0) };
-            let mut recovery = Recovery::new(MSS * 300, 0.7, MSS * 2, 2.0, &path).including(first);
+            let mut recovery = ByArrivals::new(MSS * 300, 0.7, MSS * 2, 2.0, &path);
+            recovery.begin(first);
             let mut left = path.in_flight;
             for _ in 0..(300 - lost) / per_ack - 1 {
                 left -= MSS * per_ack;
@@ -182,7 +180,7 @@ mod tests {
     /// What is sent during the recovery, and repairs, do not lower the window any further.
     #[test]
     fn only_the_flight_at_the_signal_counts() {
-        let mut recovery = Recovery::new(MSS * 300, 0.7, MSS * 2, 2.0, &flight(300));
+        let mut recovery = ByArrivals::new(MSS * 300, 0.7, MSS * 2, 2.0, &flight(300));
         recovery.on_ack(MSS, &flight(299));
         recovery.on_ack(MSS * 1000, &flight(200));
         let end = recovery.cwnd();
@@ -196,7 +194,7 @@ mod tests {
     #[test]
     fn the_window_has_floors() {
         for (cwnd, least, floor) in [(300, 2, 70.0), (30, 7, 7.0), (4, 7, 4.0)] {
-            let mut recovery = Recovery::new(MSS * cwnd, 0.7, MSS * least, 2.0, &flight(cwnd));
+            let mut recovery = ByArrivals::new(MSS * cwnd, 0.7, MSS * least, 2.0, &flight(cwnd));
             recovery.on_lost(MSS * cwnd);
             assert!((segments(recovery.cwnd()) - floor).abs() < 0.01, "{}", segments(recovery.cwnd()));
         }
