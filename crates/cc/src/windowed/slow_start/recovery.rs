@@ -5,13 +5,16 @@
 //! cwnd to `silence` of itself, each byte that is then delivered takes `ack_factor` of a byte, and each that is lost
 //! `loss_factor`. With `beta` the part that a response leaves, and K = 2/3:
 //!
-//! - silence = loss_factor = beta + K (1 - beta), ack_factor = K (1 - beta);
+//! - `silence = loss_factor = beta + K (1 - beta)`, `ack_factor = K (1 - beta)`;
 //! - once all of the flight has arrived or is lost, cwnd is `beta` times what arrived, which is what path and queue
 //!   hold, whatever was lost;
 //! - sending pauses for as long as congestion avoidance's answer would pause it at most.
 //!
 //! The floor is a third of `beta` times the window, to which the largest overshoot leads. Neither is cwnd below `beta` times the
 //! initial window (the draft permits that), or the sender's least window.
+//!
+//! It starts from the window of which a response would leave a part, as the draft has it (`pre_recovery_cwnd`). The derivation takes
+//! that for the flight; where the sender did not use its window, `tcp.ssthresh_base = "flight"` starts from the flight itself.
 //!
 //! Only the flight at the signal counts. With QUIC recovery is over when a packet sent during it is acknowledged; TCP's lasts
 //! until all losses are repaired, and what it sends meanwhile would be counted twice.

@@ -108,14 +108,14 @@ impl Path {
 #[test]
 fn it_ends_where_the_fluid_does() {
     let mut path = Path::new(SearchParams { drain: 0, ..SearchParams::default() });
-    let (mut norms, mut full) = (Vec::new(), None);
+    let (mut norms, mut full) = (Vec::<(f64, f64)>::new(), None);
     let verdict = loop {
         let verdict = path.step();
         if path.window() >= 1.0 {
             full.get_or_insert(path.now);
         }
         if verdict == Some(SlowStartVerdict::Stay)
-            && norms.last().is_none_or(|(_, last)| *last != path.search.norm)
+            && norms.last().is_none_or(|(_, last)| last.to_bits() != path.search.norm.to_bits())
         {
             norms.push((path.window(), path.search.norm));
         }
