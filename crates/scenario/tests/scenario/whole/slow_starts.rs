@@ -24,9 +24,9 @@ fn columns(result: &RunResult, table: &str, names: [&str; 2]) -> Vec<(f64, f64)>
     times.into_iter().zip(values).collect()
 }
 
-/// Section F.1: Rapid Start's recovery ends with 0.7 of what path and queue hold, and CUBIC's plateau at twice that, with PRR out
-/// of the way. More than half of the flight was lost. Where the receive window grows by doubling alone, cwnd is beyond the flight
-/// at the loss; then the flight is what the recovery must start from.
+/// Section F.1: Rapid Start's recovery ends with 0.7 of what path and queue hold, and CUBIC's plateau at twice that,
+/// with PRR out of the way. More than half of the flight was lost. Where the receive window grows by doubling alone,
+/// cwnd is beyond the flight at the loss; then the flight is what the recovery must start from.
 #[test]
 fn rapid_start_finds_what_path_and_queue_hold() {
     let wide = "autotuning = false\nreceive_window = \"32 MB\"";
@@ -45,8 +45,8 @@ fn rapid_start_finds_what_path_and_queue_hold() {
     }
 }
 
-/// Section D: with six capacities of queue SEARCH ends by itself and drains to one capacity, without a loss; with one the queue overflows
-/// first, as in standard slow start.
+/// Section D: with six capacities of queue SEARCH ends by itself and drains to one capacity, without a loss; with one
+/// the queue overflows first, as in standard slow start.
 #[test]
 fn search_needs_a_deep_queue() {
     let deep = ended("search", 6, "");
@@ -62,9 +62,9 @@ fn search_needs_a_deep_queue() {
     assert_eq!(lost("search").0, "loss");
 }
 
-/// Section D, vector 5, with the rate and round trip of the preset `wifi-good` and the jitter of `wifi-bad`, whose mean is 7 ms: HyStart ends
-/// with less than the path holds, 133 packets, in more than half of the runs, SEARCH in less than a tenth.
-/// Its drain phase is left out, which would lower the window after that.
+/// Section D, vector 5, with the rate and round trip of the preset `wifi-good` and the jitter of `wifi-bad`, whose mean
+/// is 7 ms: HyStart ends with less than the path holds, 133 packets, in more than half of the runs, SEARCH in less than
+/// a tenth. Its drain phase is left out, which would lower the window after that.
 #[test]
 fn jitter_ends_hystart_and_not_search() {
     let early = |slow_start: &str| {

@@ -1,10 +1,10 @@
 //! Cuback: CUBIC's growth without a clock (draft-kazuho-ccwg-cuback-00).
 //!
-//! How many segments must be acknowledged until the window is `w` follows from the two curves of RFC 9438, inverted (section
-//! 3): `A_cubic(w)`, the time to get there on the cubic at the rate `bandwidth` at which the flow sent before the last
-//! response, and `A_reno(w)`, the sum of `w / alpha` from the window after the response on. The lesser of the two is
-//! `A(w)`. The window grows by one segment whenever as many segments were acknowledged as `A` takes from it to the
-//! next, as Reno's does whenever a window was, but by no more than a segment for two.
+//! How many segments must be acknowledged until the window is `w` follows from the two curves of RFC 9438, inverted
+//! (section 3): `A_cubic(w)`, the time to get there on the cubic at the rate `bandwidth` at which the flow sent before
+//! the last response, and `A_reno(w)`, the sum of `w / alpha` from the window after the response on. The lesser of the
+//! two is `A(w)`. The window grows by one segment whenever as many segments were acknowledged as `A` takes from it to
+//! the next, as Reno's does whenever a window was, but by no more than a segment for two.
 //!
 //! Nothing changes while nothing is acknowledged, so that idle and limited times need no rule. A flow that gains share
 //! grows faster than CUBIC, because it sends faster than it did before the response; one that gives up share grows more
@@ -219,8 +219,8 @@ mod tests {
         assert!((cuback.a(12.0) - 66.3333).abs() < 5e-5);
     }
 
-    /// Its second vector, the cubic curve: K is 10 s from 600 to 1000 segments, and the curve is symmetric about 1000. There the
-    /// cut is by 0.6, so the epoch is given as it is.
+    /// Its second vector, the cubic curve: K is 10 s from 600 to 1000 segments, and the curve is symmetric about 1000.
+    /// There the cut is by 0.6, so the epoch is given as it is.
     #[test]
     fn the_vector_of_the_cubic_curve() {
         let cuback = after_response(1000, 600);
@@ -231,8 +231,8 @@ mod tests {
         }
     }
 
-    /// spec/ccwg-2026 section F.2: 70 of 100 segments at 1000 segments/s. The curves cross between 100 and 101, where the lesser of
-    /// the sums is taken and not the lesser of the steps.
+    /// spec/ccwg-2026 section F.2: 70 of 100 segments at 1000 segments/s. The curves cross between 100 and 101, where
+    /// the lesser of the sums is taken and not the lesser of the steps.
     #[test]
     fn the_lesser_of_the_sums_counts() {
         let cuback = after_response(100, 70);
@@ -248,8 +248,8 @@ mod tests {
         near(cuback.d(100.0), 671.1);
     }
 
-    /// Section 3.1: below the last plateau fast convergence takes it to (1 + beta) / 2 of the window, and the Reno-friendly
-    /// curve still counts up to the window itself.
+    /// Section 3.1: below the last plateau fast convergence takes it to (1 + beta) / 2 of the window, and the
+    /// Reno-friendly curve still counts up to the window itself.
     #[test]
     fn fast_convergence_lowers_the_plateau_alone() {
         for (fast, w_max) in [(true, 76.5), (false, 90.0)] {
@@ -262,8 +262,8 @@ mod tests {
         }
     }
 
-    /// Section 3: where slow start ends without a response the window is the plateau, K is zero, and every segment costs at
-    /// least two.
+    /// Section 3: where slow start ends without a response the window is the plateau, K is zero, and every segment
+    /// costs at least two.
     #[test]
     fn the_end_of_slow_start_is_a_plateau() {
         let mut cuback = Cuback::new(&CubicParams::default());
@@ -277,10 +277,10 @@ mod tests {
         assert!((cuback.d(100.0) - 2.0).abs() < 1e-12, "half a window per round trip");
     }
 
-    /// A cycle of the cubic between losses: from 0.7 to `W_max = (RTT / p)^(3/4) (C / 0.3)^(1/4)` segments, 191 at 100 ms and 1e-4,
-    /// `B K = 1 / p` are acknowledged. With a share `a` of those, the window is `W_max (1 - 0.3 (1 - a)^3)`; over a round trip
-    /// that does not change its mean over time is the harmonic one, `W_max / 1.0913`: 175 segments, 0.934 of the 187.4 of RFC
-    /// 9438, because no round trip carries as much as the one before the loss.
+    /// A cycle of the cubic between losses: from 0.7 to `W_max = (RTT / p)^(3/4) (C / 0.3)^(1/4)` segments, 191 at 100
+    /// ms and 1e-4, `B K = 1 / p` are acknowledged. With a share `a` of those, the window is `W_max (1 - 0.3 (1 -
+    /// a)^3)`; over a round trip that does not change its mean over time is the harmonic one, `W_max / 1.0913`: 175
+    /// segments, 0.934 of the 187.4 of RFC 9438, because no round trip carries as much as the one before the loss.
     #[test]
     fn a_cycle_between_losses() {
         let w_max = libm::pow(0.1 * 1e4, 0.75) * libm::pow(0.4 / 0.3, 0.25);
@@ -303,8 +303,8 @@ mod tests {
         assert!((mean / 175.1 - 1.0).abs() < 0.005, "{mean}");
     }
 
-    /// The window grows by one segment for each `D` acknowledged, whatever the ACKs cover; an ACK may make it grow more than
-    /// once. 47.5 segments at 70 are 70 / alpha = 132.2 at most.
+    /// The window grows by one segment for each `D` acknowledged, whatever the ACKs cover; an ACK may make it grow more
+    /// than once. 47.5 segments at 70 are 70 / alpha = 132.2 at most.
     #[test]
     fn segments_acknowledged_are_carried_over() {
         for per_ack in [1, 7, 48, 500] {
