@@ -306,10 +306,34 @@ fn the_first_threshold_ends_slow_start() {
     }
 }
 
+/// draft-kazuho-ccwg-cuback-00 section 4.3: an idle time changes nothing, and neither do ACKs on which growth is barred. An undo
+/// restores what the curves are made of (section 3.2).
+#[test]
+fn cuback_has_no_clock() {
+    let mut flow = at_seventy(CubicVariant::Cuback, RTT);
+    let mut rested = at_seventy(CubicVariant::Cuback, RTT);
+    flow.round(1);
+    rested.idle(RTT * 1000);
+    rested.barred = true;
+    (0..1000).for_each(|_| _ = rested.ack(RTT, 1, CLEAN));
+    rested.barred = false;
+    rested.round(1);
+    assert_eq!(flow.cwnd(), rested.cwnd());
+    assert!(flow.cwnd() > MSS * 70);
+    let curves = ["w_max_segments", "cwnd_prior_segments", "cwnd_epoch_segments", "bandwidth_segments_per_s"];
+    let before = curves.map(|name| flow.probe(name));
+    assert_eq!(before, [100.0, 100.0, 70.0, 1000.0].map(Some));
+    flow.lose();
+    assert_ne!(curves.map(|name| flow.probe(name)), before);
+    flow.undo();
+    assert_eq!(curves.map(|name| flow.probe(name)), before);
+}
+
 /// Without the Reno-friendly estimate the window follows the cubic alone: on a short round trip it is behind Reno.
 #[test]
 fn friendliness_can_be_switched_off() {
-    for variant in [CubicVariant::Document, CubicVariant::Rfc9438, CubicVariant::Linux] {
+    for variant in [CubicVariant::Document, CubicVariant::Rfc9438, CubicVariant::Linux, CubicVariant::Cuback]
+    {
         let grown = [true, false].map(|tcp_friendliness| {
             let params = CubicParams { variant: Some(variant), tcp_friendliness, ..CubicParams::default() };
             let mut config =

@@ -112,7 +112,8 @@ fn cubic() -> impl Strategy<Value = CubicParams> {
         Just(CubicVariant::Document),
         Just(CubicVariant::Rfc9438),
         Just(CubicVariant::Linux),
-        Just(CubicVariant::Paper)
+        Just(CubicVariant::Paper),
+        Just(CubicVariant::Cuback)
     ]);
     let maybe = || prop::option::of(fraction());
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());

@@ -203,6 +203,15 @@ fn cubic_of_rfc9438() {
     }
 }
 
+/// Cuback in the friendly region, where it is AIMD(0.529, 0.7) as RFC 9438's is; its cubic cycle is a test of its module.
+#[test]
+fn cuback_is_friendly_to_reno() {
+    for (process, expected) in [(Losses::Periodic, 38.7), (Losses::Bernoulli, 45.1)] {
+        let window = mean(&cubic(CubicVariant::Cuback), SHORT, 1e-3, process, 3000);
+        check("Cuback at 10 ms, 1e-3", process, window, expected, 0.0);
+    }
+}
+
 /// The reference table, for Linux's CUBIC at random losses. Where it is Reno-friendly it is compared with AIMD(0.529,
 /// 0.7), which it then is, since its estimate never grows like Reno. Periodic losses show little: any window within a
 /// segment of the plateau counts as being there, so that CUBIC settles at whichever side it comes from.

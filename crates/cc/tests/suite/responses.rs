@@ -250,7 +250,8 @@ fn equilibrium_of_growth_and_sce() {
 /// Section 15.3 rule (f): an SCE moves CUBIC's plateau to the present, in all variants: the window then waits on the plateau.
 #[test]
 fn sce_flatten_the_cubic() {
-    for variant in [CubicVariant::Linux, CubicVariant::Rfc9438, CubicVariant::Document] {
+    for variant in [CubicVariant::Linux, CubicVariant::Rfc9438, CubicVariant::Document, CubicVariant::Cuback]
+    {
         let avoidance = Arc::new(CubicParams { variant: Some(variant), ..CubicParams::default() });
         let grown = |marks: Marks| {
             let mut flow = Driver::new(&avoiding(avoidance.clone(), SceParams::default()), MSS * 1000, RTT);

@@ -192,8 +192,8 @@ fn base_reduction_needs_more_than_a_segment_per_round() {
 }
 
 /// RFC 3742 section 2 and spec/congestion-control section 2.4: up to `max_ssthresh` the window doubles; beyond it grows
-/// by at least half of `max_ssthresh` per round trip, so that from two segments it takes 24 round trips to 1000 segments
-/// and 204 to 10,000. K is rounded down.
+/// by at least half of `max_ssthresh` per round trip, so that from two segments it takes 24 round trips to 1000
+/// segments and 204 to 10,000. K is rounded down.
 #[test]
 fn limited_slow_start_is_linear_beyond_its_limit() {
     let config = WindowedConfig { slow_start: Arc::new(LimitedParams::default()), ..Default::default() };
@@ -222,9 +222,9 @@ fn rapid() -> WindowedConfig {
     WindowedConfig { avoidance, slow_start: Arc::new(RapidParams::default()), ..Default::default() }
 }
 
-/// spec/ccwg-2026 section F.1: without a queue cwnd is 10, 30, 90, 270 segments, and more than the 333 of 40 Mbit/s and 100 ms in the fourth
-/// round trip; standard slow start needs six. With a queue cwnd doubles, and with an ACK without a sample the last ones
-/// count.
+/// spec/ccwg-2026 section F.1: without a queue cwnd is 10, 30, 90, 270 segments, and more than the 333 of 40 Mbit/s and
+/// 100 ms in the fourth round trip; standard slow start needs six. With a queue cwnd doubles, and with an ACK without a
+/// sample the last ones count.
 #[test]
 fn rapid_start_trebles_without_a_queue() {
     let mut flow = Driver::new(&rapid(), MSS * 10, RTT);
@@ -247,9 +247,9 @@ fn rapid_start_trebles_without_a_queue() {
     assert!(needs.paces_first && needs.loss_reports && !needs.own_window);
 }
 
-/// The same section, for the whole controller: of 300 segments 100 are lost and 200 arrive, and cwnd is 0.7 of those; CUBIC's
-/// plateau is twice what arrived. The sender leaves the window to the recovery while it lasts. CE instead of losses
-/// leaves 0.7 of 300.
+/// The same section, for the whole controller: of 300 segments 100 are lost and 200 arrive, and cwnd is 0.7 of those;
+/// CUBIC's plateau is twice what arrived. The sender leaves the window to the recovery while it lasts. CE instead of
+/// losses leaves 0.7 of 300.
 #[test]
 fn rapid_start_finds_the_window_in_recovery() {
     for (lost, end) in [(100_u64, 140), (0, 210)] {
@@ -295,8 +295,8 @@ fn rapid_start_finds_the_window_in_recovery() {
     }
 }
 
-/// A second loss in that recovery is a response like any other; a timeout ends it and is answered by half as usual; an undo
-/// returns to slow start, where the next loss starts another recovery.
+/// A second loss in that recovery is a response like any other; a timeout ends it and is answered by half as usual; an
+/// undo returns to slow start, where the next loss starts another recovery.
 #[test]
 fn other_answers_end_the_recovery_of_rapid_start() {
     let lost = || {

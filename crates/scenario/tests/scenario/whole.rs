@@ -16,6 +16,7 @@ mod outage;
 mod scream;
 mod selected;
 mod signals;
+mod slow_starts;
 mod tfrc;
 mod vivace;
 mod window;

@@ -101,7 +101,7 @@ impl<A: Avoidance> Windowed<A> {
             Kept::Window(left) => (left, left.as_f64() / base.as_f64()),
         };
         if self.stage == Stage::SlowStart
-            && let Some(mut recovery) = self.slow_start.recovery(before, factor, path)
+            && let Some(mut recovery) = self.slow_start.recovery(base, factor, path)
         {
             recovery.begin(lost);
             self.recovery = Some(recovery);

@@ -1,17 +1,18 @@
 //! Rapid Start: slow start that trebles cwnd per round trip until a queue builds up.
 //!
 //! draft-kazuho-ccwg-rapid-start, editor's copy 00e5ea1 (after -02). While the least round trip of the present round is
-//! within `min(min_rtt + 4 ms, 1.1 min_rtt)`, each byte acknowledged grows cwnd by two; beyond, by one as in standard slow
-//! start. The first flight is paced over one round trip, so that with twice the usual initial window (the scenario's `iw`)
-//! it is no burst; from the first ACK on departures are paced at twice cwnd per round trip, which carries the growth. The first loss or CE
-//! starts a [recovery](ByArrivals) that takes cwnd back by what arrives. Later slow starts are standard.
+//! within `min(min_rtt + 4 ms, 1.1 min_rtt)`, each byte acknowledged grows cwnd by two; beyond, by one as in standard
+//! slow start. The first flight is paced over one round trip, so that with twice the usual initial window (the
+//! scenario's `iw`) it is no burst; from the first ACK on departures are paced at twice cwnd per round trip, which
+//! carries the growth. The first loss or CE starts a [recovery](ByArrivals) that takes cwnd back by what arrives. Later slow
+//! starts are standard.
 //!
 //! CUBIC is told of twice what path and queue hold, as the draft asks for where flows compete: with what they hold
 //! alone, it would grow more slowly than after a slow start that overshot by two (`peak`).
 //!
 //! `variant = "quicly"` has that implementation's (h2o/quicly b11d363) tolerance, which is the larger of 4 ms and 3/32 of
-//! the least round trip, no trebling where that is below 4 ms, and a floor of half the initial window. Its round is a sliding window of four
-//! slots, which is not done here: both texts leave the window open.
+//! the least round trip, no trebling where that is below 4 ms, and a floor of half the initial window. Its round is a
+//! sliding window of four slots, which is not done here: both texts leave the window open.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -51,8 +52,8 @@ pub enum RapidVariant {
 pub struct RapidParams {
     /// Whose tolerance decides where a queue builds up.
     pub variant: RapidVariant,
-    /// The window before the response of which growth is told after recovery (CUBIC's `W_max`), as a multiple of what path
-    /// and queue hold: 2 where flows compete, 1 without fast convergence.
+    /// What growth takes for the window before the response (CUBIC's `W_max`), as a multiple of what path and queue hold: 2
+    /// where flows compete, 1 without fast convergence.
     #[schemars(range(min = 1.0))]
     pub peak: f64,
     /// The pacing gain of departures after the first flight, which is paced over one round trip.
@@ -117,8 +118,8 @@ impl SlowStartParams for RapidParams {
 }
 
 impl RapidParams {
-    /// Returns the slow start to which the growth without a queue is added. CE is answered as in congestion avoidance, so
-    /// by the recovery.
+    /// Returns the slow start to which the growth without a queue is added. CE is answered as in congestion avoidance,
+    /// so by the recovery.
     fn standard(&self) -> StandardParams {
         StandardParams { growth: self.growth, exit: Some(ExitResponse::Md), ..StandardParams::default() }
     }
@@ -218,8 +219,8 @@ impl SlowStart for Rapid {
 mod tests {
     use super::*;
 
-    /// spec/ccwg-2026 section F.1: 22 ms at 20 ms, 104 at 100. quicly takes the larger part of both, and trebles from 4 ms
-    /// on only.
+    /// spec/ccwg-2026 section F.1: 22 ms at 20 ms, 104 at 100. quicly takes the larger part of both, and trebles from 4
+    /// ms on only.
     #[test]
     fn the_tolerance_of_a_rise() {
         let draft = RapidParams::default();

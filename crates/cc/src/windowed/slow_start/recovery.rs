@@ -1,20 +1,24 @@
 //! A recovery that finds the window by what arrives of the flight that was under way at the signal.
 //!
-//! Rapid Start ends with it (draft-kazuho-ccwg-rapid-start, editor's copy 00e5ea1, "Congestion Handling"). A window that
-//! trebles per round trip may be up to three times what path and queue hold, so that no fixed factor fits. The signal takes
-//! cwnd to `silence` of itself, each byte that is then delivered takes `ack_factor` of a byte, and each that is lost
-//! `loss_factor`. With `beta` the part that a response leaves, and K = 2/3:
+//! Rapid Start ends with it (draft-kazuho-ccwg-rapid-start, editor's copy 00e5ea1, "Congestion Handling"). A window
+//! that trebles per round trip may be up to three times what path and queue hold, so that no fixed factor fits. The
+//! signal takes cwnd to `silence` of itself, each byte that is then delivered takes `ack_factor` of a byte, and each
+//! that is lost `loss_factor`. With `beta` the part that a response leaves, and K = 2/3:
 //!
-//! - silence = loss_factor = beta + K (1 - beta), ack_factor = K (1 - beta);
+//! - `silence = loss_factor = beta + K (1 - beta)`, `ack_factor = K (1 - beta)`;
 //! - once all of the flight has arrived or is lost, cwnd is `beta` times what arrived, which is what path and queue
 //!   hold, whatever was lost;
 //! - sending pauses for as long as congestion avoidance's answer would pause it at most.
 //!
-//! The floor is a third of `beta` times the window, to which the largest overshoot leads. Neither is cwnd below `beta` times the
-//! initial window (the draft permits that), or the sender's least window.
+//! The floor is a third of `beta` times the window, to which the largest overshoot leads. Neither is cwnd below `beta`
+//! times the initial window (the draft permits that), or the sender's least window.
 //!
-//! Only the flight at the signal counts. With QUIC recovery is over when a packet sent during it is acknowledged; TCP's lasts
-//! until all losses are repaired, and what it sends meanwhile would be counted twice.
+//! It starts from the window that a response would cut, as the draft has it (`pre_recovery_cwnd`). The derivation takes
+//! that for the flight; where the sender did not use its window, `tcp.ssthresh_base = "flight"` starts from the flight
+//! itself.
+//!
+//! Only the flight at the signal counts. With QUIC recovery is over when a packet sent during it is acknowledged; TCP's
+//! lasts until all losses are repaired, and what it sends meanwhile would be counted twice.
 
 use windtunnel_units::Bytes;
 
@@ -43,8 +47,8 @@ pub(super) struct ByArrivals {
 }
 
 impl ByArrivals {
-    /// Starts a recovery from a window of `cwnd`, of which a response leaves `kept`. The recovery does not take cwnd
-    /// below `least`. Congestion avoidance is told of a window of `peak` times what path and queue hold.
+    /// Starts a recovery from a window of `cwnd`; a response would multiply it by `kept`. The recovery does not take
+    /// cwnd below `least`. Congestion avoidance is told of a window of `peak` times what path and queue hold.
     pub(super) fn new(cwnd: Bytes, kept: f64, least: Bytes, peak: f64, path: &PathView) -> ByArrivals {
         let before = cwnd.as_f64();
         let mut recovery = ByArrivals {
@@ -145,9 +149,9 @@ mod tests {
         }
     }
 
-    /// spec/ccwg-2026 section F.1: of 300 segments 100 are lost and 200 arrive, which leaves 0.7 of those; two thirds lost lead to
-    /// the floor, 0.7 of a third. Whatever is lost, `beta` times what arrived is left, also with an ACK for many, and if
-    /// the last ACK is not counted.
+    /// spec/ccwg-2026 section F.1: of 300 segments 100 are lost and 200 arrive, which leaves 0.7 of those; two thirds
+    /// lost lead to the floor, 0.7 of a third. Whatever is lost, `beta` times what arrived is left, also with an ACK
+    /// for many, and if the last ACK is not counted.
     #[test]
     fn the_window_ends_at_beta_times_what_arrived() {
         for (lost, per_ack, end) in

@@ -40,7 +40,9 @@ impl Draft {
         let growths = ["per-srtt", "per-window", "linux", "per-ack", "per-ack-plus-eighth"];
         match base {
             "reno" | "aimd" if !self.ideal && self.one_in(3) => self.one_of("growth", &growths),
-            "cubic" if self.one_in(3) => self.one_of("variant", &["document", "rfc9438", "linux", "paper"]),
+            "cubic" if self.one_in(3) => {
+                self.one_of("variant", &["document", "rfc9438", "linux", "paper", "cuback"])
+            }
             "cubic" if self.one_in(3) => {
                 self.some_number("bic_scale", 1, 4096);
                 self.some_number("beta", 2, 1023);

@@ -8,7 +8,8 @@
 //! utilisation than Reno's 0.5 at the price of slower convergence, and `alpha = 3 (1 - beta) / (1 + beta)` makes
 //! AIMD(alpha, beta) as fast as Reno (section 4.3). Linux rounds C and beta to 1024ths: 410 and 717.
 //!
-//! Three variants: [`rfc9438`], [`linux`] in whole segments, and [`document`], the variant of the MDS document's runs.
+//! Four variants: [`rfc9438`], [`linux`] in whole segments, [`document`], the variant of the MDS document's runs, and
+//! [`cuback`], which counts what is acknowledged instead of time.
 //! In addition, the preset `paper` has the constants of Ha, Rhee and Xu, "CUBIC: a new TCP-friendly high-speed TCP
 //! variant" (2008): C = 0.4, and a decrease *by* 0.2, which leaves 0.8 (texts that multiply by `1 - beta` and give beta
 //! = 0.8 mean the share that is left). Its algorithm is that of Linux, by the same authors, before `HyStart`.
@@ -17,6 +18,7 @@
 //! says, too, are converted, so that a run's description has one form: `beta` in 1024ths becomes the fraction,
 //! `bic_scale` becomes C, and `hystart...` become the parameters of the slow start.
 
+mod cuback;
 mod document;
 mod linux;
 mod rfc9438;
@@ -27,6 +29,7 @@ use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Duration;
 
+use cuback::Cuback;
 use document::Cubic;
 use linux::CubicLinux;
 use rfc9438::CubicRfc;
@@ -74,12 +77,14 @@ pub enum CubicVariant {
     Linux,
     /// That of Ha, Rhee and Xu 2008: Linux's with the paper's constants, and without `HyStart`.
     Paper,
+    /// Cuback (draft-kazuho-ccwg-cuback-00): RFC 9438's curves, driven by what is acknowledged.
+    Cuback,
 }
 
 /// Parameters of CUBIC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 9438", "x-title" = "CUBIC", "x-kept" = 0.7))]
+#[schemars(extend("x-source" = "RFC 9438; variant cuback: draft-kazuho-ccwg-cuback-00", "x-title" = "CUBIC", "x-kept" = 0.7))]
 pub struct CubicParams {
     /// The variant of CUBIC; the default depends on the endpoints.
     pub variant: Option<CubicVariant>,
@@ -194,7 +199,7 @@ impl CubicParams {
             Style::Linux => CubicVariant::Linux,
         });
         let (c, beta) = match variant {
-            CubicVariant::Document | CubicVariant::Rfc9438 => (RFC_C, RFC_BETA),
+            CubicVariant::Document | CubicVariant::Rfc9438 | CubicVariant::Cuback => (RFC_C, RFC_BETA),
             CubicVariant::Linux => (LINUX_C, LINUX_BETA),
             CubicVariant::Paper => (RFC_C, PAPER_BETA),
         };
@@ -255,6 +260,7 @@ impl AvoidanceParams for CubicParams {
         match self.variant.unwrap_or_default() {
             CubicVariant::Document => composition.with(Cubic::new(self)),
             CubicVariant::Rfc9438 => composition.with(CubicRfc::new(self)),
+            CubicVariant::Cuback => composition.with(Cuback::new(self)),
             CubicVariant::Linux | CubicVariant::Paper => {
                 let cubic = CubicLinux::new(self, composition.init().tick);
                 composition.with(cubic)

@@ -1,8 +1,8 @@
 //! What was sent and what was acknowledged, by bins of time.
 //!
-//! Both are cumulative at the end of each bin, in rings that hold what a comparison may look back to: the last ten bins of
-//! what was acknowledged, and ten bins of what was sent, up to [`EXTRA`] bins ago. A round trip that has grown to more than
-//! 15 bins, 5.25 times the first, cannot be looked back over.
+//! Both are cumulative at the end of each bin, in rings that hold what a comparison may look back to: the last ten bins
+//! of what was acknowledged, and ten bins of what was sent, up to [`EXTRA`] bins ago. A round trip that has grown to
+//! more than 15 bins, 5.25 times the first, cannot be looked back over.
 
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
@@ -67,8 +67,9 @@ impl Bins {
         self.set(last, acked(path), sent(path).max(before.1));
     }
 
-    /// Returns by what share of it the deliveries of the last ten bins fall short of what was sent in the ten bins one round
-    /// trip earlier (`norm_diff`). Negative if they exceed it; `None` if there are no such bins, or if nothing was sent in them.
+    /// Returns by what share of it the deliveries of the last ten bins fall short of what was sent in the ten bins one
+    /// round trip earlier (`norm_diff`). Negative if they exceed it; `None` if there are no such bins, or if nothing
+    /// was sent in them.
     pub(super) fn norm(&self, rtt: Duration) -> Option<f64> {
         let sent = self.sent_one_rtt_before(rtt)?;
         let delivered = window(&self.acked, self.index).as_f64();
@@ -134,8 +135,8 @@ mod tests {
         PathView { now: Time::ZERO + Duration::from_millis(ms), ..PathView::of_segments(una, nxt) }
     }
 
-    /// spec/ccwg-2026 section D, vector 1: a first round trip of 100 ms makes bins of 35 ms; 80 ms are two bins and 28.57 %
-    /// of one.
+    /// spec/ccwg-2026 section D, vector 1: a first round trip of 100 ms makes bins of 35 ms; 80 ms are two bins and
+    /// 28.57 % of one.
     #[test]
     fn a_bin_is_a_tenth_of_a_window() {
         let bins = Bins::new(Duration::from_millis(100), &at(0, 1, 10)).expect("long enough");
@@ -145,8 +146,8 @@ mod tests {
         assert!(Bins::new(Duration::from_nanos(2), &at(0, 1, 10)).is_none(), "0.7 ns");
     }
 
-    /// A bin has ended after its end, not at it. An ACK 60 ms after the bin of 35 ms began ends one more than that; what was
-    /// counted before is the content of the empty one.
+    /// A bin has ended after its end, not at it. An ACK 60 ms after the bin of 35 ms began ends one more than that;
+    /// what was counted before is the content of the empty one.
     #[test]
     fn bins_without_acks_repeat_the_last() {
         let mut bins = Bins::new(Duration::from_millis(100), &at(0, 1, 10)).expect("long enough");
@@ -162,8 +163,8 @@ mod tests {
         assert_eq!((bins.index, bins.norm(Duration::from_millis(100))), (1002, None), "nothing was sent");
     }
 
-    /// One segment is sent and one acknowledged in each bin: over a round trip of any length nothing is missing. If no more
-    /// are acknowledged from bin 20 on, five bins later half of the window is.
+    /// One segment is sent and one acknowledged in each bin: over a round trip of any length nothing is missing. If no
+    /// more are acknowledged from bin 20 on, five bins later half of the window is.
     #[test]
     fn the_norm_is_what_is_missing() {
         let mut bins = Bins::new(Duration::from_millis(100), &at(0, 1, 1)).expect("long enough");
@@ -177,9 +178,9 @@ mod tests {
         }
     }
 
-    /// The fraction of a bin is taken from the bin before, which is where a longer round trip leads. What is sent doubles from
-    /// bin to bin; 2.25 bins before bin 16, a quarter of the window that ended with bin 13 counts, and three quarters of that
-    /// of bin 14.
+    /// The fraction of a bin is taken from the bin before, which is where a longer round trip leads. What is sent
+    /// doubles from bin to bin; 2.25 bins before bin 16, a quarter of the window that ended with bin 13 counts, and
+    /// three quarters of that of bin 14.
     #[test]
     fn the_fraction_is_taken_from_the_bin_before() {
         let mut bins = Bins::new(Duration::from_millis(100), &at(0, 1, 1)).expect("long enough");

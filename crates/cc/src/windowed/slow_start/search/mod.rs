@@ -2,18 +2,18 @@
 //!
 //! draft-chung-ccwg-search-09. What was sent one round trip ago is delivered now, as long as the bottleneck carries it.
 //! SEARCH counts bytes sent and acknowledged in bins of a tenth of 3.5 first round trips ([`bins`]), and compares what
-//! arrived in the last ten bins with what left in the ten bins one present round trip earlier. Once it falls short by more
-//! than a quarter (0.26: noise stays below), the path is full. Delay that jitters, as on Wi-Fi, does not matter.
+//! arrived in the last ten bins with what left in the ten bins one present round trip earlier. Once it falls short by
+//! more than a quarter (0.26: noise stays below), the path is full. Delay that jitters, as on Wi-Fi, does not matter.
 //!
 //! cwnd is far beyond the path's capacity by then, so that slow start goes on to a *drain phase*: cwnd falls to what
 //! arrived in the last first round trip, while one segment may leave for every three that arrive. Then it ends. The
 //! authors' code has that phase (version 4.0 for FreeBSD; that for Linux lets one leave for sixteen); neqo ends at once
 //! (`drain = 0`).
 //!
-//! Where the sources differ: the draft takes the fraction of a bin from the bin after the one looked at, which the
-//! authors' code and neqo take from the bin before, as here; the draft leaves open whether a gap without ACKs starts the
-//! measurement anew, and neqo's limit of ten bins is used here (`reset`). The target never raises cwnd. A loss, a CE or the N-th
-//! SCE ends slow start in either phase; later slow starts are standard.
+//! Where the sources differ: the draft takes the fraction of a bin from the next bin; the authors' code and neqo take
+//! it from the one before, as here; the draft leaves open whether a gap without ACKs starts the measurement anew, and
+//! neqo's limit of ten bins is used here (`reset`). The target never raises cwnd. A loss, a CE or the N-th SCE ends
+//! slow start in either phase; later slow starts are standard.
 
 mod bins;
 
