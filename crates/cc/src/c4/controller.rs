@@ -3,7 +3,7 @@
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::era::{Era, LEAST_MAX_RTT, RoundTrips};
-use super::params::{C4Ce, C4Params};
+use super::params::{C4Ce, C4Delay, C4Params};
 use super::sensitivity::{ce_threshold, delay_threshold, loss_threshold, sensitivity};
 use super::signals::{LossShare, MarkShare};
 use super::state::{Before, State};
@@ -22,6 +22,8 @@ const FLAT_ERAS: u32 = 3;
 const LEAST_ARRIVED: u64 = 20;
 /// Eras of Resuming: in the first the data are sent, in the second their rate is measured.
 const RESUMING_ERAS: u32 = 2;
+/// The first of them begins when that much more than what is in flight is the window.
+const FILLED: f64 = 17.0 / 16.0;
 /// Eras of Cruising.
 const CRUISING_ERAS: u32 = 2;
 /// What the nominal rate must grow by in an era of Pushing: three quarters of what is tried.
@@ -163,7 +165,7 @@ impl C4 {
                 self.recover(true, path);
             }
             State::Resuming { .. } | State::Probing { .. } | State::Pushing { .. } => {
-                self.recover(true, path)
+                self.recover(true, path);
             }
         }
     }
@@ -208,6 +210,9 @@ impl C4 {
         let rtt = rtt.as_secs_f64();
         let trips = *self.trips.get_or_insert(RoundTrips::new(rtt));
         self.era.measure(rtt);
+        if self.params.delay == C4Delay::AfterPush && self.era.alpha_previous <= 1.0 {
+            return;
+        }
         let threshold = delay_threshold(self.sensitivity(), trips.max);
         let excess = rtt - trips.max - threshold;
         if excess > 0.0 {
@@ -224,7 +229,7 @@ impl C4 {
         match self.state {
             State::Initial { flat } => {
                 // The division by zero of the first era is growth too.
-                let flat = if grown >= self.params.initial_increase {
+                let flat = if grown > self.params.initial_increase {
                     0
                 } else {
                     (flat + u32::from(self.era.unlimited)).min(FLAT_ERAS)
@@ -235,7 +240,7 @@ impl C4 {
                     self.enter(State::Initial { flat }, now);
                 }
             }
-            State::Resuming { eras } => match eras + u32::from(!ack.app_limited) {
+            State::Resuming { eras } => match eras + 1 {
                 RESUMING_ERAS => self.recover(false, path),
                 eras => self.enter(State::Resuming { eras }, now),
             },
@@ -358,7 +363,10 @@ impl CongestionControl for C4 {
             self.measure_delay(rtt, path);
         }
         self.measure_marks(ack, packets, path);
-        if ack.rate.is_some_and(|sample| self.era.ends_with(sample.departure.sent)) {
+        let fills = path.in_flight.as_f64() * FILLED >= self.cwnd;
+        if self.state == (State::Resuming { eras: 0 }) && !fills {
+            self.enter(self.state, path.now);
+        } else if ack.rate.is_some_and(|sample| self.era.ends_with(sample.departure.sent)) {
             self.end_era(ack, path);
         }
         self.apply(path);

@@ -8,7 +8,7 @@
 //! - *Initial*: alpha is 2, and the window grows by what is acknowledged, by an eighth of that for each era without more rate. It ends
 //!   after three such eras, at a loss once more than 20 packets arrived, or at a delay or marks after two. M is then half the
 //!   window over R.
-//! - *Resuming*: for two eras, rate and window are those of an earlier connection.
+//! - *Resuming*: for two eras, rate and window are those of an earlier connection. The first one begins when the window is in flight.
 //! - *Recovery*: alpha is 15/16 for an era, or 7/8 where a queue is to be drained. A probe that raised R without a signal is followed
 //!   by Pushing; a round trip that varies by more than 5/2 by Initial; anything else by Cruising.
 //! - *Cruising*: alpha is 1 for two eras, and until the application has enough to send.
@@ -28,8 +28,8 @@
 //! - It adds the margin, a time, to the rate; its author's code adds it to M.
 //! - The estimate is the delivery rate of draft-ietf-ccwg-bbr section 4.1, whose interval is never shorter than the text's. The text
 //!   asks for caution, and the author's code has such a sample.
-//! - *No increase* in Initial means less than a quarter more ([`C4Params::initial_increase`]), as in the author's code. The text has any
-//!   increase; the last packets of a queue that fills raise R a little for many rounds.
+//! - Any increase of R keeps Initial, and a delay is a signal in every state. The author's code asks for a quarter more in an era
+//!   ([`C4Params::initial_increase`]), and hears delays only where they measure what was sent above R ([`C4Params::delay`]).
 //! - M is "set to the first RTT" and "not changed in Initial": the handshake sets it, and the end of Initial.
 //! - Draining has alpha 3/4 in the table of states and 7/8 in its own section. It happens after Initial, after Pushing, or where an
 //!   era's least round trip was below the running one, if more than R times that is in flight.
@@ -49,4 +49,4 @@ mod sensitivity;
 mod signals;
 mod state;
 
-pub use params::{C4Ce, C4Params};
+pub use params::{C4Ce, C4Delay, C4Params};

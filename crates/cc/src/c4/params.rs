@@ -21,6 +21,17 @@ pub enum C4Ce {
     None,
 }
 
+/// When a round trip is a signal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum C4Delay {
+    /// Whenever it exceeds the threshold.
+    #[default]
+    Always,
+    /// Only where it measures what was sent above the nominal rate, as in the author's code.
+    AfterPush,
+}
+
 /// Parameters of C4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -32,7 +43,9 @@ pub enum C4Ce {
 pub struct C4Params {
     /// What CE does.
     pub ce: C4Ce,
-    /// By which factor the nominal rate must grow in an era so that the initial state goes on.
+    /// When a delay is a signal.
+    pub delay: C4Delay,
+    /// By which factor the nominal rate must grow in an era so that the initial state goes on; any increase is 1.
     #[schemars(range(min = 1.0, max = 2.0))]
     pub initial_increase: f64,
     /// How often at most a high jitter restarts the initial state; unset: each time.
@@ -47,7 +60,8 @@ impl Default for C4Params {
     fn default() -> C4Params {
         C4Params {
             ce: C4Ce::default(),
-            initial_increase: 1.25,
+            delay: C4Delay::default(),
+            initial_increase: 1.0,
             jitter_restarts: None,
             seed_cwnd: None,
             seed_rtt: None,

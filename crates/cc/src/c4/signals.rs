@@ -57,7 +57,7 @@ mod tests {
         share.lost();
         assert!((share.get() - 31.0 / 256.0).abs() < 1e-12);
         share.arrived(16);
-        assert!((share.get() - 31.0 / 256.0 * (15.0_f64 / 16.0).powi(16)).abs() < 1e-12);
+        assert!((share.get() - 31.0 / 256.0 * libm::pow(15.0 / 16.0, 16.0)).abs() < 1e-12);
     }
 
     /// Fewer than half of an ACK's packets weigh a sixteenth; half of them are the share.

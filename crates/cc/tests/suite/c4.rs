@@ -2,8 +2,8 @@
 //! next to the code.
 
 use windtunnel_cc::{
-    AckSample, C4Ce, C4Params, CongestionControl, ControllerParams, Departure, EcnFeedback, ExitReason,
-    FlowInit, LossFinder, LostSegment, Marked, Pacing, PathView, Phase, RateSample,
+    AckSample, C4Ce, C4Delay, C4Params, CongestionControl, ControllerParams, Departure, EcnFeedback,
+    ExitReason, FlowInit, LossFinder, LostSegment, Marked, Pacing, PathView, Phase, RateSample,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
@@ -11,12 +11,12 @@ use crate::driver::MSS;
 
 const RTT: Duration = Duration::from_millis(40);
 const MTU: Bytes = Bytes::new(1500);
-const INITIAL: f64 = 0.0;
-const RESUMING: f64 = 1.0;
-const RECOVERY: f64 = 2.0;
-const CRUISING: f64 = 3.0;
-const PROBING: f64 = 4.0;
-const PUSHING: f64 = 5.0;
+const INITIAL: u32 = 0;
+const RESUMING: u32 = 1;
+const RECOVERY: u32 = 2;
+const CRUISING: u32 = 3;
+const PROBING: u32 = 4;
+const PUSHING: u32 = 5;
 
 /// A connection in which each ACK is that of a packet that left at the ACK before it, so that it ends an era.
 struct Flow {
@@ -126,8 +126,8 @@ impl Flow {
         number
     }
 
-    fn state(&self) -> f64 {
-        self.probe("state")
+    fn state(&self) -> u32 {
+        self.probe("state") as u32
     }
 
     /// The nominal rate in bytes per second.
@@ -168,18 +168,16 @@ fn initial_ends_after_three_flat_eras() {
     let mut expected = MSS.as_f64() * 10.0 + acked;
     assert_near(flow.window(), expected);
     assert_near(flow.pace(), 2e6);
-    // Less than a quarter more is no increase; each era begins with what is reached.
-    for (rate, divisor) in [(1.24e6, 1.0), (1.24e6, 8.0), (1.24e6, 64.0)] {
+    for divisor in [1.0, 8.0, 64.0] {
         assert_eq!((flow.state(), flow.cc.control().phase), (INITIAL, Phase::SlowStart));
         flow.in_flight = Bytes::new(60_000);
-        flow.ack(rate);
+        flow.ack(1e6);
         expected += acked / divisor;
     }
     assert_eq!((flow.state(), flow.cc.control().phase), (RECOVERY, Phase::CongestionAvoidance));
     assert_eq!(flow.cc.slow_start_exit(), Some(ExitReason::Other("flat rate")));
-    assert!(flow.max_rtt() > 0.08, "half of a window of more than 2 R M: {}", flow.max_rtt());
+    assert_near(flow.max_rtt(), (expected - acked / 64.0) / 2.0 / 1e6);
     assert_near(flow.probe("alpha"), 7.0 / 8.0);
-    assert!(expected > 0.0);
 }
 
 /// The least pace of Initial is 1,048,576 bit/s. Eras that the application limits do not count as flat.
@@ -333,6 +331,38 @@ fn a_delay_lowers_the_rate_of_cruising_alone() {
     assert_eq!((flow.state(), flow.rate()), (CRUISING, 1e6), "no success, and no higher rate");
 }
 
+/// Any increase keeps Initial, or a quarter more, as in the author's code.
+#[test]
+fn what_an_increase_is() {
+    for (initial_increase, state) in [(1.0, INITIAL), (1.25, RECOVERY)] {
+        let mut flow = Flow::new(&C4Params { initial_increase, ..C4Params::default() });
+        for rate in [1e6, 1.01e6, 1.02e6, 1.03e6] {
+            flow.ack(rate);
+        }
+        assert_eq!(flow.state(), state);
+    }
+}
+
+/// As in the author's code, a delay is a signal only where it measures what was sent above the nominal rate.
+#[test]
+fn delays_after_a_push_alone() {
+    let mut flow = Flow::cruising(&C4Params { delay: C4Delay::AfterPush, ..C4Params::default() });
+    flow.rtt = Duration::from_millis(60);
+    flow.ack(1e6);
+    assert_eq!((flow.state(), flow.rate()), (CRUISING, 1e6), "after Recovery");
+    flow.rtt = RTT;
+    flow.ack(1e6);
+    flow.ack(1e6);
+    assert_eq!(flow.state(), RECOVERY, "after Probing");
+    flow.rtt = RTT * 3;
+    flow.ack(1.1e6);
+    assert_eq!(
+        (flow.state(), flow.rate()),
+        (CRUISING, 1.1e6),
+        "the rate grew before the signal came, which bars Pushing"
+    );
+}
+
 /// Losses: a quarter, once their share exceeds 0.02 + 0.5 (1 - s), which is 6 % at 1 MB/s: one loss in a row of packets that arrived
 /// weighs 1/16. At 50 kB/s the threshold is 52 %: twelve losses in a row.
 #[test]
@@ -343,7 +373,7 @@ fn losses_lower_the_rate_by_a_quarter() {
     flow.lose(LossFinder::ReorderingTimer);
     assert_eq!((flow.state(), flow.rate()), (RECOVERY, 750e3));
     flow.lose(LossFinder::Ack);
-    assert_eq!(flow.rate(), 750e3, "Recovery answers nothing");
+    assert_near(flow.rate(), 750e3);
 
     let mut flow = Flow::new(&C4Params::default());
     flow.packets = 30;
@@ -363,7 +393,7 @@ fn persistent_congestion_takes_the_measured_rate() {
     let mut flow = Flow::cruising(&C4Params::default());
     flow.lose(LossFinder::Ack);
     flow.settle(400e3);
-    assert_eq!(flow.rate(), 750e3);
+    assert_near(flow.rate(), 750e3);
     flow.ack(300e3);
     // The threshold is 18 % at 750 kB/s; the fourth loss is one of Recovery.
     for _ in 0..4 {
@@ -434,7 +464,8 @@ fn jitter_restarts_initial() {
     }
 }
 
-/// A flow that resumes sends the earlier window in a round trip of the earlier connection, for two eras.
+/// A flow that resumes sends the earlier window in a round trip of the earlier connection, for two eras; the first one begins
+/// once that window is in flight.
 #[test]
 fn resumes() {
     let seed_cwnd = Some(Bytes::new(800_000));
@@ -442,9 +473,10 @@ fn resumes() {
     assert_eq!(flow.state(), RESUMING);
     assert_eq!(flow.cc.cwnd(), Bytes::new(800_000));
     assert_near(flow.pace(), 10e6);
-    flow.app_limited = true;
     flow.ack(1e6);
-    flow.app_limited = false;
+    flow.ack(1e6);
+    assert_eq!(flow.state(), RESUMING, "the window is not used yet");
+    flow.in_flight = Bytes::new(800_000);
     flow.ack(1e6);
     assert_eq!(flow.state(), RESUMING);
     flow.ack(9e6);
