@@ -290,8 +290,10 @@ impl C4 {
         }
     }
 
+    /// Only what this era has updated tells of jitter: M that Initial left is a window.
     fn may_restart(&self) -> bool {
-        self.trips.is_some_and(|trips| trips.vary())
+        self.era.alpha_previous <= 1.0
+            && self.trips.is_some_and(|trips| trips.vary())
             && self.params.jitter_restarts.is_none_or(|most| self.restarts < most)
     }
 

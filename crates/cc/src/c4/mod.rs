@@ -33,7 +33,8 @@
 //! - M is "set to the first RTT" and "not changed in Initial": the handshake sets it, and the end of Initial.
 //! - Draining has alpha 3/4 in the table of states and 7/8 in its own section. It happens after Initial, after Pushing, or where an
 //!   era's least round trip was below the running one, if more than R times that is in flight.
-//! - High jitter restarts Initial each time; -00 and the author's code do so once ([`C4Params::jitter_restarts`]).
+//! - High jitter restarts Initial each time, at the end of a Recovery that has updated M, so not of one after Initial, Probing or
+//!   Pushing; -00 and the author's code do so once ([`C4Params::jitter_restarts`]).
 //! - Persistent congestion *sets* R to the recent rate; here it lowers R to it, as in the author's code. Otherwise it would undo
 //!   the reductions of signals that were not the flow's own.
 //! - Signals may also lower M "in some condition" that is not given: they do not.

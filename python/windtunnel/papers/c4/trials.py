@@ -68,7 +68,7 @@ class Trial:
     id: str
     group: str
     title: str
-    place: str
+    section: str
     scenario: str
     settings: tuple[str, ...]
     half_rtt_ms: float
@@ -100,7 +100,7 @@ def _trial(table: Mapping[str, Any]) -> Trial:
         end = (_FROM, _TO, _DONE)
         limits = (Limit("time", "time", "s", table["limit"], end, later and ("mean", later[0])),)
     return Trial(
-        table["id"], table["group"], table["title"], table["place"], table["scenario"], tuple(table["set"]),
+        table["id"], table["group"], table["title"], table["section"], table["scenario"], tuple(table["set"]),
         table.get("half_rtt_ms", 0.0), table.get("start_s", 0.0), limits, table.get("misprint", ""),
     )  # fmt: skip
 
@@ -144,7 +144,7 @@ def _worst(trial: Trial, limit: Limit, values: Sequence[float]) -> Row:
     if values:
         verdict = "differs" if unended else of_interval(limits, (worst, worst))
     is_bound = trial.group == "media" and verdict == "differs"
-    notes = [f"the text: {trial.place}", trial.misprint and f"corrected: {trial.misprint}"]
+    notes = [f"the text: {trial.section}", trial.misprint and f"corrected: {trial.misprint}"]
     if math.isfinite(worst):
         notes.append(f"{worst / limit.most:.2f} times the limit; {len(values)} runs, the best {min(values):.4g}")
     if unended:
