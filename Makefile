@@ -156,7 +156,7 @@ budgets: install
 	$(BIN)/python python/tests/test_instructions.py
 
 # The paper suites, each whole (SUITES="sce dualq" for some).
-SUITES ?= mds mds-deployment aimd sce dualq l4s-tests talk
+SUITES ?= mds mds-deployment aimd sce dualq l4s-tests c4 talk
 reproduce: install
 	for suite in $(SUITES); do $(BIN)/windtunnel reproduce $$suite --force --out results/$$suite || exit 1; done
 

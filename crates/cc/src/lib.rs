@@ -15,6 +15,7 @@
 //! - [`PragueParams`]: a fractional window and a rate;
 //! - [`BbrParams`]: a model of the path, its bandwidth and its round-trip time;
 //! - [`CopaParams`]: a target rate from the queueing delay;
+//! - [`C4Params`]: a nominal rate and the largest round trip without a queue;
 //! - [`TfrcParams`]: the rate of TCP's throughput equation;
 //! - [`VivaceParams`]: trials of rates, and the gradient of a utility function;
 //! - [`ScreamParams`]: a window that sets the rate of media;
@@ -30,6 +31,7 @@
 //! and what may change before version 1.0.
 
 mod bbr;
+mod c4;
 mod catalogue;
 pub mod check;
 mod control;
@@ -70,6 +72,7 @@ windtunnel_algorithm::kinds! {
     prague: PragueParams;
     bbr: BbrParams, Bbr3Params, Bbr2Params;
     copa: CopaParams;
+    c4: C4Params;
     tfrc: TfrcParams;
     vivace: VivaceParams;
     scream: ScreamParams;

@@ -23,6 +23,7 @@ _PACKAGES = {
     "sce": "sce",
     "dualq": "dualq",
     "l4s-tests": "l4s_tests",
+    "c4": "c4",
     "talk": "talk",
 }
 NAMES = tuple(_PACKAGES)

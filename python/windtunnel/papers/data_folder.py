@@ -37,7 +37,7 @@ class DataFolder:
         return (self.root / name).read_text(encoding="utf-8")
 
 
-AIMD, DEPLOYMENT, DUALQ, L4S_TESTS, MDS, SCE, TALK = (
+AIMD, C4, DEPLOYMENT, DUALQ, L4S_TESTS, MDS, SCE, TALK = (
     DataFolder(Path(__file__).parent / suite / "data")
-    for suite in ("aimd", "deployment", "dualq", "l4s_tests", "mds", "sce", "talk")
+    for suite in ("aimd", "c4", "deployment", "dualq", "l4s_tests", "mds", "sce", "talk")
 )

@@ -102,7 +102,7 @@ class Template:
         for change in link.get("changes", []):
             at = quantity(change["at"])
             bits += rate * (at - since)
-            rate, since = quantity(change["rate"]), at
+            rate, since = quantity(change["rate"]) if "rate" in change else rate, at
         return (bits + rate * (end - since)) / PACKET_BITS
 
 

@@ -4,6 +4,7 @@ mod avoidance_bounds;
 mod bbr;
 mod bbr3;
 mod bbr_ecn;
+mod c4;
 mod chirping;
 mod copa;
 #[expect(dead_code, reason = "the tests of the senders read what it heard")]

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use windtunnel_cc::{
-    AnyParams, CongestionControl, ControllerParams, CopaParams, EsspParams, Feedback, FlowInit, MdsParams,
-    Needs, PacedChirpingParams, PacingNeed, ScreamParams, TfrcParams, VivaceParams, WindowedConfig,
+    AnyParams, C4Ce, C4Params, CongestionControl, ControllerParams, CopaParams, EsspParams, Feedback,
+    FlowInit, MdsParams, Needs, PacedChirpingParams, PacingNeed, ScreamParams, TfrcParams, VivaceParams,
+    WindowedConfig,
 };
 use windtunnel_units::Bytes;
 
@@ -52,6 +53,11 @@ fn needs_of_rate_based_controllers() {
     let own = Needs { pacing: PacingNeed::Always, own_window: true, ..Needs::default() };
     let each = Needs { departures: true, loss_reports: true, ..own };
     assert_eq!(CopaParams::default().needs(), Needs { feedback: Feedback::None, ..own });
+    let c4 =
+        Needs { rate_samples: true, loss_reports: true, feedback: Feedback::Counts, scalable: true, ..own };
+    assert_eq!(C4Params::default().needs(), c4);
+    let classic = Needs { feedback: Feedback::Classic, scalable: false, ..c4 };
+    assert_eq!(C4Params { ce: C4Ce::Loss, ..C4Params::default() }.needs(), classic);
     assert_eq!(
         VivaceParams::default().needs(),
         Needs { paces_first: true, feedback: Feedback::None, ..each }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use windtunnel_cc::{
-    AnyParams, ConventionalParams, CopaParams, HystartParams, HystartPpParams, LimitedParams,
+    AnyParams, C4Params, ConventionalParams, CopaParams, HystartParams, HystartPpParams, LimitedParams,
     PacedChirpingParams, Params, RapidParams, ScreamParams, SearchParams, TfrcParams, VivaceParams,
     WindowedConfig,
 };
@@ -37,6 +37,11 @@ fn bounds_of_controllers() {
     check::<CopaParams>(&[
         ("delta", list(json!([0.01, 10.0, 0.009, 10.01]))),
         ("min_rtt_window", list(json!(["1 ns", "1000 s", "0 s", "0 ms"]))),
+    ]);
+    check::<C4Params>(&[
+        ("initial_increase", list(json!([1.0, 2.0, 0.99, 2.01]))),
+        ("seed_cwnd", list(json!(["1 B", "1073741824 B", "0 B", "1073741825 B"]))),
+        ("seed_rtt", list(json!(["1 ns", "1000 s", "0 s", "0 ms"]))),
     ]);
     check::<TfrcParams>(&[
         ("b", list(json!([1, 8, 0, 9]))),

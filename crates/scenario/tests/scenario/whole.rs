@@ -3,6 +3,7 @@
 mod attacks;
 mod bbr;
 mod bbr3;
+mod c4;
 mod chirping;
 mod copa;
 mod host;

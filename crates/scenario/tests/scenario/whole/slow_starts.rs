@@ -83,3 +83,53 @@ fn jitter_ends_hystart_and_not_search() {
     let (hystart, search) = (early("\"hystart\""), early("{ kind = \"search\", drain = 0 }"));
     assert!(hystart > 20 && search < 4, "{hystart} and {search} of 40");
 }
+
+/// 100 MB to a satellite: 250 Mbit/s, 600 ms, a queue of one capacity (18.75 MB), unless `path` says otherwise. Returns the
+/// result and the time of the transfer.
+fn satellite(slow_start: &str, path: &str) -> (RunResult, f64) {
+    let text = format!(
+        "duration = \"60 s\"\n[tcp]\nreceive_window = \"100 MB\"\nwindow_growth = false\nautotuning = false\n\
+         [record]\nstate = \"changes\"\n[bottleneck]\nqueue = {{ kind = \"fifo\", limit = \"1 BDP\" }}\n{path}\n\
+         cc = {{ kind = \"cubic\", slow_start = {slow_start} }}\napp = {{ kind = \"transfer\", size = \"100 MB\" }}\n"
+    );
+    let result = run(&text, &[]);
+    let time =
+        flow(&result).transfers.as_ref().and_then(|transfers| transfers.time_ms.clone()).expect("completed");
+    (result, time.mean / 1000.0)
+}
+
+const SATELLITE: &str = "rate = \"250 Mbit/s\"\n[[flow]]\nrtt = \"600 ms\"";
+const RESUME: &str = "{ kind = \"careful-resume\", saved_cwnd = \"18.75 MB\", saved_rtt = \"600 ms\" }";
+
+/// RFC 9959: 100 MB take at most 7.4 s with the saved window of the path (the limit that C4's tests set for C4, section M), and
+/// 9 s or more without it.
+#[test]
+fn careful_resume_spares_round_trips() {
+    let (resumed, time) = satellite(RESUME, SATELLITE);
+    assert!(time < 7.4, "{time} s");
+    let phases: Vec<f64> =
+        columns(&resumed, "cc", ["time_s", "cr_phase"]).iter().map(|(_, phase)| *phase).collect();
+    for phase in [1.0, 2.0, 3.0, 5.0] {
+        assert!(phases.contains(&phase), "{phase}");
+    }
+    let (_, plain) = satellite("\"standard\"", SATELLITE);
+    assert!(plain > 9.0, "{plain} s");
+}
+
+/// The path may not be the saved one. With less than half of the saved round trip nothing is resumed: the run is that of slow start
+/// without anything saved. With a tenth of the rate the jump overflows the queue; the retreat leaves half of what arrived, and
+/// the transfer takes no longer than a tenth more than without the jump.
+#[test]
+fn careful_resume_on_another_path() {
+    let nearer = "rate = \"250 Mbit/s\"\n[[flow]]\nrtt = \"290 ms\"";
+    let (resumed, _) = satellite(RESUME, nearer);
+    let (plain, _) = satellite("\"careful-resume\"", nearer);
+    assert_eq!(resumed.summary.digest, plain.summary.digest);
+
+    let narrower = "rate = \"25 Mbit/s\"\n[[flow]]\nrtt = \"600 ms\"";
+    let (resumed, time) = satellite(RESUME, narrower);
+    let (_, without) = satellite("\"careful-resume\"", narrower);
+    let exit = flow(&resumed).slow_start_exit.clone().expect("it ended");
+    assert_eq!((exit.reason, flow(&resumed).sender.rtos), ("loss", Some(0)));
+    assert!(time < 1.1 * without, "{time} s, and {without} s without the jump");
+}
