@@ -1,4 +1,4 @@
-//! What C4's texts say of a flow alone (spec/ccwg-2026 section G), in whole runs.
+//! What C4's texts say about a flow alone (spec/ccwg-2026 section G), in whole runs.
 
 use super::{MSS, PACKET, run};
 
