@@ -1,0 +1,145 @@
+"""Pages on campaigns: a text with tables of what their cells measured.
+
+``NAME.txt`` is a page without its tables, each a line such as ``$goodput``; `PAGES` says what is in them. ``python
+docs/packs/campaign_pages.py NAME`` reads the cells that ``windtunnel sweep scenarios/campaigns/NAME.toml`` wrote into
+``results`` (for some pages there are several campaigns: `CAMPAIGNS`), keeps them in ``NAME.csv``, and writes
+``NAME.md``; with ``--page`` it writes the page from the cells that are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Template
+
+HERE = Path(__file__).parent
+NUMBERS = {"mean": "mean", "low": "mean_low", "high": "mean_high"}
+DIFFERENCE = ("difference", "difference_low", "difference_high")
+
+Cell = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of one metric: rows by some axes, a column for each value of another.
+
+    Attributes:
+        metric: The metric's name in the campaign.
+        rows: The axes that have a row for each combination of their values.
+        columns: The axis with a column for each value.
+        only: Values that other axes have.
+        digits: Digits after the point.
+        change: The column of a difference, by value of `columns`, from the campaign's baseline; none if left out.
+        narrow: Half of the interval's length after a ±, where there are many columns.
+    """
+
+    metric: str
+    rows: Sequence[str]
+    columns: str
+    only: Mapping[str, str] = field(default_factory=dict)
+    digits: int = 1
+    change: str | None = None
+    narrow: bool = False
+
+
+#: The campaigns of a page, where they are others than the one of its name.
+CAMPAIGNS = {"slow-starts": ("slow-starts", "slow-starts-resumed")}
+
+PAGES: dict[str, dict[str, Table]] = {
+    "rate-limited-increase": {
+        "time": Table("time", ("app", "idle", "cc"), "gate", change="max-flight"),
+        "lost": Table("lost", ("app", "idle", "cc"), "gate", change="max-flight"),
+    },
+    "ack-frequency": {
+        "goodput": Table("goodput", ("cc",), "acks", only={"back": "50 Mbit/s"}, digits=2, change="T = 31"),
+        "per_ack": Table("per_ack", ("cc",), "acks", only={"back": "50 Mbit/s"}),
+        "delay": Table("delay", ("cc",), "acks", only={"back": "50 Mbit/s"}),
+        "narrow": Table("goodput", ("cc",), "acks", only={"back": "500 kbit/s"}, digits=2),
+    },
+    "slow-starts": {
+        "alone": Table("time", ("path", "size"), "start", only={"others": "alone"}, digits=0, narrow=True),
+        "next": Table("time", ("path", "size"), "start", only={"others": "next to CUBIC"}, digits=0, narrow=True),
+        "lost": Table("lost", ("path",), "start", only={"others": "alone", "size": "10 MB"}, digits=0, narrow=True),
+        "overshoot": Table("overshoot", ("path",), "start", only={"others": "alone", "size": "10 MB"}, narrow=True),
+        "old": Table("old", ("path",), "start", only={"others": "next to CUBIC", "size": "10 MB"}, narrow=True),
+    },
+}
+
+
+def kept(name: str) -> list[Cell]:
+    """The cells that are kept for a page."""
+    with (HERE / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def keep(name: str, results: Path) -> None:
+    """Keep what the page needs, with five digits: the last ones are the machine's."""
+    tables = PAGES[name].values()
+    axes = list(dict.fromkeys(axis for t in tables for axis in (*t.rows, t.columns, *t.only)))
+    metrics = {table.metric for table in tables}
+    cells: list[Cell] = []
+    for campaign in CAMPAIGNS.get(name, (name,)):
+        with (results / campaign / "cells.csv").open(encoding="utf-8", newline="") as file:
+            cells += [cell for cell in csv.DictReader(file) if cell["metric"] in metrics]
+    with (HERE / f"{name}.csv").open("w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, (*axes, "metric", *NUMBERS, *DIFFERENCE), lineterminator="\n")
+        writer.writeheader()
+        for cell in cells:
+            columns = NUMBERS | {column: column for column in DIFFERENCE}
+            values = {to: f"{float(cell[of]):.5g}" if cell[of] else "" for to, of in columns.items()}
+            writer.writerow({axis: cell[axis] for axis in (*axes, "metric")} | values)
+
+
+def rows(table: Table, cells: Sequence[Cell]) -> str:
+    """The table in Markdown, with 95 % intervals. Raises ValueError if it would be empty."""
+    chosen = [c for c in cells if c["metric"] == table.metric and all(c[a] == v for a, v in table.only.items())]
+    if not chosen:
+        raise ValueError(f"no cells of {table.metric}")
+    columns = list(dict.fromkeys(cell[table.columns] for cell in chosen))
+    by_row: dict[tuple[str, ...], dict[str, Cell]] = {}
+    for cell in chosen:
+        by_row.setdefault(tuple(cell[axis] for axis in table.rows), {})[cell[table.columns]] = cell
+    head = [*table.rows, *columns, *([f"{table.change} less {columns[0]}"] if table.change else [])]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for key, of in by_row.items():
+        show = _plus_minus if table.narrow else _interval
+        shown = [show(of[column], "mean", "low", "high", f".{table.digits}f") for column in columns]
+        if table.change:
+            shown.append(_interval(of[table.change], *DIFFERENCE, f"+.{table.digits}f"))
+        lines.append(f"| {' | '.join((*key, *shown))} |")
+    return "\n".join(lines)
+
+
+def _interval(cell: Cell, mean: str, low: str, high: str, digits: str) -> str:
+    shown = [f"{float(cell[name]):{digits}}" for name in (mean, low, high)]
+    return f"{shown[0]} ({shown[1]} to {shown[2]})"
+
+
+def _plus_minus(cell: Cell, mean: str, low: str, high: str, digits: str) -> str:
+    half = (float(cell[high]) - float(cell[low])) / 2
+    return f"{float(cell[mean]):{digits}} ± {half:{digits}}"
+
+
+def page(name: str, cells: Sequence[Cell]) -> str:
+    """The page."""
+    text = Template((HERE / f"{name}.txt").read_text(encoding="utf-8"))
+    return text.substitute({key: rows(table, cells) for key, table in PAGES[name].items()})
+
+
+def main() -> None:
+    """Keep the numbers, and write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("name", choices=PAGES)
+    parser.add_argument("--page", action="store_true", help="from the numbers that are kept")
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    options = parser.parse_args()
+    if not options.page:
+        keep(options.name, options.results)
+    (HERE / f"{options.name}.md").write_text(page(options.name, kept(options.name)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
