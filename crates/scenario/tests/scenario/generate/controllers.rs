@@ -41,7 +41,7 @@ impl Draft {
         match base {
             "reno" | "aimd" if !self.ideal && self.one_in(3) => self.one_of("growth", &growths),
             "cubic" if self.one_in(3) => {
-                self.one_of("variant", &["document", "rfc9438", "linux", "paper", "cuback"])
+                self.one_of("variant", &["document", "rfc9438", "linux", "paper", "cuback"]);
             }
             "cubic" if self.one_in(3) => {
                 self.some_number("bic_scale", 1, 4096);

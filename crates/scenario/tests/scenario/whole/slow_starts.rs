@@ -55,7 +55,7 @@ fn search_needs_a_deep_queue() {
     assert_near("cwnd", exit.cwnd_bytes as f64 / MSS, 1.05 * 416.7, 0.02);
     let lost = |slow_start: &str| {
         let result = ended(slow_start, 1, "");
-        let exit = flow(&result).slow_start_exit.clone().expect("it ended");
+        let exit = flow(&result).slow_start_exit.expect("it ended");
         (exit.reason, exit.cwnd_bytes)
     };
     assert_eq!(lost("search"), lost("standard"));
@@ -75,7 +75,7 @@ fn jitter_ends_hystart_and_not_search() {
                  [[flow]]\ncc = {{ kind = \"cubic\", slow_start = {slow_start} }}\nrtt = \"80 ms\"\n"
             );
             let result = run(&text, &[]);
-            let exit = flow(&result).slow_start_exit.clone();
+            let exit = flow(&result).slow_start_exit;
             exit.is_some_and(|exit| exit.reason != "loss" && exit.cwnd_bytes as f64 / MSS < 133.0)
         };
         (0..40).filter(|seed| left(*seed)).count()
