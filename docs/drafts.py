@@ -122,8 +122,8 @@ def newest() -> dict[str, Mapping[str, str]]:
 def page() -> str:
     """The page. Raises ValueError if a draft of the sources has no entry in ``drafts.toml``, or an entry no draft."""
     drafts, rfcs = collect()
-    known = newest()
-    if odd := drafts.keys() ^ known.keys():
+    entries = newest()
+    if odd := drafts.keys() ^ entries.keys():
         raise ValueError(f"docs/drafts.toml and the sources differ in {', '.join(sorted(odd))}")
     lines = [
         HEAD + "| draft | implemented | where | tests | newer text, and what it changes |",
@@ -131,7 +131,7 @@ def page() -> str:
     ]
     for name, text in sorted(drafts.items()):
         versions = ", ".join(text.versions) or "no number in the source"
-        lines.append(f"| {name} | {versions} | {_paths(text.files)} | {_paths(text.tests)} | {known[name]['newer']} |")
+        lines.append(f"| {name} | {versions} | {_paths(text.files)} | {_paths(text.tests)} | {entries[name]['newer']} |")
     lines += [RFCS + "| RFC | where | tests |", "|---|---|---|"]
     for number, text in sorted(rfcs.items()):
         link = f"[{number}](https://www.rfc-editor.org/rfc/rfc{number})"

@@ -30,11 +30,11 @@ def test_drafts_are_found_with_their_versions() -> None:
 
 def test_every_draft_needs_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A source that names a draft without an entry stops the page, and so does an entry that no source names."""
-    known = TOOL.newest()
-    monkeypatch.setattr(TOOL, "newest", lambda: {**known, "draft-without-a-source": {"newer": ""}})
+    entries = TOOL.newest()
+    monkeypatch.setattr(TOOL, "newest", lambda: {**entries, "draft-without-a-source": {"newer": ""}})
     with pytest.raises(ValueError, match="draft-without-a-source"):
         TOOL.page()
-    del known["draft-chung-ccwg-search"]
-    monkeypatch.setattr(TOOL, "newest", lambda: known)
+    del entries["draft-chung-ccwg-search"]
+    monkeypatch.setattr(TOOL, "newest", lambda: entries)
     with pytest.raises(ValueError, match="draft-chung-ccwg-search"):
         TOOL.page()

@@ -90,6 +90,7 @@ def read_trials() -> list[Trial]:
 
 def _trial(table: Mapping[str, Any]) -> Trial:
     later = table.get("later")
+    limits: tuple[Limit, ...]
     if table["group"] == "media":
         mean = _of_streams("mean"), _of_streams("max")
         limits = (
@@ -152,7 +153,7 @@ def _worst(trial: Trial, limit: Limit, values: Sequence[float]) -> Row:
     return Row(
         f"{trial.group}/{trial.id}-{limit.id}", trial.group, f"{trial.title}: {limit.what}", f"< {limit.most:g}",
         worst if math.isfinite(worst) else None, None, limit.unit, "undecided" if is_bound else verdict,
-        "; ".join(filter(None, [*notes, is_bound and MODEL])),
+        "; ".join(filter(None, [*notes, MODEL if is_bound else ""])),
         spread(values), limits=(limits.low, limits.high), of="statement",
     )  # fmt: skip
 

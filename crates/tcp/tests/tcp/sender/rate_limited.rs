@@ -23,7 +23,7 @@ fn lab(name: &str, gate: GrowthGate, every: u32, ssthresh: Option<u64>, script: 
     Lab::with(cc, setup, script)
 }
 
-/// Lets the application write `segments`, all of which leave at once, and returns cwnd after each ACK, in segments.
+/// Lets the application write `segments`, which leave at once, and returns cwnd after each ACK, in segments.
 fn round(lab: &mut Lab, segments: u64) -> Vec<u64> {
     lab.spacing = Duration::from_micros(400);
     let end = lab.now + Duration::from_millis(150);
