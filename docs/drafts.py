@@ -131,7 +131,9 @@ def page() -> str:
     ]
     for name, text in sorted(drafts.items()):
         versions = ", ".join(text.versions) or "no number in the source"
-        lines.append(f"| {name} | {versions} | {_paths(text.files)} | {_paths(text.tests)} | {entries[name]['newer']} |")
+        lines.append(
+            f"| {name} | {versions} | {_paths(text.files)} | {_paths(text.tests)} | {entries[name]['newer']} |"
+        )
     lines += [RFCS + "| RFC | where | tests |", "|---|---|---|"]
     for number, text in sorted(rfcs.items()):
         link = f"[{number}](https://www.rfc-editor.org/rfc/rfc{number})"

@@ -59,6 +59,11 @@ PAGES: dict[str, dict[str, Table]] = {
         "delay": Table("delay", ("cc",), "acks", only={"back": "50 Mbit/s"}),
         "narrow": Table("goodput", ("cc",), "acks", only={"back": "500 kbit/s"}, digits=2),
     },
+    "cuback": {
+        "fifo": Table("window", ("rtt", "rate"), "variant", only={"queue": "FIFO"}, change="cuback"),
+        "codel": Table("used", ("rtt", "rate"), "variant", only={"queue": "CoDel"}, change="cuback"),
+        "window": Table("window", ("rtt", "rate"), "variant", only={"queue": "CoDel"}, change="cuback"),
+    },
     "slow-starts": {
         "alone": Table("time", ("path", "size"), "start", only={"others": "alone"}, digits=0, narrow=True),
         "next": Table("time", ("path", "size"), "start", only={"others": "next to CUBIC"}, digits=0, narrow=True),

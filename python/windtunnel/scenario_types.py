@@ -89,8 +89,9 @@ class Tcp(TypedDict, total=False):
     #: the first.
     ssthresh_metrics_save: bool
 
-    #: Growth of cwnd is barred while the application or the receiver, not cwnd, limits the sender.
-    growth_gate: bool
+    #: Which ACKs grow cwnd while the application or the receiver, not cwnd, limits the sender; `true` is `linux`, and
+    #: `false` is `none`.
+    growth_gate: Literal["linux", "none", "max-flight", "rfc9002"]
 
     #: What an idle time does to cwnd.
     idle: Literal["rfc2861", "rfc5681", "rfc7661", "none"]
@@ -417,7 +418,7 @@ class Flow(_FlowKeys, total=False):
     iw: str | int
 
     #: How its receiver acknowledges: a policy, or a table.
-    ack: Literal["immediate", "quick-signal", "state-change", "dithered", "every", "linux"] | Mapping[str, Any]
+    ack: Literal["immediate", "quick-signal", "state-change", "dithered", "every", "linux", "quic"] | Mapping[str, Any]
 
 
 class Record(TypedDict, total=False):
