@@ -6,6 +6,7 @@ mod bbr3;
 mod chirping;
 mod copa;
 mod host;
+mod ledbat;
 mod lp;
 mod marks;
 mod media;
