@@ -42,4 +42,4 @@ def test_the_program_runs_its_scenario() -> None:
 def test_the_program_lists_them() -> None:
     listing = json.loads(cargo("run", "--", "--list"))
     names = {entry["name"] for entries in listing.values() for entry in entries}
-    assert {"ledbat", "my-binomial", "my-limited", "k-step", "small-first", "reno", "fifo"} <= names
+    assert {"my-ledbat", "my-binomial", "my-limited", "k-step", "small-first", "reno", "fifo"} <= names

@@ -31,7 +31,7 @@ impl Default for LedbatParams {
 }
 
 impl Params for LedbatParams {
-    const NAME: &'static str = "ledbat";
+    const NAME: &'static str = "my-ledbat";
     const SUMMARY: &'static str = "Keeps the queueing delay near a target, and yields to other traffic";
 
     fn check(&self) -> Result<(), OutOfRange> {

@@ -47,7 +47,7 @@ fn the_scenario_runs_and_is_reproducible() {
 #[test]
 fn ledbat_holds_its_target() {
     for target in [10.0, 30.0] {
-        let result = alone(&format!("{{ kind = \"ledbat\", target = \"{target} ms\" }}"), "\"fifo\"");
+        let result = alone(&format!("{{ kind = \"my-ledbat\", target = \"{target} ms\" }}"), "\"fifo\"");
         assert!((delay_ms(&result) - target).abs() < 0.15 * target, "{}", delay_ms(&result));
         assert_eq!(result.summary.queues[0].drops.full, 0);
     }
@@ -134,7 +134,7 @@ fn an_aqm_is_named_inside_of_a_queue() {
         said.ends_with("flow[1].cc.target: \"200 ms\" is not allowed: more than 0 s and at most 100 ms"),
         "{said}"
     );
-    for name in ["ledbat", "my-binomial", "my-binomial-mds", "my-limited", "k-step", "small-first"] {
+    for name in ["my-ledbat", "my-binomial", "my-binomial-mds", "my-limited", "k-step", "small-first"] {
         assert!(listing(&registry).contains(&format!("\"{name}\"")), "{name}");
     }
 }
@@ -143,6 +143,6 @@ fn an_aqm_is_named_inside_of_a_queue() {
 fn two_algorithms_of_one_name_are_refused() {
     let mut registry = registry().expect("names differ");
     let error = registry.register_controller::<windtunnel_rust_plugin::LedbatParams>().unwrap_err();
-    assert_eq!(error, RegistryError::Taken { what: "a controller", name: "ledbat".to_owned() });
-    assert_eq!(error.to_string(), "`ledbat` is already the name of a controller: names must differ");
+    assert_eq!(error, RegistryError::Taken { what: "a controller", name: "my-ledbat".to_owned() });
+    assert_eq!(error.to_string(), "`my-ledbat` is already the name of a controller: names must differ");
 }

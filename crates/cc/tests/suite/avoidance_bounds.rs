@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use windtunnel_cc::{
-    AvoidanceParams, BicParams, BinomialParams, CdgParams, CompoundParams, LedbatPpParams, NvParams,
-    ScalableParams, ScalableVariant, VegasParams, WindowedConfig,
+    AvoidanceParams, BicParams, BinomialParams, CdgParams, CompoundParams, LedbatParams, LedbatPpParams,
+    NvParams, ScalableParams, ScalableVariant, VegasParams, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration};
 
@@ -120,12 +120,19 @@ fn nv() {
     assert_eq!(refused(largest), None);
 }
 
-/// LEDBAT++ divides by its target; Vegas' alpha is not above its beta; Linux's Scalable has no lwnd.
+/// LEDBAT and LEDBAT++ divide by their target, and RFC 6817 allows 100 ms at most; Vegas' alpha is not above its beta; Linux's Scalable has no lwnd.
 #[test]
 fn others() {
-    let ledbat = LedbatPpParams::default;
-    assert_eq!(refused(LedbatPpParams { target: Duration::ZERO, ..ledbat() }), Some("target"));
-    assert_eq!(refused(LedbatPpParams { constant: 0.0, ..ledbat() }), Some("constant"));
+    let ledbat = LedbatParams::default;
+    for (ms, key) in [(0, Some("target")), (100, None), (101, Some("target"))] {
+        assert_eq!(refused(LedbatParams { target: Duration::from_millis(ms), ..ledbat() }), key, "{ms} ms");
+    }
+    for (gain, key) in [(0.0, Some("gain")), (1.0, None), (10.0, None)] {
+        assert_eq!(refused(LedbatParams { gain, ..ledbat() }), key, "{gain}");
+    }
+    let ledbat_pp = LedbatPpParams::default;
+    assert_eq!(refused(LedbatPpParams { target: Duration::ZERO, ..ledbat_pp() }), Some("target"));
+    assert_eq!(refused(LedbatPpParams { constant: 0.0, ..ledbat_pp() }), Some("constant"));
     for (alpha, key) in [(4, None), (5, Some("alpha"))] {
         assert_eq!(refused(VegasParams { alpha, ..VegasParams::default() }), key, "{alpha}");
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use windtunnel_cc::{
-    AvoidanceParams, CaState, CdgParams, ExitReason, IllinoisParams, LedbatPpParams, NvParams, Style,
-    VegasParams, VegasVariant, VenoParams, WindowedConfig, YeahParams,
+    AvoidanceParams, CaState, CdgParams, ExitReason, IllinoisParams, LedbatParams, LedbatPpParams, NvParams,
+    Style, VegasParams, VegasVariant, VenoParams, WindowedConfig, YeahParams,
 };
 use windtunnel_units::Duration;
 
@@ -207,6 +207,54 @@ fn yeah_is_scalable_and_empties_the_queue() {
     assert!((150.0..200.0).contains(&queued), "a fifth of the window: {queued}");
     assert_eq!(flow.cwnd(), before - MSS * queued as u64);
     assert_eq!(flow.probe("slow_rounds"), Some(1.0));
+}
+
+/// RFC 6817 section 2.4.2: the window starts with two segments (`INIT_CWND`) and without slow start. It grows by one in a
+/// round trip without a queue, stands at TARGET, and shrinks by one in a round trip at twice that, to two at least
+/// (`MIN_CWND`).
+#[test]
+fn ledbat_holds_its_target() {
+    let mut flow = seeking(LedbatParams::default(), 10);
+    assert_eq!((flow.cwnd(), flow.avoids()), (MSS * 2, true));
+    let mut change = |queued_ms| {
+        // The first of these rounds replaces the samples that the filter has.
+        round(&mut flow, MS(queued_ms));
+        let before = flow.segments();
+        round(&mut flow, MS(queued_ms));
+        (flow.segments() - before, flow.segments())
+    };
+    while change(0).1 < 40.0 {}
+    // At 40 segments: a round has whole ACKs, and the window moves by one meanwhile.
+    let within = 2.0 / 40.0;
+    for (queued_ms, expected) in [(0, 1.0), (50, 0.5), (100, 0.0), (150, -0.5), (200, -1.0)] {
+        let (changed, segments) = change(queued_ms);
+        assert!((changed - expected).abs() <= within * f64::abs(expected), "{queued_ms} ms: {changed}");
+        assert!(segments > 39.0, "{segments}");
+    }
+    for _ in 0..100 {
+        change(200);
+    }
+    assert!((change(200).1 - 2.0).abs() < 1e-9);
+}
+
+/// RFC 6817 section 2.4.2: a loss halves the window, to two segments at least; a timeout leaves one segment, from which the
+/// next ACK leads to two, and then there is no slow start either.
+#[test]
+fn ledbat_answers_losses_as_reno() {
+    let mut flow = seeking(LedbatParams::default(), 10);
+    while flow.segments() < 20.0 {
+        round(&mut flow, MS(0));
+    }
+    let before = flow.cwnd();
+    flow.lose();
+    assert_eq!(flow.cwnd(), before.scale(0.5));
+    flow.time_out(true);
+    assert_eq!(flow.cwnd(), MSS);
+    assert_eq!((round(&mut flow, MS(0)), flow.avoids()), (2, true));
+    round(&mut flow, MS(0));
+    assert!(flow.segments() < 3.01, "{}", flow.segments());
+    flow.lose();
+    assert_eq!(flow.cwnd(), MSS * 2);
 }
 
 /// draft-irtf-iccrg-ledbat-plus-plus: the window starts with two segments; slow start ends at 3/4 of the target. Two round

@@ -136,6 +136,8 @@ impl Driver {
             app_limited: self.app_limited,
             max_flight: self.max_flight,
             rtt,
+            // Only the changes of a one-way delay count: all of them are on the data's way.
+            one_way: rtt.filter(|_| self.cc.needs().one_way),
             ecn,
             ..AckSample::default()
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use windtunnel_cc::{
     AimdGrowth, AimdParams, AvoidanceParams, BicParams, BinomialParams, CaState, CdgParams, CompoundParams,
     CubicParams, CubicVariant, Feedback, HighspeedParams, HtcpParams, HyblaParams, IllinoisParams,
-    LedbatPpParams, LpParams, MdsParams, NvParams, RenoParams, ScalableParams, ScalableVariant,
+    LedbatParams, LedbatPpParams, LpParams, MdsParams, NvParams, RenoParams, ScalableParams, ScalableVariant,
     SlowStartParams, Style, VegasParams, VegasVariant, VenoParams, WestwoodParams, WindowedConfig,
     YeahParams,
 };
@@ -157,11 +157,11 @@ fn what_of_an_unused_window_is_remembered() {
 }
 
 /// What each controller asks of its sender, as the calls of `tcp_congestion_ops` that its module has: `pkts_acked` or
-/// `in_ack_event`, `set_state`; one-way delays for TCP-LP; nothing for LEDBAT++ and Reno. None of them but CDG starts
+/// `in_ack_event`, `set_state`; one-way delays for TCP-LP and LEDBAT; nothing for LEDBAT++ and Reno. None of them but CDG starts
 /// a reduction by itself.
 #[test]
 fn needs_are_those_of_the_modules() {
-    let cases: [(Arc<dyn AvoidanceParams>, bool, bool, bool); 13] = [
+    let cases: [(Arc<dyn AvoidanceParams>, bool, bool, bool); 14] = [
         (Arc::new(RenoParams::default()), false, false, false),
         (Arc::new(HtcpParams::default()), true, true, false),
         (Arc::new(BicParams::default()), true, true, false),
@@ -173,6 +173,7 @@ fn needs_are_those_of_the_modules() {
         (Arc::new(IllinoisParams::default()), false, true, false),
         (Arc::new(CompoundParams::default()), false, true, false),
         (Arc::new(LpParams::default()), false, true, true),
+        (Arc::new(LedbatParams::default()), false, false, true),
         (Arc::new(LedbatPpParams::default()), false, false, false),
         (Arc::new(NvParams::default()), false, true, false),
     ];
@@ -189,7 +190,7 @@ fn needs_are_those_of_the_modules() {
     }
 }
 
-/// Hybla's slow start is its own; CUBIC's parameters for `HyStart` choose it, in either style, as the variant does
+/// Hybla's slow start is its own, and LEDBAT has none; CUBIC's parameters for `HyStart` choose it, in either style, as the variant does
 /// for Linux. Everything else leaves the choice to the scenario.
 #[test]
 fn whose_slow_start_it_is() {
@@ -213,6 +214,11 @@ fn whose_slow_start_it_is() {
         let params = CubicParams { hystart: Some(true), hystart_detect: detect, ..cubic() };
         let hystart = params.usual_slow_start(Style::Linux).to_map();
         assert_eq!((&hystart["ack_train"], &hystart["delay"]), (&train.into(), &delay.into()), "{detect:?}");
+    }
+    let ledbat = LedbatParams::default;
+    assert!(ledbat().fixes_slow_start().is_some());
+    for style in [Style::Document, Style::Linux] {
+        assert_eq!(ledbat().usual_slow_start(style).name(), "none", "RFC 6817 has none");
     }
     let hybla = HyblaParams::default().fixes_slow_start();
     assert!(hybla.is_some_and(|why| why.contains("2^rho - 1")));
@@ -247,7 +253,7 @@ fn configurations_compare_by_their_growth() {
 fn numbers_are_reported() {
     type Numbers = &'static [(&'static str, f64, f64)];
     let paper = VegasParams { variant: VegasVariant::Paper, ..VegasParams::default() };
-    let cases: [(Arc<dyn AvoidanceParams>, Numbers); 15] = [
+    let cases: [(Arc<dyn AvoidanceParams>, Numbers); 16] = [
         (Arc::new(RenoParams::default()), &[("credit_segments", 51.0, 51.0)]),
         (Arc::new(ScalableParams::default()), &[("credit_segments", 51.0, 51.0)]),
         (Arc::new(VegasParams::default()), &[("base_rtt_s", 0.100_001, 1e-9)]),
@@ -259,6 +265,10 @@ fn numbers_are_reported() {
         (
             Arc::new(CompoundParams::default()),
             &[("base_rtt_s", 0.1, 1e-9), ("gamma_packets", 30.0, 1e-9), ("diff_packets", 9.8, 0.8)],
+        ),
+        (
+            Arc::new(LedbatParams::default()),
+            &[("base_one_way_s", 0.1, 1e-9), ("queued_s", 0.01, 1e-9), ("off_target", 0.9, 1e-9)],
         ),
         (
             Arc::new(LedbatPpParams::default()),

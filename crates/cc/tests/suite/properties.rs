@@ -13,11 +13,11 @@ use windtunnel_cc::{
     CompoundParams, CompoundRtt, CongestionControl, ControllerParams, ConventionalParams, CopaParams,
     CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse,
     FlowInit, HighspeedParams, HtcpParams, HyblaParams, HystartParams, HystartPpParams, IllinoisParams,
-    Kinds, LedbatPpParams, LimitedParams, LimiterWindow, LpParams, MdsParams, NvParams, Pacing, Params,
-    RapidParams, RapidVariant, RenoParams, ResponseParams, ScalableParams, ScalableVariant, SceParams,
-    SearchParams, SentSegment, SlowStartGrowth, SlowStartParams, SsthreshBase, StandardParams, Style,
-    VegasParams, VegasVariant, VenoParams, VivaceParams, VivaceUtility, WestwoodParams, WindowedConfig,
-    YeahParams,
+    Kinds, LedbatParams, LedbatPpParams, LimitedParams, LimiterWindow, LpParams, MdsParams, NvParams, Pacing,
+    Params, RapidParams, RapidVariant, RenoParams, ResponseParams, ScalableParams, ScalableVariant,
+    SceParams, SearchParams, SentSegment, SlowStartGrowth, SlowStartParams, SsthreshBase, StandardParams,
+    Style, VegasParams, VegasVariant, VenoParams, VivaceParams, VivaceUtility, WestwoodParams,
+    WindowedConfig, YeahParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -190,7 +190,12 @@ fn delay() -> impl Strategy<Value = Arc<dyn AvoidanceParams>> {
         let rtt = if least { CompoundRtt::Min } else { CompoundRtt::Mean };
         Arc::new(CompoundParams { alpha, beta, k, rtt, low_window: 2, ..CompoundParams::default() }) as _
     });
-    let ledbat = (1..200_u64, any::<bool>()).prop_map(|(ms, slowdown)| {
+    let ledbat = (1..101_u64, fraction(), 1..10_u32).prop_map(|(ms, gain, more)| {
+        let target = Duration::from_millis(ms);
+        let allowed_increase = NonZeroU32::new(more).expect("from 1 on");
+        Arc::new(LedbatParams { target, gain, allowed_increase }) as _
+    });
+    let ledbat_pp = (1..200_u64, any::<bool>()).prop_map(|(ms, slowdown)| {
         let target = Duration::from_millis(ms);
         Arc::new(LedbatPpParams { target, slowdown, ..LedbatPpParams::default() }) as _
     });
@@ -200,6 +205,7 @@ fn delay() -> impl Strategy<Value = Arc<dyn AvoidanceParams>> {
         nv,
         compound,
         ledbat,
+        ledbat_pp,
         Just(Arc::new(LpParams::default()) as _),
         (0..100_u32, 0..10_u32)
             .prop_map(|(win_thresh, theta)| Arc::new(IllinoisParams { win_thresh, theta }) as _),
@@ -367,8 +373,9 @@ proptest! {
         prop_assert_eq!(config.check(), Ok(()));
         let init = FlowInit { paced, ssthresh_base, ..init(MSS * iw) };
         let mut flow = Driver::from_init(&config, init, Duration::from_millis(20));
-        // Hybla starts with rho segments, one at this round trip.
-        let mut floor = if config.avoidance.name() == "hybla" { MSS } else { MSS * iw.min(2) };
+        // Hybla starts with rho segments, one at this round trip; TCP-LP gives way down to one.
+        let one = ["hybla", "lp"].contains(&config.avoidance.name());
+        let mut floor = if one { MSS } else { MSS * iw.min(2) };
         let own_pace = config.slow_start.samples_rates() || config.slow_start.sets_gaps();
         let names = probed_names(&*flow.cc);
         for event in events {
@@ -503,7 +510,7 @@ proptest! {
             loss_based().prop_filter("binomial decreases are in bytes", |params| {
                 ["highspeed", "htcp", "bic", "hybla", "westwood"].contains(&params.name())
             }),
-            delay()
+            delay().prop_filter("LEDBAT's window is in bytes", |params| params.name() != "ledbat")
         ],
         iw in 2..100_u64,
         events in vec(event(), 1..400),

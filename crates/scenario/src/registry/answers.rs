@@ -39,7 +39,6 @@ const CONTROLLERS: &[Row] = &[
     ("tcpw", Called("westwood")),
     ("tcp-lp", Called("lp")),
     ("tcp-nv", Called("nv")),
-    ("ledbat", Nearest("RFC 6817, which LEDBAT++ succeeds", &["ledbat-pp"])),
     ("fast", Nearest("FAST TCP, which keeps a number of packets in the queue", &["vegas"])),
     ("gcc", Nearest("WebRTC's controller, which keeps media by the trend of the delay", &["scream", "copa"])),
     (
@@ -49,7 +48,7 @@ const CONTROLLERS: &[Row] = &[
     ("nada", Nearest("RFC 8698, which keeps media by delay, loss and marks", &["scream", "copa"])),
     ("pcc", Nearest("PCC Allegro, which tries rates and keeps the more useful one", &["vivace", "bbr"])),
     ("allegro", Nearest("PCC Allegro, which tries rates and keeps the more useful one", &["vivace", "bbr"])),
-    ("proteus", Nearest("PCC Proteus, which can yield to others", &["vivace", "ledbat-pp"])),
+    ("proteus", Nearest("PCC Proteus, which can yield to others", &["vivace", "ledbat-pp", "ledbat"])),
     ("sprout", Nearest("it forecasts the rate of a cellular link", &["copa"])),
     ("verus", Nearest("it learns a map from delay to window", &["copa"])),
     ("remy", Nearest("its rules are computed for a model of the network", &["copa"])),

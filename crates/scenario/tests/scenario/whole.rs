@@ -7,6 +7,7 @@ mod c4;
 mod chirping;
 mod copa;
 mod host;
+mod ledbat;
 mod lp;
 mod marks;
 mod media;

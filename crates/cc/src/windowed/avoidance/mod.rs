@@ -10,10 +10,12 @@ mod highspeed;
 mod htcp;
 mod hybla;
 mod illinois;
+mod ledbat;
 mod ledbat_pp;
 mod lp;
 mod module;
 mod nv;
+mod queueing_delay;
 mod reno;
 mod round_trips;
 mod scalable;
@@ -58,6 +60,7 @@ kinds! {
     cdg: CdgParams;
     nv: NvParams;
     lp: LpParams;
+    ledbat: LedbatParams;
     ledbat_pp: LedbatPpParams;
 }
 

@@ -79,6 +79,11 @@ impl Draft {
                 self.some_number("nv_dec_eval_min_calls", 1, 255);
                 self.some_time("nv_reset_period", 1_000_000, 10_000_000_000);
             }
+            "ledbat" if self.one_in(3) => {
+                self.some_time("target", 1_000_000, 100_000_000);
+                self.some_number("gain", 1, 10);
+                self.some_number("allowed_increase", 1, 10);
+            }
             "ledbat-pp" if self.one_in(3) => {
                 self.some_time("target", 1_000_000, 1_000_000_000);
                 self.some_switch("slowdown");

@@ -3,11 +3,11 @@
 use windtunnel_units::{Duration, Time};
 
 use super::LedbatPpParams;
-use super::delay::Delay;
 use crate::needs::Needs;
 use crate::sample::{AckSample, PathView};
 use crate::windowed::avoidance::Steered;
 use crate::windowed::avoidance::module::{Module, Segments, half};
+use crate::windowed::avoidance::queueing_delay::QueueingDelay;
 use crate::windowed::cwnd_cnt::CwndCnt;
 
 /// The window at the start and in a slowdown, in segments.
@@ -40,7 +40,7 @@ pub(super) struct LedbatPp {
     target: f64,
     constant: f64,
     slows_down: bool,
-    delay: Delay,
+    delay: QueueingDelay,
     stage: Stage,
     /// The part of a segment by which the window is too small.
     fraction: f64,
@@ -52,7 +52,7 @@ impl LedbatPp {
             target: params.target.as_secs_f64(),
             constant: params.constant,
             slows_down: params.slowdown,
-            delay: Delay::new(),
+            delay: QueueingDelay::new(),
             stage: Stage::SlowStart,
             fraction: 0.0,
         }

@@ -18,7 +18,6 @@
 //! against noise. T = 60 ms is less than the 100 ms of LEDBAT, which is noticed in calls.
 
 mod controller;
-mod delay;
 
 use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
