@@ -1,4 +1,4 @@
-//! How far a window grows that is not used up: limit() of draft-ietf-ccwg-ratelimited-increase section 3, for each
+//! How far a window grows that is not used up: `limit()` of draft-ietf-ccwg-ratelimited-increase section 3, for each
 //! algorithm (docs/spec/ccwg-2026 section C).
 
 use std::sync::Arc;

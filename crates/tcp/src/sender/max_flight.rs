@@ -1,7 +1,7 @@
 //! Rate-limited increase (draft-ietf-ccwg-ratelimited-increase, 01025d8, section 3): how far a window that is not used
 //! up may grow.
 //!
-//! `maxFS` is the largest FlightSize since cwnd was last reduced; at first it is the initial window, because that much
+//! `maxFS` is the largest `FlightSize` since cwnd was last reduced; at first it is the initial window, because that much
 //! may leave unasked. cwnd may grow to `limit(maxFS)`, where the ACKs of one window of `maxFS` would take it; the
 //! controller knows that function. The text caps cwnd at any time. After a reduction, when nothing counts yet, that
 //! would take cwnd itself; here the cap bars growth alone. A reduction that is undone brings back the largest flight
@@ -25,7 +25,7 @@ impl MaxFlight {
         MaxFlight { largest: iw, before: iw, cwnd: Bytes::ZERO }
     }
 
-    /// FlightSize was updated: cwnd allows `cwnd`, and `flight` has not been acknowledged cumulatively.
+    /// `FlightSize` was updated: cwnd allows `cwnd`, and `flight` has not been acknowledged cumulatively.
     pub(super) fn observe(&mut self, cwnd: Bytes, flight: Bytes) {
         if cwnd < self.cwnd {
             self.before = std::mem::take(&mut self.largest);

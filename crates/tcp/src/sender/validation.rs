@@ -169,7 +169,7 @@ impl Sender {
         }
     }
 
-    /// FlightSize, or cwnd, may have changed.
+    /// `FlightSize`, or cwnd, may have changed.
     #[inline]
     pub(super) fn observe_flight(&mut self) {
         if let Some(flight) = &mut self.validation.max_flight {

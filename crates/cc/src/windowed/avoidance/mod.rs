@@ -214,7 +214,7 @@ pub trait Avoidance: Clone + Debug + Send + Sync {
     /// Called on marked ACKs too, because the algorithm decides whether those grow the window.
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes;
 
-    /// Returns cwnd after the ACKs of a whole window of `window` have grown it: limit() of
+    /// Returns cwnd after the ACKs of a whole window of `window` have grown it: `limit()` of
     /// draft-ietf-ccwg-ratelimited-increase section 3. That is a segment more (RFC 5681), or what faster algorithms make of
     /// one ACK for all of it.
     fn limit(&self, window: Bytes, ack: &AckSample, path: &PathView) -> Bytes {

@@ -123,7 +123,7 @@ pub trait SlowStart: Debug + Send + Sync {
         Regrowth::By(ack.growth(ack.acked))
     }
 
-    /// Returns cwnd after the ACKs of a whole window of `window` have grown it: limit() of
+    /// Returns cwnd after the ACKs of a whole window of `window` have grown it: `limit()` of
     /// draft-ietf-ccwg-ratelimited-increase section 3.
     fn limit(&self, window: Bytes) -> Bytes {
         window * 2

@@ -57,7 +57,7 @@ const PAPER_BETA: f64 = 0.8;
 const DETECT_TRAIN: u32 = 1;
 const DETECT_DELAY: u32 = 2;
 
-/// Returns how far the ACKs of a window of `w` segments take cwnd, with the cubic at `target` one round trip from now: limit()
+/// Returns how far the ACKs of a window of `w` segments take cwnd, with the cubic at `target` one round trip from now: `limit()`
 /// of draft-ietf-ccwg-ratelimited-increase section 3. The text leaves it open for CUBIC. Growth is at most half of the window
 /// (RFC 9438 section 4.4), and where Reno is faster, a segment.
 fn limit(w: f64, target: f64) -> f64 {
