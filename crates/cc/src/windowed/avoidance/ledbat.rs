@@ -227,7 +227,11 @@ mod tests {
         for (queued_ms, halves) in [(0, 2), (50, 1), (100, 0), (150, -1), (200, -2), (1000, -18)] {
             let mut ledbat = with(queued_ms);
             let w = ledbat.after(Bytes::new(MSS * 40), &ack(40), &at(0)).get();
-            assert_eq!(w as i64 - 40 * MSS as i64, halves * MSS as i64 / 2, "{queued_ms} ms");
+            assert_eq!(
+                w.cast_signed() - 40 * MSS.cast_signed(),
+                halves * MSS.cast_signed() / 2,
+                "{queued_ms} ms"
+            );
         }
     }
 
