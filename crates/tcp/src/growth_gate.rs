@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::StrDeserializer;
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,11 @@ impl GrowthGate {
     /// Reads a name, or what the key was before: `true` for Linux's gate, `false` for none.
     pub fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<GrowthGate, D::Error> {
         deserializer.deserialize_any(NameOrSwitch)
+    }
+
+    /// The schema of what is read.
+    pub fn schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [generator.subschema_for::<GrowthGate>(), { "type": "boolean" }] })
     }
 }
 

@@ -87,6 +87,7 @@ pub struct TcpParams {
     pub ssthresh_metrics_save: bool,
     /// Which ACKs grow cwnd while the application or the receiver, not cwnd, limits the sender; `true` is `linux`, and
     /// `false` is `none`.
+    #[schemars(schema_with = "GrowthGate::schema")]
     #[serde(deserialize_with = "GrowthGate::read")]
     pub growth_gate: GrowthGate,
     /// What an idle time does to cwnd.
