@@ -90,6 +90,7 @@ const MEANINGFUL: &[&str] = &[
     "flow[0].cc(prague).prague_cwnd_transit",
     "flow[0].cc(prague).prague_rtt_transition",
     "flow[0].cc(prague).prague_burst_shift",
+    "flow[0].cc(c4).jitter_restarts",
     "flow[0].start",
     "flow[0].active[0].from",
     "flow[0].stagger",

@@ -23,20 +23,32 @@ pub(super) struct AckFrequency {
     largest_acked: Seq,
     /// The last packet arrived with CE.
     ce: bool,
+    /// A mark that is acknowledged at once has arrived since the last ACK.
+    marked: bool,
 }
 
 impl AckFrequency {
     pub(super) fn new(reordering_threshold: u32) -> AckFrequency {
-        AckFrequency { reordering_threshold, largest: Seq::SYN, largest_acked: Seq::SYN, ce: false }
+        AckFrequency {
+            reordering_threshold,
+            largest: Seq::SYN,
+            largest_acked: Seq::SYN,
+            ce: false,
+            marked: false,
+        }
     }
 
-    /// A packet arrived whose data end at `end`. True if its mark is acknowledged at once, where ACKs may leave for every
-    /// `count` packets.
+    /// A packet arrived whose data end at `end`, and ACKs may leave for every `count` packets.
     #[inline]
-    pub(super) fn on_packet(&mut self, end: Seq, ecn: Ecn, count: u32) -> bool {
+    pub(super) fn on_packet(&mut self, end: Seq, ecn: Ecn, count: u32) {
         self.largest = self.largest.max(end);
         let before = std::mem::replace(&mut self.ce, ecn == Ecn::Ce);
-        self.ce && (count <= 2 || !before)
+        self.marked |= self.ce && (count <= 2 || !before);
+    }
+
+    /// A mark has arrived that is acknowledged at once.
+    pub(super) const fn is_marked(&self) -> bool {
+        self.marked
     }
 
     /// A packet arrived that is not the next one in order: true if it is acknowledged at once. All below `next` has arrived, and
@@ -66,6 +78,7 @@ impl AckFrequency {
     #[inline]
     pub(super) fn on_ack_sent(&mut self) {
         self.largest_acked = self.largest;
+        self.marked = false;
     }
 }
 

@@ -92,9 +92,7 @@ pub(super) struct DelayedAck {
     /// The pending segments end the data that the sender had to send.
     pushed: bool,
     /// QUIC's rules for order and marks.
-    frequency: Option<AckFrequency>,
-    /// A mark that these rules acknowledge at once has arrived.
-    marked: bool,
+    frequency: Option<Box<AckFrequency>>,
 }
 
 impl DelayedAck {
@@ -110,8 +108,7 @@ impl DelayedAck {
             compression: Compression::default(),
             pushed: false,
             frequency: (params.policy == AckPolicy::Quic)
-                .then(|| AckFrequency::new(params.reordering_threshold)),
-            marked: false,
+                .then(|| Box::new(AckFrequency::new(params.reordering_threshold))),
         }
     }
 
@@ -236,7 +233,10 @@ impl DelayedAck {
             AckPolicy::QuickSignal => arrival.mark == Mark::Sce || arrival.ecn == Ecn::Ce,
             AckPolicy::StateChange => arrival.changed || !matches!(arrival.news, News::None | News::Changed),
             AckPolicy::Linux => arrival.news.is_urgent(),
-            AckPolicy::Quic => self.marked || arrival.news == News::Due,
+            AckPolicy::Quic => {
+                arrival.news == News::Due
+                    || self.frequency.as_ref().is_some_and(|frequency| frequency.is_marked())
+            }
         }
     }
 
@@ -342,7 +342,7 @@ impl DelayedAck {
 
     /// QUIC's rules apply to what is out of order.
     pub(super) fn frequency(&self) -> Option<&AckFrequency> {
-        self.frequency.as_ref()
+        self.frequency.as_deref()
     }
 
     /// A packet arrived whose data end at `end`.
@@ -350,7 +350,7 @@ impl DelayedAck {
     pub(super) fn on_packet(&mut self, end: Seq, ecn: Ecn) {
         if let Some(frequency) = &mut self.frequency {
             let count = if let Asked::For(ratio) = self.asked { u32::from(ratio) } else { self.rules.count };
-            self.marked |= frequency.on_packet(end, ecn, count);
+            frequency.on_packet(end, ecn, count);
         }
     }
 
@@ -383,7 +383,6 @@ impl DelayedAck {
         self.pending = 0;
         self.mark = Mark::None;
         self.pushed = false;
-        self.marked = false;
         if let Some(frequency) = &mut self.frequency {
             frequency.on_ack_sent();
         }

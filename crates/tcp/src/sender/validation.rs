@@ -20,19 +20,20 @@ use windtunnel_cc::CaState;
 pub(crate) struct Validation {
     gate: GrowthGate,
     idle: IdleRule,
-    iw: Bytes,
+    /// The initial window, in segments.
+    iw: u32,
     mss: Bytes,
     /// Within the window that ends with `usage_end`: whether cwnd was the limit, and the most segments out.
     cwnd_limited: bool,
-    most_out: u64,
+    most_out: u32,
     usage_end: Seq,
     /// RFC 9002 section 7.8: cwnd or pacing ended the last attempt to send.
     used_up: bool,
     /// With [`GrowthGate::MaxFlight`].
-    max_flight: Option<MaxFlight>,
+    max_flight: Option<Box<MaxFlight>>,
     /// RFC 2861: when cwnd was last the limit or might have been raised, and the most segments out since.
     unused_since: Time,
-    used: u64,
+    used: u32,
     pub(crate) pipe_ack: Option<Box<PipeAck>>,
 }
 
@@ -41,13 +42,13 @@ impl Validation {
         Validation {
             gate: params.growth_gate,
             idle: params.idle,
-            iw,
+            iw: (iw / mss) as u32,
             mss,
             cwnd_limited: false,
             most_out: 0,
             usage_end: Seq::SYN,
             used_up: false,
-            max_flight: (params.growth_gate == GrowthGate::MaxFlight).then(|| MaxFlight::new(iw)),
+            max_flight: (params.growth_gate == GrowthGate::MaxFlight).then(|| Box::new(MaxFlight::new(iw))),
             unused_since: Time::ZERO,
             used: 0,
             pipe_ack: (params.idle == IdleRule::Rfc7661).then(Box::default),
@@ -57,6 +58,7 @@ impl Validation {
     /// An attempt to send ended with `out` segments out.
     #[inline]
     pub(crate) fn attempted(&mut self, limited: bool, out: u64, una: Seq, nxt: Seq) {
+        let out = out as u32;
         if una >= self.usage_end || limited || (!self.cwnd_limited && out > self.most_out) {
             self.cwnd_limited = limited;
             self.most_out = out;
@@ -83,7 +85,7 @@ impl Validation {
 
     /// The largest flight since cwnd was reduced, if growth depends on it.
     pub(super) fn max_flight(&self) -> Option<Bytes> {
-        self.max_flight.as_ref().map(MaxFlight::largest)
+        self.max_flight.as_deref().map(MaxFlight::largest)
     }
 
     /// The controller takes a reduction back.
@@ -96,13 +98,13 @@ impl Validation {
     /// Slow start doubles: it may grow to twice the amount used.
     #[inline]
     fn used_in_slow_start(&self, cwnd: Bytes, in_slow_start: impl FnOnce() -> bool) -> bool {
-        cwnd < self.mss * (2 * self.most_out) && in_slow_start()
+        cwnd < self.mss * (2 * u64::from(self.most_out)) && in_slow_start()
     }
 
     /// RFC 2861 section 3.2: after an RTO in which cwnd was not the limit, cwnd moves halfway towards the amount
     /// used.
     fn decayed(&mut self, cwnd: Bytes, out: u64, open: bool, rto: Duration, now: Time) -> Option<Bytes> {
-        self.used = self.used.max(out);
+        self.used = self.used.max(out as u32);
         if self.idle != IdleRule::Rfc2861 || now.since(self.unused_since) < rto {
             return None;
         }
@@ -110,7 +112,7 @@ impl Validation {
         if !open {
             return None;
         }
-        let used = (self.mss * std::mem::take(&mut self.used)).max(self.iw);
+        let used = (self.mss * u64::from(std::mem::take(&mut self.used))).max(self.iw());
         (used < cwnd).then(|| self.whole((cwnd + used) / 2))
     }
 
@@ -124,7 +126,7 @@ impl Validation {
         if idle <= rto {
             return None;
         }
-        let floor = self.iw.min(cwnd);
+        let floor = self.iw().min(cwnd);
         let restarted = match self.idle {
             IdleRule::Rfc2861 => {
                 let halvings = (idle.as_nanos() / rto.as_nanos().max(1)).min(63) as u32;
@@ -135,6 +137,10 @@ impl Validation {
         };
         // Linux raises ssthresh also where cwnd stays as it is.
         (restarted < cwnd || self.idle == IdleRule::Rfc2861).then_some(restarted)
+    }
+
+    fn iw(&self) -> Bytes {
+        self.mss * u64::from(self.iw)
     }
 
     fn whole(&self, window: Bytes) -> Bytes {

@@ -51,7 +51,7 @@ pub(crate) struct Windowed<A> {
     /// Apart, because it is as large as the rest, and seldom there.
     undo: Option<Box<Undo<A>>>,
     /// How often losses turned out to have been none.
-    undos: u64,
+    undos: u32,
 }
 
 /// Which part of the controller grows cwnd.
@@ -460,7 +460,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         self.slow_start.probe(&mut |name, value| out(name, if in_slow_start { value } else { f64::NAN }));
         // The end of the round in which no further response is made.
         out("recover_seq", self.hold_off.recover().get() as f64);
-        out("undos", self.undos as f64);
+        out("undos", f64::from(self.undos));
         // What returns if the last losses turn out to have been none.
         let saved = self.undo.as_ref();
         let finite = |bytes: Bytes| if bytes == Bytes::MAX { f64::NAN } else { bytes.as_f64() };

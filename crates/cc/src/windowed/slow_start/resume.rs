@@ -58,6 +58,9 @@ impl Params for ResumeParams {
     const SUMMARY: &'static str = "Careful Resume: cwnd jumps to half of what an earlier connection found";
 
     fn check(&self) -> Result<(), OutOfRange> {
+        if self.max_jump == Some(Bytes::ZERO) {
+            return Err(OutOfRange::new("max_jump", Bytes::ZERO, "1 byte or more"));
+        }
         match (self.saved_cwnd, self.saved_rtt) {
             (Some(Bytes::ZERO), _) => Err(OutOfRange::new("saved_cwnd", Bytes::ZERO, "1 byte or more")),
             (Some(cwnd), None) => Err(OutOfRange::new(

@@ -94,7 +94,7 @@ fn satellite(slow_start: &str, path: &str) -> (RunResult, f64) {
     );
     let result = run(&text, &[]);
     let time =
-        flow(&result).transfers.as_ref().and_then(|transfers| transfers.time_ms.clone()).expect("completed");
+        flow(&result).transfers.as_ref().and_then(|transfers| transfers.time_ms).expect("completed");
     (result, time.mean / 1000.0)
 }
 
@@ -129,7 +129,7 @@ fn careful_resume_on_another_path() {
     let narrower = "rate = \"25 Mbit/s\"\n[[flow]]\nrtt = \"600 ms\"";
     let (resumed, time) = satellite(RESUME, narrower);
     let (_, without) = satellite("\"careful-resume\"", narrower);
-    let exit = flow(&resumed).slow_start_exit.clone().expect("it ended");
+    let exit = flow(&resumed).slow_start_exit.expect("it ended");
     assert_eq!((exit.reason, flow(&resumed).sender.rtos), ("loss", Some(0)));
     assert!(time < 1.1 * without, "{time} s, and {without} s without the jump");
 }

@@ -94,7 +94,7 @@ fn a_reduction_forgets_the_largest_flight() {
     assert_eq!(round(&mut lab, 20).last(), Some(&21));
 }
 
-/// "The first FlightSize measurement taken after the cwnd reduction" (section 3) is that of the ACK that showed the loss. The
+/// "The first `FlightSize` measurement taken after the cwnd reduction" (section 3) is that of the ACK that showed the loss. The
 /// lost segment was the first of 40, so that all 40 count until it is repaired: flights of 8 then grow W to 41.
 #[test]
 fn the_flight_at_a_loss_counts() {
