@@ -7,13 +7,13 @@ const FLOW: &str = "[[flow]]\nrtt = \"40 ms\"\n";
 /// What flows have in the last 30 of 120 s, in Mbit/s, and the mean delay by the queue, in milliseconds. Each flow starts
 /// 20 s after the one before it.
 fn late(queue: &str, settings: &[&str], controllers: &[&str]) -> (Vec<f64>, f64) {
-    let mut text = format!(
+    let flow = |(n, cc)| format!("{FLOW}cc = \"{cc}\"\nstart = \"{} s\"\n", 20 * n);
+    let flows: Vec<String> = controllers.iter().enumerate().map(flow).collect();
+    let text = format!(
         "duration = \"120 s\"\n[bottleneck]\nrate = \"10 Mbit/s\"\nqueue = {queue}\n\
-         [[window]]\nname = \"late\"\nfrom = \"90 s\"\nto = \"120 s\"\n"
+         [[window]]\nname = \"late\"\nfrom = \"90 s\"\nto = \"120 s\"\n{}",
+        flows.concat()
     );
-    for (n, cc) in controllers.iter().enumerate() {
-        text += &format!("{FLOW}cc = \"{cc}\"\nstart = \"{} s\"\n", 20 * n);
-    }
     let result = run(&text, settings);
     let window = &result.summary.windows[0];
     let queued = window.queues[0].sojourn_ms.as_ref().expect("packets").mean;

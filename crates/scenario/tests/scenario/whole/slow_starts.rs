@@ -93,8 +93,7 @@ fn satellite(slow_start: &str, path: &str) -> (RunResult, f64) {
          cc = {{ kind = \"cubic\", slow_start = {slow_start} }}\napp = {{ kind = \"transfer\", size = \"100 MB\" }}\n"
     );
     let result = run(&text, &[]);
-    let time =
-        flow(&result).transfers.as_ref().and_then(|transfers| transfers.time_ms).expect("completed");
+    let time = flow(&result).transfers.as_ref().and_then(|transfers| transfers.time_ms).expect("completed");
     (result, time.mean / 1000.0)
 }
 
