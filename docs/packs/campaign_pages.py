@@ -126,7 +126,7 @@ def _interval(cell: Cell, mean: str, low: str, high: str, digits: str) -> str:
 def _plus_minus(cell: Cell, mean: str, low: str, high: str, digits: str) -> str:
     if not cell[low]:
         # No run has the number, or a single one.
-        return f"{float(cell[mean]):{digits}}" if cell[mean] else "–"
+        return f"{float(cell[mean]):{digits}}" if cell[mean] else "-"
     half = (float(cell[high]) - float(cell[low])) / 2
     return f"{float(cell[mean]):{digits}} ± {half:{digits}}"
 
