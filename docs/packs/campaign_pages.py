@@ -3,19 +3,27 @@
 ``NAME.txt`` is a page without its tables, each a line such as ``$goodput``; `PAGES` says what is in them. ``python
 docs/packs/campaign_pages.py NAME`` reads the cells that ``windtunnel sweep scenarios/campaigns/NAME.toml`` wrote into
 ``results`` (for some pages there are several campaigns: `CAMPAIGNS`), keeps them in ``NAME.csv``, and writes
-``NAME.md``; with ``--page`` it writes the page from the cells that are kept.
+``NAME.md``, and its picture if it has one (`PICTURES`); with ``--page`` it writes both from the cells that are kept.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
 
+from matplotlib.figure import Figure
+
+from windtunnel.papers.experiment_figure import PanelSpec, Point, figure
+
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+import drawn  # noqa: E402
+
 NUMBERS = {"mean": "mean", "low": "mean_low", "high": "mean_high"}
 DIFFERENCE = ("difference", "difference_low", "difference_high")
 
@@ -71,6 +79,45 @@ PAGES: dict[str, dict[str, Table]] = {
         "overshoot": Table("overshoot", ("path",), "start", only={"others": "alone", "size": "10 MB"}, narrow=True),
         "old": Table("old", ("path",), "start", only={"others": "next to CUBIC", "size": "10 MB"}, narrow=True),
     },
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Panels for some values of an axis: a metric against another axis, as a multiple of what one line has.
+
+    Attributes:
+        title: The figure's title.
+        metric: The metric's name in the campaign.
+        panels: The axis with a panel for each of some values.
+        x: The axis of each panel.
+        lines: The axis with a line for each of some values; the first, a dashed line, is what the others are divided by.
+        only: Values that other axes have.
+        labels: Of the x axis and of the y axis.
+        ylim: The ends of the y axis.
+    """
+
+    title: str
+    metric: str
+    panels: tuple[str, Sequence[str]]
+    x: str
+    lines: tuple[str, Sequence[str]]
+    only: Mapping[str, str]
+    labels: tuple[str, str]
+    ylim: tuple[float, float]
+
+
+PICTURES = {
+    "slow-starts": Picture(
+        "Completion time alone, as a multiple of standard slow start's",
+        "time",
+        ("path", ("cable, 100 Mbit/s, 20 ms", "long, 50 Mbit/s, 100 ms", "geo")),
+        "size",
+        ("start", ("standard", "hystart", "search", "essp", "rapid", "careful-resume")),
+        {"others": "alone"},
+        ("size of the transfer", "time over that of standard slow start"),
+        (0.7, 1.5),
+    )
 }
 
 
@@ -131,6 +178,31 @@ def _plus_minus(cell: Cell, mean: str, low: str, high: str, digits: str) -> str:
     return f"{float(cell[mean]):{digits}} ± {half:{digits}}"
 
 
+def picture(name: str, cells: Sequence[Cell]) -> Figure:
+    """The picture of a page. Intervals are those of the means alone."""
+    of = PICTURES[name]
+    chosen = [c for c in cells if c["metric"] == of.metric and all(c[a] == v for a, v in of.only.items())]
+    (panel_axis, panels), (line_axis, (first, *lines)) = of.panels, of.lines
+    shown = []
+    for panel in panels:
+        within = [cell for cell in chosen if cell[panel_axis] == panel]
+        xs = list(dict.fromkeys(cell[of.x] for cell in within))
+        by_place = {(cell[line_axis], cell[of.x]): cell for cell in within}
+        points: dict[str, list[Point]] = {}
+        for line in lines:
+            for place, x in enumerate(xs):
+                unit, cell = float(by_place[first, x]["mean"]), by_place[line, x]
+                numbers = (float(cell[key]) / unit for key in NUMBERS)
+                points.setdefault(line, []).append(Point(float(place), *numbers))
+        series = dict.fromkeys(lines, "")
+        spec = PanelSpec(panel, xs, *of.labels, series=series, limits=(1.0,), ylim=of.ylim, connected=True)
+        shown.append((spec, points))
+    drawing = figure(of.title, shown)
+    # Limits of axes are known once they are drawn.
+    drawing.draw_without_rendering()
+    return drawing
+
+
 def page(name: str, cells: Sequence[Cell]) -> str:
     """The page."""
     text = Template((HERE / f"{name}.txt").read_text(encoding="utf-8"))
@@ -146,6 +218,8 @@ def main() -> None:
     options = parser.parse_args()
     if not options.page:
         keep(options.name, options.results)
+    if options.name in PICTURES:
+        drawn.write(picture(options.name, kept(options.name)), HERE / f"{options.name}.png")
     (HERE / f"{options.name}.md").write_text(page(options.name, kept(options.name)), encoding="utf-8")
 
 

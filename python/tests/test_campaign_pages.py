@@ -24,6 +24,12 @@ def test_the_page_is_made_of_the_cells(name: str) -> None:
         TOOL.page(name, [cell for cell in cells if cell["metric"] != metric])
 
 
+@pytest.mark.parametrize("name", TOOL.PICTURES)
+def test_the_picture_is_drawn_from_the_cells(name: str) -> None:
+    """The committed picture has the hash of what the kept cells draw."""
+    assert TOOL.drawn.digest(TOOL.picture(name, TOOL.kept(name))) == TOOL.drawn.kept(TOOL.HERE / f"{name}.png")
+
+
 def test_a_table() -> None:
     """Two rows and two columns by hand, with a difference and without."""
     cells = [
