@@ -91,7 +91,7 @@ class Picture:
         metric: The metric's name in the campaign.
         panels: The axis with a panel for each of some values.
         x: The axis of each panel.
-        lines: The axis with a line for each of some values; the first, a dashed line, is what the others are divided by.
+        lines: The axis with a line for each of some values; the first, drawn dashed, divides the others.
         only: Values that other axes have.
         labels: Of the x axis and of the y axis.
         ylim: The ends of the y axis.
@@ -190,10 +190,10 @@ def picture(name: str, cells: Sequence[Cell]) -> Figure:
         by_place = {(cell[line_axis], cell[of.x]): cell for cell in within}
         points: dict[str, list[Point]] = {}
         for line in lines:
-            for place, x in enumerate(xs):
+            for index, x in enumerate(xs):
                 unit, cell = float(by_place[first, x]["mean"]), by_place[line, x]
                 numbers = (float(cell[key]) / unit for key in NUMBERS)
-                points.setdefault(line, []).append(Point(float(place), *numbers))
+                points.setdefault(line, []).append(Point(float(index), *numbers))
         series = dict.fromkeys(lines, "")
         spec = PanelSpec(panel, xs, *of.labels, series=series, limits=(1.0,), ylim=of.ylim, connected=True)
         shown.append((spec, points))
