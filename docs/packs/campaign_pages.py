@@ -54,7 +54,7 @@ class Table:
 
 
 #: The campaigns of a page, where they are others than the one of its name.
-CAMPAIGNS = {"slow-starts": ("slow-starts", "slow-starts-resumed")}
+CAMPAIGNS = {"slow-starts": ("slow-starts-compared", "slow-starts-resumed")}
 
 PAGES: dict[str, dict[str, Table]] = {
     "rate-limited-increase": {

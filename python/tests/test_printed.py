@@ -71,7 +71,7 @@ NOT_RUN = {
     "windtunnel emulate scenarios/tail-drop.toml --serve 'iperf3 -s' -- iperf3 -c 10.0.0.2 -t 10",
     "windtunnel emulate scenarios/tail-drop.toml --duration '60 s'",
     "windtunnel sweep scenarios/campaigns/quic-coexistence.toml",
-    "windtunnel sweep scenarios/campaigns/slow-starts.toml",
+    "windtunnel sweep scenarios/campaigns/slow-starts-compared.toml",
     "windtunnel sweep scenarios/campaigns/slow-starts-resumed.toml",
     "windtunnel evaluate ccwg-bbr --cc bbr3",
     'windtunnel evaluate ccwg-bbr --cc \'{ kind = "bbr3", variant = "draft-06" }\'',

@@ -91,7 +91,7 @@ class Tcp(TypedDict, total=False):
 
     #: Which ACKs grow cwnd while the application or the receiver, not cwnd, limits the sender; `true` is `linux`, and
     #: `false` is `none`.
-    growth_gate: Literal["linux", "none", "max-flight", "rfc9002"]
+    growth_gate: Literal["linux", "none", "max-flight", "rfc9002"] | bool
 
     #: What an idle time does to cwnd.
     idle: Literal["rfc2861", "rfc5681", "rfc7661", "none"]
