@@ -51,6 +51,7 @@ NOT_RUN = {
     "make demo",
     "make test",
     "make twin",
+    "make twin ONLY='vegas/*/alone'",
     "pip install dist/*.whl",
     "pip install dist/windtunnel-*.whl",
     "pip install 'optuna>=5' cmaes",
