@@ -63,6 +63,7 @@ NOT_RUN = {
     "python docs/measured.py course",
     "python docs/measured.py gallery",
     "python -m windtunnel.explain.train",
+    "python docs/packs/campaign_pages.py slow-starts",
     "cargo run --release -p windtunnel-hosted --features quinn,noq --example loopback -- quinn cubic 5",
     "windtunnel conform ./libwt_ngtcp2.so",
     "windtunnel kernel build",
