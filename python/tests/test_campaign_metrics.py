@@ -203,6 +203,12 @@ def mixed() -> RunResult:
         {"name": "bulk", "cc": "cubic", "rtt": "20 ms"},
         {"name": "web", "cc": "cubic", "rtt": "20 ms", "app": {"kind": "poisson", "load": "3 Mbit/s", "size": "20 kB"}},
         {"name": "ping", "app": "probe", "rtt": "20 ms"},
+        {
+            "name": "call",
+            "cc": "cubic",
+            "app": {"kind": "media", "protocol": "tcp", "rate": "500 kbit/s"},
+            "rtt": "20 ms",
+        },
     ]
     return Scenario(duration="1 s", bottleneck={"rate": "10 Mbit/s", "queue": "fq_codel"}, flows=flows).run()
 
@@ -229,7 +235,7 @@ def test_every_number_of_a_summary_has_a_meaning(mixed: RunResult) -> None:
     ("text", "hint"),
     [
         ("flows.web.fct", "`fct` is `transfers.time` here"),
-        ("p99(flows.0.latency)", "`latency` is `rtt` or `datagrams.one_way` here"),
+        ("p99(flows.0.latency)", "`latency` is `rtt`, `frames.delay` or `datagrams.one_way` here"),
         ("flows.bulk.jitter", "`jitter` is `datagrams.jitter` here"),
         (
             "flows.bulk.loss",

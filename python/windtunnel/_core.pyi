@@ -396,11 +396,11 @@ class RunResult:
         mean, p50, p95, p99, max}, sent, delivered_bytes, retransmits, loss_episodes, rtos, spurious_rtos, tlps, undos,
         ecn_reductions, drops {full, overlimit, aqm, policed, filtered, wire}, ack_drops {...}, corrupted, limited
         {cwnd, application, receiver, pacing, handshake, host, send_buffer}, ce_marks, sce_marks, cwnd_limited,
-        slow_start_exit {t_s, cwnd_bytes, reason}, transfers, datagrams``. ``active`` is from its start to its last
-        data; shares of ``limited`` are of this time. ``throughput_mbps`` counts packets when they arrive, with their
-        headers, ``goodput_mbps`` payload when it is delivered in order: what arrived above a hole counts when the
-        hole is filled, so that in a short window the goodput can be above the throughput, and above the rate of the
-        link. ``ack_drops`` are its lost segments that only acknowledge, ``drops`` all others. What a flow does not
+        slow_start_exit {t_s, cwnd_bytes, reason}, transfers, frames, datagrams``. ``active`` is from its start to its
+        last data; shares of ``limited`` are of this time. ``throughput_mbps`` counts packets when they arrive, with
+        their headers, ``goodput_mbps`` payload when it is delivered in order: what arrived above a hole counts when
+        the hole is filled, so that in a short window the goodput can be above the throughput, and above the rate of
+        the link. ``ack_drops`` are its lost segments that only acknowledge, ``drops`` all others. What a flow does not
         have is null: datagrams have neither window nor recovery, a flow that stands for many connections has not one
         window, and loss-free endpoints do not count what they send.
 
@@ -410,6 +410,11 @@ class RunResult:
         1 MB, 10 MB; those without a transfer are left out. The time is from the first SYN, or from when it was written,
         to the ACK of the last byte; the slowdown is that over the time of an empty path, base RTT + size / bottleneck
         rate.
+
+        Frames of media over TCP or RTP: ``made, late_ratio, freezes, frozen_ratio, delay_ms {...}, bitrate_mbps``. A
+        delay is from a frame's creation until its sender knows that it arrived, less the empty way back. Late is a
+        frame that has not arrived 400 ms after its creation; a freeze is a time without a frame, of three intervals
+        and of 150 ms more than one. Frames at the end of the run that may still be under way are not counted as made.
 
         Datagrams: ``sent, received, lost, loss_ratio, duplicates, one_way_ms {...}, jitter_ms``.
 

@@ -48,7 +48,13 @@ _META_MORE = {
     "emulation": OBJECT,
 }  # fmt: skip
 _FLOW = {"name": TEXT, "cc": TEXT, "goodput_mbps": NUMBER}
-_FLOW_MORE = {"application": TEXT, "first_packet_s": NUMBER, "last_packet_s": NUMBER, "datagrams": OBJECT}
+_FLOW_MORE = {
+    "application": TEXT,
+    "first_packet_s": NUMBER,
+    "last_packet_s": NUMBER,
+    "datagrams": OBJECT,
+    "frames": OBJECT,
+}
 _QUEUE = {"name": TEXT}
 _QUEUE_MORE = {"bands": LIST, "classes": LIST}
 _CLASS = {"name": TEXT, "drops": OBJECT}

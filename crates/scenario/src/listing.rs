@@ -16,11 +16,12 @@ use crate::schema::properties;
 ///
 /// Two more properties may be next to them: `x-title`, the name in a sentence (the capitalised name where it is not
 /// stated), and `x-kept`, the part of a large window that a controller keeps after a loss, where that is not half of it.
-pub const TRAITS: [(&str, &str); 14] = [
+pub const TRAITS: [(&str, &str); 15] = [
     ("delay", "a controller that keeps out of queues: a full buffer is not what stops it"),
     ("model", "a controller that holds a share by a model of the path"),
     ("fixed", "a controller that keeps one window, whatever happens"),
     ("scalable", "a controller that needs marks of every queue, and answers losses as Reno without them"),
+    ("media", "a controller that sets the rate of media over RTP"),
     ("greedy", "an application that writes as much as the network takes"),
     ("elastic", "an application that, while it sends, takes what the network gives"),
     ("paced", "an application that writes at its `rate` all the time"),

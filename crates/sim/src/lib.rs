@@ -33,8 +33,8 @@ pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
 pub use recorder::{RecordParams, StateRecording};
 pub use result::{
     BandSummary, ChangeSummary, ClassSummary, CwndSummary, DatagramSummary, DropSummary, ElementSummary,
-    FlowSummary, LimitSummary, Percentiles, QueueSummary, RunResult, SenderSummary, SizeClassSummary,
-    SlowStartExit, Stalled, Summary, TransferSummary, WindowSummary,
+    FlowSummary, FrameSummary, LimitSummary, Percentiles, QueueSummary, RunResult, SenderSummary,
+    SizeClassSummary, SlowStartExit, Stalled, Summary, TransferSummary, WindowSummary,
 };
 pub use schedule::{During, Moment, When, repeated};
 pub use simulation::{Balance, Holder, MemoryExceeded, Parts, Run, Simulation, StreamState};

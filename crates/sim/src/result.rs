@@ -132,6 +132,8 @@ pub struct FlowSummary {
     pub slow_start_exit: Option<SlowStartExit>,
     /// Its transfers, responses or frames over TCP or RTP, or its connections, if it has any.
     pub transfers: Option<TransferSummary>,
+    /// Its frames, if it sends media over TCP or RTP.
+    pub frames: Option<FrameSummary>,
     /// Its datagrams, if it sends any.
     pub datagrams: Option<DatagramSummary>,
 }
@@ -230,6 +232,25 @@ pub struct TransferSummary {
     pub time_ms: Option<Percentiles>,
     /// The completed ones by size; empty classes are left out.
     pub by_size: Vec<SizeClassSummary>,
+}
+
+/// Frames of media. A frame's delay is the time from its creation until its sender knows that it arrived, less the empty way
+/// back.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct FrameSummary {
+    /// Frames that were made, but for those at the end of the run that may still be under way.
+    pub made: u64,
+    /// The share of these with a delay of more than 400 ms (ITU-T G.114), or that never arrived; none without a frame.
+    pub late_ratio: Option<f64>,
+    /// Times without a frame, of at least three intervals between frames and of one and 150 ms (`freezeCount` of WebRTC's
+    /// statistics).
+    pub freezes: u64,
+    /// Their share of the time.
+    pub frozen_ratio: f64,
+    /// The delays of frames that arrived; percentiles are exact.
+    pub delay_ms: Option<Percentiles>,
+    /// The rate of the frames that arrived as a whole.
+    pub bitrate_mbps: f64,
 }
 
 /// Transfers of about one size.

@@ -20,7 +20,8 @@ from windtunnel.result import RunResult
 _OF_FLOW = (
     ("goodput_mbps",), ("rtt_ms", "mean"), ("rtt_ms", "p99"), ("cwnd_bytes", "mean"), ("retransmits",), ("rtos",),
     ("ce_marks",), ("transfers", "completed"), ("transfers", "time_ms", "p50"), ("transfers", "time_ms", "p99"),
-    ("datagrams", "loss_ratio"), ("datagrams", "one_way_ms", "p99"),
+    ("frames", "late_ratio"), ("frames", "frozen_ratio"), ("datagrams", "loss_ratio"),
+    ("datagrams", "one_way_ms", "p99"),
 )  # fmt: skip
 _OF_QUEUE = (("utilization",), ("sojourn_ms", "mean"), ("sojourn_ms", "p99"), ("sojourn_ms", "max"), ("ce",), ("sce",))
 

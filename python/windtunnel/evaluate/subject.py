@@ -13,7 +13,7 @@ from windtunnel._core import ScenarioError
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.evaluate.pack import Kind
 from windtunnel.experiment.measures.bbr_state import COLUMNS
-from windtunnel.kinds import listing, names
+from windtunnel.kinds import has_trait, listing, names
 from windtunnel.scenario import Scenario
 
 #: What a condition may be about besides a controller's own numbers (``When`` in the schema).
@@ -32,13 +32,25 @@ class Subject:
 
     @property
     def placeholders(self) -> dict[str, Any]:
-        """What replaces ``$cc`` or ``$queue``."""
+        """What replaces ``$cc`` and ``$protocol``, or ``$queue``."""
         return placeholders(self.kind, self.value)
 
 
 def placeholders(kind: Kind, value: Any) -> dict[str, Any]:
-    """What replaces ``$cc`` or ``$queue``, and the stack of a stack's own controller."""
-    return dict(value) if kind == "cc" and _is_of_stack(value) else {kind: value}
+    """What replaces ``$cc`` or ``$queue``, and the stack of a stack's own controller. ``$protocol`` is what carries
+    media under this controller: RTP where it sets their rate, TCP otherwise.
+    """
+    if kind != "cc":
+        return {kind: value}
+    keys = _keys(value)
+    cc = keys["cc"]
+    is_of_media = has_trait(cc["kind"] if isinstance(cc, Mapping) else cc, "media")
+    return {**keys, "protocol": "rtp" if is_of_media else "tcp"}
+
+
+def _keys(value: Any) -> dict[str, Any]:
+    """The keys of a flow that name a controller."""
+    return dict(value) if _is_of_stack(value) else {"cc": value}
 
 
 def _is_of_stack(value: Any) -> bool:
@@ -95,7 +107,7 @@ def _check(parsed: Subject) -> None:
         return
     queue = parsed.value if parsed.kind == "queue" else "fifo"
     try:
-        _probe(parsed.placeholders if parsed.kind == "cc" else {"cc": "cubic"}, queue).check()
+        _probe(_keys(parsed.value) if parsed.kind == "cc" else {"cc": "cubic"}, queue).check()
     except ScenarioError as error:
         raise InputError(f"--{parsed.kind} {parsed.name}: {str(error).splitlines()[-1].strip()}") from None
 
@@ -132,6 +144,6 @@ def columns(examined: Subject) -> frozenset[str]:
     of one that cannot take part in a simple run.
     """
     try:
-        return frozenset(_probe(examined.placeholders).run().tables.get("cc", ())) | OBSERVED
+        return frozenset(_probe(_keys(examined.value)).run().tables.get("cc", ())) | OBSERVED
     except ScenarioError:
         return frozenset()

@@ -18,7 +18,7 @@ from windtunnel.panels import Result, Run, panel_of
 
 _PANEL_INCHES = (5.0, 2.4)
 #: Characters of a line above a panel.
-_TITLE = 55
+_TITLE = 46
 
 
 def side_by_side(results: Mapping[str, Result], panels: Sequence[str], title: str) -> Figure:

@@ -233,6 +233,20 @@ _SIZE = (
     Column("Slowdown P99", "", _of("slowdown", "p99"), "its P99"),
 )
 
+#: Frames of media over TCP or RTP. Late: not there 400 ms after its creation.
+_FRAME = (
+    Column("Frames", "", _of("name"), "frames", numeric=False),
+    Column("Made", "frames", _of("frames", "made"), "made"),
+    Column("Late", "%", _of("frames", "late_ratio", factor=0.01), "late %"),
+    Column("Freezes", "times", _of("frames", "freezes"), "freezes"),
+    Column("Frozen", "% of time", _of("frames", "frozen_ratio", factor=0.01), "frozen %"),
+    Column("Delay P50", "ms", _of("frames", "delay_ms", "p50"), "P50 ms"),
+    Column("Delay P95", "ms", _of("frames", "delay_ms", "p95"), "P95 ms"),
+    Column("Delay P99", "ms", _of("frames", "delay_ms", "p99")),
+    Column("Delay max", "ms", _of("frames", "delay_ms", "max"), "max ms"),
+    Column("Bit rate", "Mbit/s", _of("frames", "bitrate_mbps"), "Mbit/s"),
+)
+
 _DATAGRAM = (
     Column("Datagram", "", _of("name"), "datagrams", numeric=False),
     Column("Sent", "packets", _of("datagrams", "sent"), "sent"),
@@ -335,6 +349,7 @@ TABLES = (
     Table(_RECOVERY, _senders),
     Table(_TRANSFER, _flows_with("transfers")),
     Table(_SIZE, lambda part: [size for flow in part.get("flows", ()) for size in _by_size(flow)]),
+    Table(_FRAME, _flows_with("frames")),
     Table(_DATAGRAM, _flows_with("datagrams")),
     Table(_QUEUE, lambda part: part.get("queues", ()), of_flows=False),
     Table(_CLASS, lambda part: list(_by_class(part.get("queues", ()))), of_flows=False),

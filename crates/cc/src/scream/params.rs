@@ -15,7 +15,7 @@ use crate::sample::FlowInit;
 #[schemars(extend(
     "x-source" = "draft-ietf-ccwg-rfc8298bis-screamv2-01",
     "x-title" = "SCReAM",
-    "x-traits" = ["delay"]
+    "x-traits" = ["delay", "media"]
 ))]
 pub struct ScreamParams {
     /// Marks are answered in proportion to their share, and packets carry ECT(1).

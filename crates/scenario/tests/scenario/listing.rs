@@ -1,7 +1,7 @@
 //! The listing, in the form that the Python package documents.
 
 use serde_json::{Value, json};
-use windtunnel_scenario::{Registry, TRAITS};
+use windtunnel_scenario::{Registry, Scenario, TRAITS};
 
 fn registry() -> Value {
     serde_json::from_str(&windtunnel_scenario::listing(&Registry::default())).expect("JSON")
@@ -71,6 +71,29 @@ fn titles() {
     assert_eq!(title("controllers", "dctcp"), "DCTCP", "of the response that the short name stands for");
     assert_eq!(title("controllers", "vegas"), "Vegas", "capitalised");
     assert_eq!(title("queues", "fq_codel"), "FQ-CoDel");
+}
+
+/// A controller has the trait "media" if media over RTP can have it, and no other controller has it.
+#[test]
+fn controllers_of_media_say_so() {
+    let over_rtp = |cc: &str| {
+        format!(
+            "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\n[[flow]]\ncc = \"{cc}\"\nrtt = \"1 ms\"\n\
+             app = {{ kind = \"media\", protocol = \"rtp\" }}\n"
+        )
+    };
+    let registry = registry();
+    let controllers = registry["controllers"].as_array().expect("entries");
+    let says = |entry: &&Value| entry["traits"].as_array().is_some_and(|all| all.contains(&json!("media")));
+    assert!(controllers.iter().filter(says).count() > 0);
+    for entry in controllers {
+        let name = entry["name"].as_str().expect("a name");
+        assert_eq!(
+            Scenario::parse(&over_rtp(name), None, &[], &Registry::default()).is_ok(),
+            says(&entry),
+            "{name}"
+        );
+    }
 }
 
 /// Names, defaults and units come from the parameters themselves.

@@ -94,13 +94,19 @@ impl Recorder {
         };
         let span = to.since(from);
         let transfers = self.transfers.within(from, to);
+        let frames = |index: usize| {
+            let media = self.flow_info[index].kind.media?;
+            let before = segments().filter(|segment| segment.to <= self.settled);
+            let made = before.map(|segment| segment.flows[index].messages()).sum();
+            Some(media.summary((from, to), self.settled, made, &self.transfers.frames(index)))
+        };
         let flows = self.flows.iter().zip(&self.flow_info);
         let queues = self.queue_names.iter().zip(links);
         (
             flows
                 .enumerate()
                 .map(|(index, (flow, info))| {
-                    flow.summary(&of_flow(index), (from, to), info, transfers.of(index))
+                    flow.summary(&of_flow(index), (from, to), info, transfers.of(index), frames(index))
                 })
                 .collect(),
             queues

@@ -6,10 +6,11 @@ use windtunnel_tcp::WindowScale;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_units::Duration;
 
+use super::frames::Media;
 use super::packets::{self, Wire};
 use crate::application::Protocol;
 use crate::endpoint::Counted;
-use crate::network::{FlowSpec, Transport};
+use crate::network::{FlowSpec, Network, Transport};
 
 /// The properties of a flow.
 #[derive(Debug)]
@@ -30,14 +31,16 @@ pub(super) struct FlowKind {
     /// What their senders count.
     pub(super) counted: Counted,
     pub(super) base_rtt: Duration,
+    /// Their frames, if they send media.
+    pub(super) media: Option<Media>,
 }
 
 impl FlowInfo {
-    /// The properties of `flows`.
-    pub(super) fn of_all(flows: &[FlowSpec]) -> Vec<FlowInfo> {
-        let mut all: Vec<FlowInfo> = Vec::with_capacity(flows.len());
-        for flow in flows {
-            let kind = FlowKind::of(flow);
+    /// The properties of the flows of `network`.
+    pub(super) fn of_all(network: &Network) -> Vec<FlowInfo> {
+        let mut all: Vec<FlowInfo> = Vec::with_capacity(network.flows.len());
+        for flow in &network.flows {
+            let kind = FlowKind::of(flow, network);
             let kind = match all.last() {
                 Some(before) if *before.kind == kind => Arc::clone(&before.kind),
                 _ => Arc::new(kind),
@@ -49,7 +52,7 @@ impl FlowInfo {
 }
 
 impl FlowKind {
-    fn of(flow: &FlowSpec) -> FlowKind {
+    fn of(flow: &FlowSpec, network: &Network) -> FlowKind {
         FlowKind {
             cc_name: Arc::clone(&flow.cc_name),
             application: flow.application.kind(),
@@ -63,6 +66,7 @@ impl FlowKind {
                 Transport::Foreign(stack) => stack.counts(),
             },
             base_rtt: flow.base_rtt,
+            media: Media::of(flow, network),
         }
     }
 }

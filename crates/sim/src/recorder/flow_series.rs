@@ -15,7 +15,8 @@ use super::histogram::Pages;
 use super::messages::{DatagramTotals, TransferTotals};
 use crate::endpoint::{Counted, Counters};
 use crate::result::{
-    ActiveSummary, CwndSummary, FlowSummary, LimitSummary, SenderSummary, SizeClassSummary, SlowStartExit,
+    ActiveSummary, CwndSummary, FlowSummary, FrameSummary, LimitSummary, SenderSummary, SizeClassSummary,
+    SlowStartExit,
 };
 
 columns! {
@@ -91,6 +92,11 @@ impl FlowTotals {
         if let Some(datagrams) = &other.datagrams {
             self.datagrams().merge(datagrams);
         }
+    }
+
+    /// Messages that its application wrote.
+    pub(super) fn messages(&self) -> u64 {
+        self.counters.as_ref().map_or(0, |counters| counters.messages)
     }
 
     pub(super) fn transfers(&mut self) -> &mut TransferTotals {
@@ -353,13 +359,14 @@ impl FlowRecorder {
         std::mem::replace(&mut self.totals, FlowTotals::new())
     }
 
-    /// The summary of `totals`, gathered over a part of the run, with the transfers by size.
+    /// The summary of `totals`, gathered over a part of the run, with the transfers by size and the frames.
     pub(super) fn summary(
         &self,
         totals: &FlowTotals,
         (from, to): (Time, Time),
         info: &FlowInfo,
         by_size: Vec<SizeClassSummary>,
+        frames: Option<FrameSummary>,
     ) -> FlowSummary {
         let span = to.since(from);
         let received = self.first_received < Time::NEVER;
@@ -410,6 +417,7 @@ impl FlowRecorder {
                     (counters.messages > 0).then(|| TransferTotals::new().summary(counters.messages, by_size))
                 }
             },
+            frames,
             datagrams: info.datagrams.then(|| match &totals.datagrams {
                 Some(datagrams) => datagrams.summary(counters.sent),
                 None => DatagramTotals::new().summary(counters.sent),

@@ -18,6 +18,7 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::budget::Budget;
 use super::columns::{Rows, Table, columns};
+use super::frames::Frame;
 use crate::application::{ApplicationConfig, Protocol};
 use crate::network::{FlowSpec, Network, PathHop};
 use crate::result::{Percentiles, SizeClassSummary};
@@ -136,6 +137,11 @@ impl Transfers {
         BySize { columns, rows }
     }
 
+    /// The frames of `flow`, in order of arrival.
+    pub(super) fn frames(&self, flow: usize) -> Vec<Frame> {
+        Frame::all(&self.rows, flow)
+    }
+
     /// The table, if any flow makes transfers.
     pub(super) fn into_table(self) -> Option<Table> {
         self.any.then(|| self.rows.into_table())
@@ -178,7 +184,7 @@ impl BySize<'_> {
 }
 
 /// Exact percentiles by nearest rank; none without a value.
-fn distribution(values: &mut [f64]) -> Option<Percentiles> {
+pub(super) fn distribution(values: &mut [f64]) -> Option<Percentiles> {
     values.sort_unstable_by(f64::total_cmp);
     let (min, max) = (*values.first()?, *values.last()?);
     let n = values.len();

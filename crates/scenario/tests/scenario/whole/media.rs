@@ -174,3 +174,66 @@ fn lost_acks_cost_nothing() {
     // 80,000 ACKs: four standard deviations are 0.9 % of the expected value.
     assert_near("ACKs for a packet", acks as f64 / data as f64, 0.7, 0.02);
 }
+
+/// A call on a path of 50 ms each way at 12 Mbit/s, 25 frames a second of at most 5000 bytes; the path is out from 2 s to 3 s.
+fn call(cc: &str, protocol: &str) -> RunResult {
+    let text = format!(
+        r#"
+        duration = "10 s"
+        [bottleneck]
+        rate = "12 Mbit/s"
+        impair = {{ kind = "outage", times = [{{ from = "2 s", to = "3 s" }}] }}
+        [[flow]]
+        cc = "{cc}"
+        rtt = "100 ms"
+        app = {{ kind = "media", protocol = "{protocol}", rate = "1 Mbit/s", frame_interval = "40 ms" }}
+        [[window]]
+        name = "before"
+        from = "1 s"
+        to = "2 s"
+        [[window]]
+        name = "out"
+        from = "2 s"
+        to = "4 s"
+        [[window]]
+        name = "after"
+        from = "8 s"
+        to = "9 s"
+        "#
+    );
+    run(&text, &[])
+}
+
+/// Over TCP a frame takes the way of 50 ms and the 3.5 ms of its four packets; the timer of a delayed ACK may add 40 ms, and with a pace
+/// over RTP a frame takes most of an interval. Of the 25 frames a second none is late, but for those of the outage and those that wait
+/// behind them; there is one freeze, which begins with the last frame before the outage.
+#[test]
+fn frames_of_a_call_and_an_outage() {
+    for (cc, protocol) in [("cubic", "tcp"), ("scream", "rtp")] {
+        let result = call(cc, protocol);
+        let of = |window: usize| result.summary.windows[window].flows[0].frames.expect("frames");
+        let late = |window| (of(window).late_ratio.expect("some were made") * of(window).made as f64).round();
+        for window in [0, 2] {
+            assert_eq!((of(window).made, of(window).freezes, late(window) as u64), (25, 0, 0), "{protocol}");
+            let delay = of(window).delay_ms.expect("some arrived");
+            assert!(delay.min > 50.0 && delay.max < 53.5 + 40.0, "{protocol}: {delay:?}");
+        }
+        let out = of(1);
+        assert_eq!((out.made, out.freezes), (50, 1), "{protocol}: {out:?}");
+        assert!((0.5..0.8).contains(&out.frozen_ratio), "{protocol}: a second of two and more, {out:?}");
+        assert!(late(1) >= 25.0, "{protocol}: {}", late(1));
+        let all = result.summary.flows[0].frames.expect("frames");
+        assert_eq!(all.made, 238, "{protocol}: those of 0 to 9.48 s; later ones may be under way");
+    }
+}
+
+/// Datagrams without a controller have frames, but their sender does not know what became of them; what sends no frames has none.
+#[test]
+fn no_frames_without_media_or_feedback() {
+    let flow = |keys: &str| {
+        format!("duration = \"1 s\"\n[bottleneck]\nrate = \"10 Mbit/s\"\n[[flow]]\nrtt = \"20 ms\"\n{keys}\n")
+    };
+    for keys in ["app = \"media\"", "cc = \"reno\"\napp = { kind = \"request-response\" }", "cc = \"reno\""] {
+        assert!(run(&flow(keys), &[]).summary.flows[0].frames.is_none(), "{keys}");
+    }
+}
