@@ -39,6 +39,8 @@ mod controller;
 mod copa;
 mod hold_off;
 mod kinds;
+mod loss_history;
+mod nada;
 mod needs;
 mod prague;
 pub mod rate_sample;
@@ -76,6 +78,7 @@ windtunnel_algorithm::kinds! {
     tfrc: TfrcParams;
     vivace: VivaceParams;
     scream: ScreamParams;
+    nada: NadaParams;
 }
 
 /// The code in the crate's front page is compiled and run.
