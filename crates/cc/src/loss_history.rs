@@ -88,6 +88,12 @@ impl LossHistory {
         (with_open.0 / with_open.1).min(weights / packets)
     }
 
+    /// The mean of the closed intervals, `I_tot1 / W_tot` (section 5.4); none before the first event.
+    pub(crate) fn closed_mean(&self) -> Option<f64> {
+        let (weights, packets) = self.totals();
+        self.is_started().then(|| packets / weights)
+    }
+
     /// `I_0`: the packets from the start of the last event to `newest`, both counted (section 5.3).
     pub(crate) fn open(&self, newest: f64) -> Option<f64> {
         self.last.map(|last| (newest - last.number + 1.0).max(1.0))
@@ -206,6 +212,16 @@ mod tests {
             assert_near(mean(&history, open), 100.0);
         }
         assert_near(mean(&history, 400), 150.0);
+    }
+
+    /// Section 5.4: the open interval is weighted as the closed ones are, so that it is never six times the mean that counts it:
+    /// (6000 + 5 * 100) / 6 of 6000. The mean of the closed ones does not follow it.
+    #[test]
+    fn mean_of_the_closed_intervals() {
+        assert_eq!(LossHistory::new(8, false).closed_mean(), None);
+        let history = history(8, false, &[5000, 100, 100, 100, 100, 100, 100, 100, 100]);
+        assert_near(mean(&history, 6000), 6500.0 / 6.0);
+        assert_near(history.closed_mean().expect("events"), 100.0);
     }
 
     /// Section 5.4 on a history that is not full: of the closed intervals 30 and 60, newest last, the mean is 45. With

@@ -1,20 +1,23 @@
-//! What arrived, was lost and was marked in the last `LOGWIN` (section 5.1.4), in bins of 20 ms, so that memory is bounded at any
+//! What arrived, was lost and was marked in the last `LOGWIN` (section 5.1), in bins of 20 ms, so that memory is bounded at any
 //! rate.
 
 use windtunnel_units::{Bytes, Duration, Time};
 
-/// `LOGWIN`: 500 ms.
 const BINS: usize = 25;
 const BIN: Duration = Duration::from_millis(20);
+/// `LOGWIN`.
+pub(super) const LOGWIN: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin {
+    /// When its first report came, and the bytes that this told of.
+    first: Option<(Time, Bytes)>,
     bytes: Bytes,
     packets: u64,
     lost: u64,
     marked: u64,
-    /// The largest queueing delay, in seconds.
-    queued: f64,
+    /// The largest queueing delay.
+    queued: Duration,
 }
 
 /// The last `LOGWIN`.
@@ -23,13 +26,13 @@ pub(super) struct Log {
     bins: [Bin; BINS],
     /// The number of the present bin since the start of time.
     now: u64,
-    /// When the first packet arrived.
-    since: Option<Time>,
+    /// When the last report came.
+    last: Time,
 }
 
 impl Log {
     pub(super) fn new() -> Log {
-        Log { bins: [Bin::default(); BINS], now: 0, since: None }
+        Log { bins: [Bin::default(); BINS], now: 0, last: Time::ZERO }
     }
 
     /// Bins that are older than `LOGWIN` are emptied.
@@ -46,13 +49,18 @@ impl Log {
         &mut self.bins[(self.now % BINS as u64) as usize]
     }
 
-    /// Data arrived, some of it marked.
-    pub(super) fn arrived(&mut self, bytes: Bytes, packets: u32, marked: u32, now: Time) {
-        self.since.get_or_insert(now);
+    /// A report came: data arrived.
+    pub(super) fn arrived(&mut self, bytes: Bytes, packets: u32, now: Time) {
+        self.last = now;
         let bin = self.present();
+        bin.first.get_or_insert((now, bytes));
         bin.bytes += bytes;
         bin.packets += u64::from(packets);
-        bin.marked += u64::from(marked);
+    }
+
+    /// Packets that arrived were marked.
+    pub(super) fn marked(&mut self, packets: u32) {
+        self.present().marked += u64::from(packets);
     }
 
     /// A packet was lost.
@@ -61,9 +69,9 @@ impl Log {
     }
 
     /// A queueing delay was measured.
-    pub(super) fn queued(&mut self, seconds: f64) {
+    pub(super) fn queued(&mut self, delay: Duration) {
         let bin = self.present();
-        bin.queued = bin.queued.max(seconds);
+        bin.queued = bin.queued.max(delay);
     }
 
     fn sum(&self, of: impl Fn(&Bin) -> u64) -> f64 {
@@ -74,19 +82,21 @@ impl Log {
     pub(super) fn shares(&self) -> (f64, f64) {
         let (packets, lost) = (self.sum(|bin| bin.packets), self.sum(|bin| bin.lost));
         let share = |part: f64, of: f64| if of > 0.0 { part / of } else { 0.0 };
-        (share(lost, packets + lost), share(self.sum(|bin| bin.marked), packets))
+        (share(lost, packets + lost), share(self.sum(|bin| bin.marked), packets).min(1.0))
     }
 
-    /// `r_recv`, in bits per second: over `LOGWIN`, or since the start.
-    pub(super) fn rate(&self, now: Time) -> f64 {
-        let Some(since) = self.since else { return 0.0 };
-        let span = now.since(since).min(BIN * BINS as u64).max(BIN);
-        8.0 * self.sum(|bin| bin.bytes.get()) / span.as_secs_f64()
+    /// `r_recv`, in bits per second: what came after the first report, over the time from that one to the last. Zero if there is
+    /// one report or none.
+    pub(super) fn rate(&self) -> f64 {
+        let firsts = self.bins.iter().filter_map(|bin| bin.first);
+        let Some((start, bytes)) = firsts.min_by_key(|(at, _)| *at) else { return 0.0 };
+        let span = self.last.since(start).as_secs_f64();
+        if span > 0.0 { 8.0 * (self.sum(|bin| bin.bytes.get()) - bytes.as_f64()) / span } else { 0.0 }
     }
 
-    /// Nothing was lost, and no queue was longer than `most` seconds.
-    pub(super) fn is_calm(&self, most: f64) -> bool {
-        self.bins.iter().all(|bin| bin.lost == 0 && bin.queued < most)
+    /// Nothing was lost, and every queueing delay was less than `qeps`.
+    pub(super) fn is_calm(&self, qeps: Duration) -> bool {
+        self.bins.iter().all(|bin| bin.lost == 0 && bin.queued < qeps)
     }
 }
 
@@ -94,30 +104,44 @@ impl Log {
 mod tests {
     use super::*;
 
+    const QEPS: Duration = Duration::from_millis(10);
+
     fn at(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)
     }
 
-    /// 1000 bytes each 10 ms are 800 kbit/s, also before half a second is over; two of a hundred are lost; after a pause of half
-    /// a second everything is forgotten.
+    /// 1000 bytes each 10 ms are 800 kbit/s, from the second report on and after half a second is over, also while the present bin
+    /// is not full; one of fifty is lost and each tenth is marked; after a pause of half a second everything is forgotten.
     #[test]
     fn the_last_half_second() {
         let mut log = Log::new();
         for n in 0..100 {
-            log.advance(at(10 * n));
-            log.arrived(Bytes::new(1000), 1, u32::from(n % 10 == 0), at(10 * n));
-            log.queued(if n == 40 { 0.02 } else { 0.001 });
-            if n == 19 {
-                assert!((log.rate(at(200)) - 800e3).abs() < 1.0, "{}", log.rate(at(200)));
-            }
+            log.advance(at(10 * n + 3));
+            log.arrived(Bytes::new(1000), 1, at(10 * n + 3));
+            log.marked(u32::from(n % 10 == 0));
+            log.queued(Duration::from_millis(if n == 90 { 20 } else { 1 }));
+            let expected = if n == 0 { 0.0 } else { 800e3 };
+            assert!((log.rate() - expected).abs() < 1e-6, "{}", log.rate());
         }
         log.lost();
-        assert!((log.rate(at(1000)) / 800e3 - 1.0).abs() < 0.05, "{}", log.rate(at(1000)));
         let (lost, marked) = log.shares();
         assert!((lost - 1.0 / 51.0).abs() < 1e-9 && (marked - 0.1).abs() < 1e-9, "{lost}, {marked}");
-        assert!(!log.is_calm(0.01));
-        log.advance(at(1600));
+        assert!(!log.is_calm(QEPS) && !log.is_calm(Duration::SECOND), "a queue, and a loss");
+        log.advance(at(1490));
         assert_eq!(log.shares(), (0.0, 0.0));
-        assert!(log.is_calm(0.01));
+        assert!(log.is_calm(QEPS) && log.rate() <= 0.0);
+    }
+
+    /// A queueing delay counts until it is half a second old.
+    #[test]
+    fn a_queue_is_remembered() {
+        let mut log = Log::new();
+        log.advance(at(100));
+        log.queued(QEPS);
+        for (ms, calm) in [(100, false), (579, false), (600, true)] {
+            log.advance(at(ms));
+            assert_eq!(log.is_calm(QEPS), calm, "{ms} ms");
+        }
+        assert!(BIN * BINS as u64 == LOGWIN);
     }
 }

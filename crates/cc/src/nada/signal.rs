@@ -1,5 +1,8 @@
 //! The aggregate congestion signal (section 4.2), in seconds.
 
+use windtunnel_units::{Duration, Time};
+
+use super::log::LOGWIN;
 use super::params::NadaParams;
 
 /// Shares of losses and marks that count for `DLOSS` and `DMARK` (`PLRREF`, `PMRREF`).
@@ -20,9 +23,10 @@ pub(super) fn perceived(queued: f64, overdue: f64, params: &NadaParams) -> f64 {
     warped + overdue * (queued - warped)
 }
 
-/// How far the next loss is overdue: 0 up to `MULTILOSS` mean intervals, 1 from one more on. Without losses it always is.
-pub(super) fn overdue(open: Option<f64>, mean: f64, params: &NadaParams) -> f64 {
-    open.map_or(1.0, |open| (open / mean - params.multiloss).clamp(0.0, 1.0))
+/// How far the next loss is overdue: 0 up to `MULTILOSS` mean intervals, 1 from one more on. Without losses it always is. The open
+/// interval and the mean of the closed ones are `intervals`.
+pub(super) fn overdue(intervals: Option<(f64, f64)>, params: &NadaParams) -> f64 {
+    intervals.map_or(1.0, |(open, mean)| (open / mean - params.multiloss).clamp(0.0, 1.0))
 }
 
 /// x: the delay that counts, and what losses and marks count for (equation 2).
@@ -33,23 +37,26 @@ pub(super) fn aggregate(perceived: f64, lost: f64, marked: f64, params: &NadaPar
     (perceived + losses + marks).min(MOST)
 }
 
-/// The least of the last delays.
+/// The least delay of the last packets, none of which is older than `LOGWIN`.
 #[derive(Debug)]
 pub(super) struct LeastOfLast {
-    taps: [f64; TAPS],
+    taps: [Option<(Time, Duration)>; TAPS],
     next: usize,
 }
 
 impl LeastOfLast {
     pub(super) const fn new() -> LeastOfLast {
-        LeastOfLast { taps: [f64::INFINITY; TAPS], next: 0 }
+        LeastOfLast { taps: [None; TAPS], next: 0 }
     }
 
-    /// Takes a delay. Returns the least of the last [`TAPS`].
-    pub(super) fn update(&mut self, delay: f64) -> f64 {
-        self.taps[self.next] = delay;
-        self.next = (self.next + 1) % TAPS;
-        self.taps.iter().copied().fold(f64::INFINITY, f64::min)
+    /// A report tells the delay of the last of some packets, and it stands for all of them. Returns the least of the last [`TAPS`].
+    pub(super) fn update(&mut self, delay: Duration, packets: usize, now: Time) -> Duration {
+        for _ in 0..packets.clamp(1, TAPS) {
+            self.taps[self.next] = Some((now, delay));
+            self.next = (self.next + 1) % TAPS;
+        }
+        let recent = self.taps.iter().flatten().filter(|(at, _)| now.since(*at) < LOGWIN);
+        recent.map(|(_, delay)| *delay).min().unwrap_or(delay)
     }
 }
 
@@ -80,18 +87,25 @@ mod tests {
     fn losses_are_overdue() {
         let params = NadaParams::default();
         for (open, expected) in [(0.0, 0.0), (700.0, 0.0), (750.0, 0.5), (800.0, 1.0), (9000.0, 1.0)] {
-            near(overdue(Some(open), 100.0, &params), expected);
+            near(overdue(Some((open, 100.0)), &params), expected);
         }
-        near(overdue(None, 100.0, &params), 1.0);
+        near(overdue(None, &params), 1.0);
     }
 
-    /// A delay is forgotten after fifteen more.
+    /// A delay is forgotten after fifteen more packets, in one report or in several, or after half a second.
     #[test]
     fn the_filter_has_fifteen_taps() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let ms = Duration::from_millis;
         let mut filter = LeastOfLast::new();
-        near(filter.update(0.01), 0.01);
-        let last: Vec<f64> = (0..15).map(|_| filter.update(0.03)).collect();
-        near(last[13], 0.01);
-        near(last[14], 0.03);
+        assert_eq!(filter.update(ms(10), 1, at(0)), ms(10));
+        let last: Vec<Duration> = (0..15).map(|_| filter.update(ms(30), 1, at(10))).collect();
+        assert_eq!((last[13], last[14]), (ms(10), ms(30)));
+        for (packets, expected) in [(4, 30), (10, 30), (1, 50)] {
+            assert_eq!(filter.update(ms(50), packets, at(20)), ms(expected));
+        }
+        for (time, expected) in [(519, 50), (520, 70)] {
+            assert_eq!(filter.update(ms(70), 1, at(time)), ms(expected));
+        }
     }
 }
