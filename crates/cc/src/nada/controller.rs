@@ -21,7 +21,7 @@ const ALPHA: f64 = 0.1;
 /// `BETA_V` and `BETA_S`: what of the waiting data lowers the encoder's rate, and raises that of departures.
 const BETA_V: f64 = 0.1;
 const BETA_S: f64 = 0.1;
-/// What waits changes the rates of the encoder and of departures by at most this part of the reference rate.
+/// Data that wait change the rates of the encoder and of departures by at most this part of the reference rate.
 const MOST_SHAPING: f64 = 0.05;
 /// The range without a source that has told its own: the RFC's `RMIN` and `RMAX`.
 const RMIN: f64 = 150e3;

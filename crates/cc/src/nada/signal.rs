@@ -37,7 +37,7 @@ pub(super) fn aggregate(perceived: f64, lost: f64, marked: f64, params: &NadaPar
     (perceived + losses + marks).min(MOST)
 }
 
-/// The least delay of the last packets, none of which is older than `LOGWIN`.
+/// The least delay of the last packets within `LOGWIN`.
 #[derive(Debug)]
 pub(super) struct LeastOfLast {
     taps: [Option<(Time, Duration)>; TAPS],

@@ -197,7 +197,7 @@ fn warping_ends_when_the_next_loss_is_overdue() {
     flow.reports(97, ms(100));
     assert_near(flow.get("signal_s"), 0.1);
     flow.report(ms(100), true, false);
-    let warped = 0.05 * (-0.5_f64).exp();
+    let warped = 0.05 * libm::exp(-0.5);
     let mut signals = Vec::new();
     for _ in 0..1000 {
         flow.report(ms(100), false, false);
@@ -224,7 +224,7 @@ fn losses_and_marks_count() {
         assert_eq!(flow.cc.control().phase == Phase::CongestionAvoidance, lost);
         flow.get("signal_s")
     };
-    // One loss for each fifty arrivals, of which LOGWIN has 49 to 50.
+    // One loss for each fifty arrivals: LOGWIN has 48 to 50 of them.
     let (losses, marks) = (signal(true), signal(false));
     assert!((0.036..0.041).contains(&losses), "{losses}");
     assert!((0.007..0.0085).contains(&marks), "{marks}");
