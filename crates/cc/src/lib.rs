@@ -19,6 +19,7 @@
 //! - [`TfrcParams`]: the rate of TCP's throughput equation;
 //! - [`VivaceParams`]: trials of rates, and the gradient of a utility function;
 //! - [`ScreamParams`]: a window that sets the rate of media;
+//! - [`NadaParams`]: a rate of media from one number that delay, losses and marks make;
 //! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
 //!
 //! Most algorithms exist in several variants; [`Style`] selects the variant where a scenario names none.
@@ -39,6 +40,8 @@ mod controller;
 mod copa;
 mod hold_off;
 mod kinds;
+mod loss_history;
+mod nada;
 mod needs;
 mod prague;
 pub mod rate_sample;
@@ -76,6 +79,7 @@ windtunnel_algorithm::kinds! {
     tfrc: TfrcParams;
     vivace: VivaceParams;
     scream: ScreamParams;
+    nada: NadaParams;
 }
 
 /// The code in the crate's front page is compiled and run.

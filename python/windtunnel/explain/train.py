@@ -36,7 +36,7 @@ from windtunnel.kinds import has_trait, listing
 #: Controllers that behave as another one, which stands for them.
 SAME = {"newreno": "reno", "reno1990": "reno", "aimd": "reno", "dctcp-sce": "dctcp", "binomial": "sqrt"}
 #: Controllers that no host of today uses, and those of media, which no TCP has.
-LEFT_OUT = ("bsd42", "gcc", "scream")
+LEFT_OUT = ("bsd42", "gcc", "nada", "scream")
 _ONE = "one"
 #: A controller with fewer traces than this cannot be learned.
 _LEAST_TRACES = 10

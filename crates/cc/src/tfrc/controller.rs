@@ -4,12 +4,12 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::allowed_rate::{AllowedRate, Report};
 use super::equation::Equation;
-use super::loss_history::{Congested, LossHistory};
 use super::params::TfrcParams;
 use super::receive_rate::ReceiveRate;
 use super::round_trip::RoundTrip;
 use crate::control::{Control, ExitReason, Pacing, Phase};
 use crate::controller::CongestionControl;
+use crate::loss_history::{Congested, LossHistory};
 use crate::needs::{Feedback, Needs, PacingNeed};
 use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView, SentSegment, Trigger};
 

@@ -36,14 +36,13 @@
 //!   otherwise not notice for as long that the path is back.
 //! - A retransmission is TCP's business. It takes its turn among the departures, which the rate alone spaces.
 //!
-//! [`equation`] has the equation and its inverse, [`loss_history`] events and intervals, [`receive_rate`] what arrives and
+//! [`equation`] has the equation and its inverse, [`crate::loss_history`] events and intervals, [`receive_rate`] what arrives and
 //! [`receive_set`] what is remembered of it, [`round_trip`] the averages of the round trip, [`allowed_rate`] the rate that follows,
 //! [`controller`] the events.
 
 mod allowed_rate;
 mod controller;
 mod equation;
-mod loss_history;
 mod params;
 mod receive_rate;
 mod receive_set;

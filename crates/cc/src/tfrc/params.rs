@@ -5,8 +5,8 @@ use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_units::Bytes;
 
 use super::controller::Tfrc;
-use super::loss_history::MOST_INTERVALS;
 use crate::controller::{CongestionControl, ControllerParams};
+use crate::loss_history::MOST_INTERVALS;
 use crate::sample::FlowInit;
 
 /// RFC 3390: the initial window is at most this, unless two segments are more.

@@ -20,6 +20,7 @@ mod linux;
 mod loss;
 mod loss_based;
 mod model_based;
+mod nada;
 mod parts;
 mod prague;
 mod properties;

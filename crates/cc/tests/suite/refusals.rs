@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use windtunnel_cc::{
     AnyParams, C4Params, ConventionalParams, CopaParams, HystartParams, HystartPpParams, LimitedParams,
-    PacedChirpingParams, Params, RapidParams, ScreamParams, SearchParams, TfrcParams, VivaceParams,
-    WindowedConfig,
+    NadaParams, PacedChirpingParams, Params, RapidParams, ScreamParams, SearchParams, TfrcParams,
+    VivaceParams, WindowedConfig,
 };
 
 /// The key that is refused, if one is, where the others have their defaults.
@@ -71,6 +71,24 @@ fn bounds_of_controllers() {
         ("virtual_rtt", time()),
         ("qdelay_target_hi", list(json!(["60 ms", "10 s", "59 ms", "10001 ms"]))),
         ("min_ref_wnd", list(json!(["1 B", "1 GB", "0 B", "1000001 kB"]))),
+    ]);
+    let long = || list(json!(["1 ns", "10 s", "0 s", "10001 ms"]));
+    let (tenfold, weight) = (|| list(json!([0.0, 10.0, -0.01, 10.01])), |key| (key, long()));
+    check::<NadaParams>(&[
+        ("prio", list(json!([0.01, 100.0, 0.009, 100.1]))),
+        ("kappa", list(json!([0.01, 10.0, 0.009, 10.01]))),
+        ("eta", tenfold()),
+        ("lambda", tenfold()),
+        ("gamma_max", list(json!([0.0, 1.0, -0.01, 1.01]))),
+        ("multiloss", list(json!([0.0, 100.0, -0.01, 100.1]))),
+        weight("xref"),
+        weight("tau"),
+        weight("delta"),
+        weight("qbound"),
+        weight("qeps"),
+        weight("qth"),
+        ("dloss", list(json!(["0 s", "10 s", "10001 ms", "1 h"]))),
+        ("dmark", list(json!(["0 s", "10 s", "10001 ms", "1 h"]))),
     ]);
 }
 

@@ -45,7 +45,6 @@ const CONTROLLERS: &[Row] = &[
         "goog-cc",
         Nearest("WebRTC's controller, which keeps media by the trend of the delay", &["scream", "copa"]),
     ),
-    ("nada", Nearest("RFC 8698, which keeps media by delay, loss and marks", &["scream", "copa"])),
     ("pcc", Nearest("PCC Allegro, which tries rates and keeps the more useful one", &["vivace", "bbr"])),
     ("allegro", Nearest("PCC Allegro, which tries rates and keeps the more useful one", &["vivace", "bbr"])),
     ("proteus", Nearest("PCC Proteus, which can yield to others", &["vivace", "ledbat-pp", "ledbat"])),

@@ -13,6 +13,7 @@ mod marks;
 mod media;
 mod memory;
 mod misuse;
+mod nada;
 mod offload;
 mod outage;
 mod scream;

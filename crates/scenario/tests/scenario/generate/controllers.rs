@@ -152,7 +152,7 @@ impl Draft {
 
     /// A controller with a model of the path.
     fn with_model(&mut self) -> bool {
-        match self.random.below(if self.ideal { 6 } else { 8 }) {
+        match self.random.below(if self.ideal { 6 } else { 9 }) {
             0 => {
                 self.key("kind", "bbr");
                 self.some_switch("ack_aggregation");
@@ -186,6 +186,7 @@ impl Draft {
                 self.some_time("min_rtt_window", 1_000_000, 20_000_000_000);
             }
             6 => self.scream(),
+            7 => self.nada(),
             _ => self.one_of("kind", &NAMES.controllers),
         }
         true
@@ -221,6 +222,25 @@ impl Draft {
         self.some_number("theta", 1, 10);
         for key in ["epsilon", "omega", "delta"] {
             self.bare(key, format_args!("{:?}", step as f64 / 100.0));
+        }
+    }
+
+    pub(super) fn nada(&mut self) {
+        self.key("kind", "nada");
+        for key in ["xref", "tau", "delta", "qbound", "qeps", "qth", "dloss", "dmark"] {
+            if self.one_in(4) {
+                self.some_time(key, 1, 10_000_000_000);
+            }
+        }
+        for key in ["prio", "kappa", "eta", "lambda", "multiloss"] {
+            if self.one_in(4) {
+                let percent = 1 + self.random.below(1000);
+                self.bare(key, format_args!("{:?}", percent as f64 / 100.0));
+            }
+        }
+        if self.one_in(4) {
+            let percent = self.random.below(101);
+            self.bare("gamma_max", format_args!("{:?}", percent as f64 / 100.0));
         }
     }
 

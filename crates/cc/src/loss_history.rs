@@ -3,17 +3,17 @@
 use windtunnel_units::{Duration, Time};
 
 /// The most intervals that a history can count.
-pub(super) const MOST_INTERVALS: usize = 16;
+pub(crate) const MOST_INTERVALS: usize = 16;
 /// Discounting leaves at least this much of an interval's weight (section 5.5).
 const THRESHOLD: f64 = 0.25;
 
 /// A packet that was lost, or marked CE.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Congested {
+pub(crate) struct Congested {
     /// When it left.
-    pub(super) sent: Time,
+    pub(crate) sent: Time,
     /// Its number among all departures, in segments.
-    pub(super) number: f64,
+    pub(crate) number: f64,
 }
 
 /// A closed interval.
@@ -26,7 +26,7 @@ struct Interval {
 
 /// The loss intervals of a flow.
 #[derive(Clone, Debug)]
-pub(super) struct LossHistory {
+pub(crate) struct LossHistory {
     /// How many intervals count.
     n: usize,
     discounts: bool,
@@ -39,25 +39,25 @@ pub(super) struct LossHistory {
 }
 
 impl LossHistory {
-    pub(super) const fn new(n: usize, discounts: bool) -> LossHistory {
+    pub(crate) const fn new(n: usize, discounts: bool) -> LossHistory {
         let none = Interval { packets: 0.0, discount: 1.0 };
         LossHistory { n, discounts, closed: [none; MOST_INTERVALS], len: 0, last: None, events: 0 }
     }
 
     /// True once there was a loss event.
-    pub(super) const fn is_started(&self) -> bool {
+    pub(crate) const fn is_started(&self) -> bool {
         self.last.is_some()
     }
 
     /// Loss events so far.
-    pub(super) const fn events(&self) -> u32 {
+    pub(crate) const fn events(&self) -> u32 {
         self.events
     }
 
     /// Takes a congested packet. It belongs to the last loss event if it left at most a round trip after the packet with which that
     /// started (section 5.2), or before it; otherwise a new event starts, and true is returned. `first` is the interval
     /// before the first event.
-    pub(super) fn congested(
+    pub(crate) fn congested(
         &mut self,
         packet: Congested,
         rtt: Duration,
@@ -74,7 +74,7 @@ impl LossHistory {
     }
 
     /// The loss event rate p once the packets up to `newest` arrived; zero before the first event (sections 5.4 and 5.5).
-    pub(super) fn event_rate(&self, newest: f64) -> f64 {
+    pub(crate) fn event_rate(&self, newest: f64) -> f64 {
         let Some(open) = self.open(newest) else { return 0.0 };
         let discount = self.discount(open);
         let with_open = self.closed[..self.len - 1].iter().enumerate().fold(
@@ -88,14 +88,20 @@ impl LossHistory {
         (with_open.0 / with_open.1).min(weights / packets)
     }
 
+    /// The mean of the closed intervals, `I_tot1 / W_tot` (section 5.4); none before the first event.
+    pub(crate) fn closed_mean(&self) -> Option<f64> {
+        let (weights, packets) = self.totals();
+        self.is_started().then(|| packets / weights)
+    }
+
     /// `I_0`: the packets from the start of the last event to `newest`, both counted (section 5.3).
-    pub(super) fn open(&self, newest: f64) -> Option<f64> {
+    pub(crate) fn open(&self, newest: f64) -> Option<f64> {
         self.last.map(|last| (newest - last.number + 1.0).max(1.0))
     }
 
     /// DF: what the open interval leaves of the weight of the closed ones. It is less than 1 if the open one is longer than twice their
     /// mean.
-    pub(super) fn discount(&self, open: f64) -> f64 {
+    pub(crate) fn discount(&self, open: f64) -> f64 {
         let (weights, packets) = self.totals();
         let twice_mean = 2.0 * packets / weights;
         if self.discounts && open > twice_mean { (twice_mean / open).max(THRESHOLD) } else { 1.0 }
@@ -206,6 +212,16 @@ mod tests {
             assert_near(mean(&history, open), 100.0);
         }
         assert_near(mean(&history, 400), 150.0);
+    }
+
+    /// Section 5.4: the open interval is weighted as the closed ones are, so that it is never six times the mean that counts it:
+    /// (6000 + 5 * 100) / 6 of 6000. The mean of the closed ones does not follow it.
+    #[test]
+    fn mean_of_the_closed_intervals() {
+        assert_eq!(LossHistory::new(8, false).closed_mean(), None);
+        let history = history(8, false, &[5000, 100, 100, 100, 100, 100, 100, 100, 100]);
+        assert_near(mean(&history, 6000), 6500.0 / 6.0);
+        assert_near(history.closed_mean().expect("events"), 100.0);
     }
 
     /// Section 5.4 on a history that is not full: of the closed intervals 30 and 60, newest last, the mean is 45. With
