@@ -414,7 +414,8 @@ class RunResult:
         Frames of media over TCP or RTP: ``made, late_ratio, freezes, frozen_ratio, delay_ms {...}, bitrate_mbps``. A
         delay is from a frame's creation until its sender knows that it arrived, less the empty way back. Late is a
         frame that has not arrived 400 ms after its creation; a freeze is a time without a frame, of three intervals
-        and of 150 ms more than one. Frames at the end of the run that may still be under way are not counted as made.
+        and of 150 ms more than one. Frames that are missing at the end of the run may still be under way, and are not
+        counted as made.
 
         Datagrams: ``sent, received, lost, loss_ratio, duplicates, one_way_ms {...}, jitter_ms``.
 

@@ -34,6 +34,13 @@ pub(crate) struct Table {
     hops: Vec<Hop>,
     /// The hop of flows behind the table.
     after: Hop,
+    /// How often the hop changes from flow to flow.
+    changes: usize,
+}
+
+/// The entries of a table that is good for this number of changes.
+fn worth(changes: usize) -> usize {
+    SMALL.max(SPARSE * changes)
 }
 
 impl Onward {
@@ -45,7 +52,7 @@ impl Onward {
     pub(crate) fn of(&self, flow: FlowId) -> Hop {
         match self {
             Onward::One(hop) => *hop,
-            Onward::PerFlow(Table { first, hops, after }) => {
+            Onward::PerFlow(Table { first, hops, after, .. }) => {
                 hops.get(flow.index().wrapping_sub(*first as usize)).copied().unwrap_or(*after)
             }
             Onward::Changes(changes) => latest(changes, flow),
@@ -81,28 +88,29 @@ impl Onward {
             [(_, hop)] => *self = Onward::One(*hop),
             [(first, _), .., (last, after)] => {
                 let entries = (last - first) as usize;
-                if entries > SMALL.max(SPARSE * changes.len()) {
+                if entries > worth(changes.len()) {
                     changes.shrink_to_fit();
                     return;
                 }
                 let ends = changes[1..].iter().map(|(flow, _)| *flow);
                 let runs = changes.iter().zip(ends);
                 let hops = runs.flat_map(|((flow, hop), end)| (*flow..end).map(|_| *hop)).collect();
-                *self = Onward::PerFlow(Table { first: *first, hops, after: *after });
+                let changes = changes.len();
+                *self = Onward::PerFlow(Table { first: *first, hops, after: *after, changes });
             }
         }
     }
 }
 
 impl Table {
-    /// Sets the next hop of `flow`, which comes after those of the table. Returns the changes instead, if the table would
-    /// mostly be empty.
+    /// Sets the next hop of `flow`, which comes after those of the table. Returns the changes instead, if the table would be
+    /// twice as large as they are worth: flows that come one by one do not make and drop a table each time.
     fn set(&mut self, flow: usize, to: Hop) -> Option<Vec<(u32, Hop)>> {
         if self.after == to {
             return None;
         }
         let entries = flow - self.first as usize;
-        if entries > SMALL.max(2 * self.hops.len()) {
+        if entries > 2 * worth(self.changes + 1) {
             let mut changes = Onward::UNSET;
             for (flow, hop) in (self.first as usize..).zip(self.hops.drain(..).chain([self.after])) {
                 changes.set(flow, hop);
@@ -111,6 +119,8 @@ impl Table {
             let Onward::Changes(changes) = changes else { return None };
             return Some(changes);
         }
+        // The hop of one flow may be set again.
+        self.changes += usize::from(entries > self.hops.len());
         self.hops.resize(entries, self.after);
         self.after = to;
         None
@@ -174,6 +184,18 @@ mod tests {
                 prop_assert_eq!(onward.of(FlowId::new(*flow as u32)), *hop);
             }
             prop_assert!(entries(&onward) <= 2 * SMALL.max(SPARSE * expected.len()));
+        }
+    }
+
+    /// Steps that double the distance to the first flow, each with a hop of its own: the table stays as small as so few
+    /// changes are worth.
+    #[test]
+    fn few_flows_far_apart_make_no_large_table() {
+        let mut onward = Onward::UNSET;
+        for (change, flow) in (0..10).map(|n| (n, 717 << n)) {
+            onward.set(flow, Hop::Link(change % 2));
+            onward.settle();
+            assert!(entries(&onward) <= 2 * SMALL, "{change}: {}", entries(&onward));
         }
     }
 

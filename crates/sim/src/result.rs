@@ -238,7 +238,7 @@ pub struct TransferSummary {
 /// back.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct FrameSummary {
-    /// Frames that were made, but for those at the end of the run that may still be under way.
+    /// Frames that were made, but for missing ones at the end of the run, which may still be under way.
     pub made: u64,
     /// The share of these with a delay of more than 400 ms (ITU-T G.114), or that never arrived; none without a frame.
     pub late_ratio: Option<f64>,

@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// Parameters of NADA. `RMIN` and `RMAX` are the range of the media source; of other data they are 150 kbit/s and 1.5 Mbit/s.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 8698", "x-title" = "NADA", "x-traits" = ["delay"]))]
+#[schemars(extend("x-source" = "RFC 8698", "x-title" = "NADA", "x-traits" = ["delay", "media"]))]
 pub struct NadaParams {
     /// The weight of the flow's priority: flows with the same highest rate share in proportion to it.
     #[schemars(range(min = 0.01, max = 100.0))]

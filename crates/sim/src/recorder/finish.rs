@@ -35,7 +35,7 @@ impl Recorder {
             .windows
             .iter()
             .map(|w| {
-                let (flows, queues) = self.summaries(w.from, w.to, links);
+                let (flows, queues) = self.summaries((w.from, w.to), end, links);
                 WindowSummary {
                     name: w.name.clone(),
                     from_s: w.from.as_secs_f64(),
@@ -45,7 +45,7 @@ impl Recorder {
                 }
             })
             .collect();
-        let (flows, queues) = self.summaries(Time::ZERO, end, links);
+        let (flows, queues) = self.summaries((Time::ZERO, end), end, links);
         let of_links = self.queues.iter().map(|queue| queue.digest);
         let of_flows = self.flows.iter().map(|flow| flow.digest);
         let digest = Digest::combined(of_links.chain(of_flows));
@@ -79,8 +79,13 @@ impl Recorder {
         RunResult { summary, tables, secrets: String::new() }
     }
 
-    /// The summaries of `from..to`, which are edges of segments.
-    fn summaries(&self, from: Time, to: Time, links: &[Link]) -> (Vec<FlowSummary>, Vec<QueueSummary>) {
+    /// The summaries of `from..to`, which are edges of segments, of a run that ended at `end`.
+    fn summaries(
+        &self,
+        (from, to): (Time, Time),
+        end: Time,
+        links: &[Link],
+    ) -> (Vec<FlowSummary>, Vec<QueueSummary>) {
         let segments = || self.segments.iter().filter(move |s| s.from >= from && s.to <= to);
         let of_flow = |index: usize| {
             let mut totals = FlowTotals::new();
@@ -96,9 +101,8 @@ impl Recorder {
         let transfers = self.transfers.within(from, to);
         let frames = |index: usize| {
             let media = self.flow_info[index].kind.media?;
-            let before = segments().filter(|segment| segment.to <= self.settled);
-            let made = before.map(|segment| segment.flows[index].messages()).sum();
-            Some(media.summary((from, to), self.settled, made, &self.transfers.frames(index)))
+            let written = segments().map(|segment| segment.flows[index].messages()).sum();
+            Some(media.summary((from, to), end, written, &self.transfers.frames(index)))
         };
         let flows = self.flows.iter().zip(&self.flow_info);
         let queues = self.queue_names.iter().zip(links);

@@ -28,7 +28,8 @@ pub(super) struct Media {
     interval: Duration,
     /// From the receiver to the sender, on an empty path.
     way_back: Duration,
-    /// Frames that are younger at the end of the run may still be under way.
+    /// Frames that are younger at the end of the run may still be under way: as many as would be made in this time, and are missing
+    /// there, are not counted.
     settled_after: Duration,
 }
 
@@ -50,30 +51,28 @@ impl Media {
         })
     }
 
-    /// Before this moment of a run that ends at `end`, what became of its frames is known. It is an edge of a segment: a whole
-    /// tenth of a second, at which most runs have rows anyway.
-    pub(super) fn settled(&self, end: Time) -> Time {
-        let nanos = end.since(Time::ZERO).saturating_sub(self.settled_after).as_nanos();
-        Time::from_nanos(nanos - nanos % Duration::from_millis(100).as_nanos())
-    }
-
     /// The longest time between two frames that is no freeze.
     fn patience(&self) -> Duration {
         (self.interval * 3).max(self.interval + FREEZE)
     }
 
-    /// The summary of `from..to`. Of the frames of `arrived`, in order of arrival, `made` were made in the span and before
-    /// `settled`.
+    /// The summary of `from..to` in a run that ended at `end`. Of the frames of `arrived`, in order of arrival, and of those that did
+    /// not arrive, `written` were made in the span.
     pub(super) fn summary(
         &self,
         (from, to): (Time, Time),
-        settled: Time,
-        made: u64,
+        end: Time,
+        written: u64,
         arrived: &[Frame],
     ) -> FrameSummary {
         let delay = |frame: &Frame| frame.known.since(frame.made).saturating_sub(self.way_back);
-        let of_span = |frame: &&Frame| frame.made >= from && frame.made < to.min(settled);
-        let in_time = arrived.iter().filter(of_span).filter(|frame| delay(frame) <= LATE).count() as u64;
+        let of_span: Vec<&Frame> = arrived.iter().filter(|f| f.made >= from && f.made < to).collect();
+        let in_time = of_span.iter().filter(|frame| delay(frame) <= LATE).count() as u64;
+        let young = Time::ZERO + end.since(Time::ZERO).saturating_sub(self.settled_after);
+        let young_ones = to.since(young.clamp(from, to)).as_nanos().div_ceil(self.interval.as_nanos());
+        let young_here = of_span.iter().filter(|frame| frame.made >= young).count() as u64;
+        let missing = written.saturating_sub(of_span.len() as u64);
+        let made = written - missing.min(young_ones.saturating_sub(young_here));
         let here: Vec<&Frame> = arrived.iter().filter(|f| f.known >= from && f.known < to).collect();
         let mut delays: Vec<f64> = here.iter().map(|frame| delay(frame).as_millis_f64()).collect();
         let (mut freezes, mut frozen, mut last) = (0, Duration::ZERO, None);
@@ -88,7 +87,7 @@ impl Media {
         let span = to.since(from);
         FrameSummary {
             made,
-            late_ratio: (made > 0).then(|| made.saturating_sub(in_time) as f64 / made as f64),
+            late_ratio: (made > 0).then(|| (made - in_time) as f64 / made as f64),
             freezes,
             frozen_ratio: frozen.ratio(span),
             delay_ms: distribution(&mut delays),
@@ -145,7 +144,7 @@ mod tests {
     #[test]
     fn late_frames_are_those_that_come_after_400_ms_or_never() {
         let arrived = [frame(0, 60), frame(40, 400), frame(160, 390), frame(120, 401)];
-        let s = MEDIA.summary((at(0), at(2000)), at(1500), 5, &arrived);
+        let s = MEDIA.summary((at(0), at(2000)), at(9000), 5, &arrived);
         assert_eq!(s.made, 5);
         assert!((s.late_ratio.unwrap() - 0.4).abs() < 1e-12);
         let delays = s.delay_ms.unwrap();
@@ -157,8 +156,9 @@ mod tests {
     /// frames every 100 ms, three intervals are longer.
     #[test]
     fn a_freeze_is_three_intervals_and_150_ms_more_than_one() {
-        let of =
-            |media: &Media, gap| media.summary((at(0), at(500)), at(500), 3, &[frame(0, 50), frame(gap, 50)]);
+        let of = |media: &Media, gap| {
+            media.summary((at(0), at(500)), at(9000), 3, &[frame(0, 50), frame(gap, 50)])
+        };
         assert_eq!(of(&MEDIA, 189).freezes, 1, "and the end: no frame from 289 to 500 ms");
         let both = of(&MEDIA, 190);
         assert_eq!(both.freezes, 2);
@@ -167,14 +167,20 @@ mod tests {
         assert_eq!([299, 300].map(|gap| of(&slow, gap).freezes), [0, 1]);
     }
 
-    /// Frames that were made when the run was almost over may have been under way.
+    /// A frame each 40 ms for a second, of which the last five are under way when it ends: none of the other twenty is late. Fourteen
+    /// missing ones would be too many for the last 500 ms: one of them was lost.
     #[test]
     fn the_end_of_a_run_accuses_no_frame() {
         let run = (at(0), at(1000));
-        assert_eq!(MEDIA.settled(at(1050)), at(500));
-        let arrived: Vec<Frame> = (0..13).map(|k| frame(k * 40, 60)).collect();
-        assert!(MEDIA.summary(run, at(500), 13, &arrived).late_ratio.unwrap().abs() < 1e-12);
-        assert_eq!(MEDIA.summary(run, at(500), 0, &[]).late_ratio, None);
-        assert!(MEDIA.summary(run, at(500), 0, &[]).delay_ms.is_none());
+        let first = |frames: u64| (0..frames).map(|k| frame(k * 40, 60)).collect::<Vec<Frame>>();
+        let s = MEDIA.summary(run, at(1000), 25, &first(20));
+        assert_eq!((s.made, s.late_ratio), (20, Some(0.0)));
+        let s = MEDIA.summary(run, at(1000), 25, &first(11));
+        assert_eq!(s.made, 12);
+        assert!((s.late_ratio.unwrap() - 1.0 / 12.0).abs() < 1e-12);
+        let s = MEDIA.summary(run, at(9000), 25, &first(20));
+        assert_eq!((s.made, s.late_ratio), (25, Some(0.2)), "long before the end, what is missing was lost");
+        assert_eq!(MEDIA.summary(run, at(1000), 0, &[]).late_ratio, None);
+        assert!(MEDIA.summary(run, at(1000), 0, &[]).delay_ms.is_none());
     }
 }

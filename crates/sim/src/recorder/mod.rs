@@ -91,8 +91,6 @@ pub(crate) struct Recorder {
     params: RecordParams,
     windows: Vec<Window>,
     flow_info: Vec<FlowInfo>,
-    /// What became of frames that were made before is known.
-    settled: Time,
     /// How many flows have rows of intervals: all but those at the end that begin from outside, and have not yet.
     with_rows: usize,
     queue_names: Vec<String>,
@@ -137,11 +135,7 @@ impl Recorder {
     pub(crate) fn new(network: &Network, flows: &[Flow]) -> Recorder {
         let (params, windows) = (network.record, network.windows.clone());
         let end = Time::ZERO + network.duration;
-        let flow_info = FlowInfo::of_all(network);
-        let settled = flow_info.iter().filter_map(|f| f.kind.media.map(|media| media.settled(end)));
-        let settled = settled.min().unwrap_or(end);
-        let mut edges: Vec<Time> =
-            windows.iter().flat_map(|w| [w.from, w.to]).chain([settled, end]).collect();
+        let mut edges: Vec<Time> = windows.iter().flat_map(|w| [w.from, w.to]).chain([end]).collect();
         edges.retain(|t| *t > Time::ZERO && *t <= end);
         edges.sort_unstable_by(|a, b| b.cmp(a));
         edges.dedup();
@@ -178,8 +172,7 @@ impl Recorder {
                 .iter()
                 .map(|i| (i.name.clone(), i.config.name().to_owned()))
                 .collect(),
-            flow_info,
-            settled,
+            flow_info: FlowInfo::of_all(network),
             with_rows: flows.len(),
             queue_names: network.links.iter().map(|l| l.name.clone()).collect(),
             flows: flows.iter().map(|flow| FlowRecorder::new(flow.ends.window())).collect(),

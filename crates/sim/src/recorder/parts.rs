@@ -158,7 +158,6 @@ impl Recorder {
             params: self.params,
             windows: Vec::new(),
             flow_info: Vec::new(),
-            settled: self.settled,
             with_rows: self.with_rows,
             queue_names: Vec::new(),
             element_names: Vec::new(),

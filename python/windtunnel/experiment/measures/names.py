@@ -89,7 +89,7 @@ FLOW: Mapping[str, Name] = {
     "transfers.time_ms": Name(
         "completion times of transfers", ("fct", "flow_completion_time", "completion_time", "completion", "plt")
     ),
-    "frames.made": Name("frames of media that were made, but for those at the end that may be under way"),
+    "frames.made": Name("frames of media that were made, but for missing ones at the end, which may be under way"),
     "frames.late_ratio": Name("share of these that were not there 400 ms later", ("late", "late_frames")),
     "frames.freezes": Name("times without a frame: three intervals, and 150 ms more than one", ("stalls",)),
     "frames.frozen_ratio": Name("their share of the time", ("frozen",)),

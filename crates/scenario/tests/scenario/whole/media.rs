@@ -223,7 +223,7 @@ fn frames_of_a_call_and_an_outage() {
         assert!((0.5..0.8).contains(&out.frozen_ratio), "{protocol}: a second of two and more, {out:?}");
         assert!(late(1) >= 25.0, "{protocol}: {}", late(1));
         let all = result.summary.flows[0].frames.expect("frames");
-        assert_eq!(all.made, 238, "{protocol}: those of 0 to 9.48 s; later ones may be under way");
+        assert!((247..250).contains(&all.made), "{protocol}: {}; the last ones are under way", all.made);
     }
 }
 
