@@ -19,6 +19,7 @@
 //! - [`TfrcParams`]: the rate of TCP's throughput equation;
 //! - [`VivaceParams`]: trials of rates, and the gradient of a utility function;
 //! - [`ScreamParams`]: a window that sets the rate of media;
+//! - [`GccParams`]: a rate of media that follows the trend of the delay;
 //! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
 //!
 //! Most algorithms exist in several variants; [`Style`] selects the variant where a scenario names none.
@@ -37,11 +38,13 @@ pub mod check;
 mod control;
 mod controller;
 mod copa;
+mod gcc;
 mod hold_off;
 mod kinds;
 mod needs;
 mod prague;
 pub mod rate_sample;
+mod regression;
 mod sample;
 mod scream;
 mod state;
@@ -58,8 +61,8 @@ pub use hold_off::HoldOff;
 pub use kinds::Kinds;
 pub use needs::{Feedback, Needs, PacingNeed};
 pub use sample::{
-    AckSample, CongestionEvent, Delivery, Departure, EcnFeedback, FlowInit, LossFinder, LostSegment, Marked,
-    MediaFrame, PathView, RateSample, SentSegment, SsthreshBase, Trigger,
+    AckSample, ArrivedPacket, CongestionEvent, Delivery, Departure, EcnFeedback, FlowInit, LossFinder,
+    LostSegment, Marked, MediaFrame, PathView, RateSample, SentSegment, SsthreshBase, Trigger,
 };
 pub use state::CaState;
 pub use style::Style;
@@ -76,6 +79,7 @@ windtunnel_algorithm::kinds! {
     tfrc: TfrcParams;
     vivace: VivaceParams;
     scream: ScreamParams;
+    gcc: GccParams;
 }
 
 /// The code in the crate's front page is compiled and run.

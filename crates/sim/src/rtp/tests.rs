@@ -158,7 +158,7 @@ fn arrive(receiver: &mut RtpReceiver, number: u64, marker: bool, ecn: Ecn, now: 
 /// Reports leave with the marker, with every sixteenth unit, and 40 ms after the first that was not reported.
 #[test]
 fn when_reports_leave() {
-    let mut receiver = RtpReceiver::new(endpoint());
+    let mut receiver = RtpReceiver::new(endpoint(), false);
     assert_eq!(arrive(&mut receiver, 1, false, Ecn::Ect1, at(0)), None);
     assert_eq!(receiver.next_timer(), at(40));
     let report = arrive(&mut receiver, 2, true, Ecn::Ect1, at(5)).expect("the marker");
@@ -177,7 +177,7 @@ fn when_reports_leave() {
 /// A report tells gaps, late units and CE; a duplicate counts once.
 #[test]
 fn what_reports_tell() {
-    let mut receiver = RtpReceiver::new(endpoint());
+    let mut receiver = RtpReceiver::new(endpoint(), false);
     arrive(&mut receiver, 1, false, Ecn::Ce, at(0));
     arrive(&mut receiver, 1, false, Ecn::Ce, at(0));
     let report = arrive(&mut receiver, 4, true, Ecn::Ce, at(1)).expect("the marker");
@@ -186,4 +186,34 @@ fn what_reports_tell() {
     arrive(&mut receiver, 2, false, Ecn::Ect1, at(2));
     let report = arrive(&mut receiver, 70, true, Ecn::Ect1, at(3)).expect("the marker");
     assert_eq!(report.numbers().collect::<Vec<_>>(), [70], "64 numbers: 7 to 70");
+}
+
+/// For a controller that asks, a report tells when each unit arrived, from the highest on; one that comes later is told
+/// by the next report. Of the first 64 numbers there are as many times as numbers.
+#[test]
+fn reports_of_arrivals() {
+    let mut receiver = RtpReceiver::new(endpoint(), true);
+    let mut arrive = |number, marker: bool, now| {
+        let mut packet = Packet::new(FlowId::new(0), Bytes::new(1040), Bytes::new(1000));
+        packet.seq = windtunnel_units::Seq::new(number);
+        packet.window = u16::from(marker);
+        receiver.on_packet(&packet, now);
+        receiver.poll(now).map(|report| report.arrivals().expect("asked for").to_vec())
+    };
+    arrive(1, false, at(1));
+    assert_eq!(arrive(3, true, at(5)), Some(vec![at(5), Time::ZERO, at(1)]));
+    arrive(2, false, at(6));
+    assert_eq!(arrive(4, true, at(7)), Some(vec![at(7), at(5), at(6), at(1)]));
+    let late = arrive(70, true, at(9)).expect("the marker");
+    assert_eq!((late.len(), late[0]), (64, at(9)));
+    assert!(receiver_tells_nothing_unasked());
+}
+
+fn receiver_tells_nothing_unasked() -> bool {
+    let mut receiver = RtpReceiver::new(endpoint(), false);
+    let mut packet = Packet::new(FlowId::new(0), Bytes::new(1040), Bytes::new(1000));
+    packet.seq = windtunnel_units::Seq::new(1);
+    packet.window = 1;
+    receiver.on_packet(&packet, at(1));
+    receiver.poll(at(1)).is_some_and(|report| report.arrivals().is_none())
 }

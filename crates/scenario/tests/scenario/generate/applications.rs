@@ -77,7 +77,11 @@ impl Draft {
         self.some_number("keyframe_every", 1, 100);
         self.some_time("discard_after", self.rtt / 2 + 1, self.duration);
         self.table("[flow.cc]");
-        self.scream();
+        if self.one_in(2) {
+            self.scream();
+        } else {
+            self.gcc();
+        }
     }
 
     fn media(&mut self, protocol: &str) {
