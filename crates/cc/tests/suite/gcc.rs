@@ -21,6 +21,18 @@ fn span(ms: f64) -> Duration {
     at(ms).since_start()
 }
 
+fn path(now: f64, rtt: f64) -> PathView {
+    PathView {
+        now: at(now),
+        mss: Bytes::new(MSS),
+        srtt: span(rtt),
+        min_rtt: span(WAY + BACK),
+        in_flight: Bytes::ZERO,
+        una: Seq::FIRST_DATA,
+        nxt: Seq::FIRST_DATA,
+    }
+}
+
 /// A controller, and a link that serves its frames. A report leaves when the last packet of a frame has arrived.
 struct Call {
     cc: Box<dyn CongestionControl>,
@@ -39,18 +51,6 @@ impl Call {
     fn new(params: &GccParams, kbps: f64) -> Call {
         let cc = params.build(FlowInit::new(Bytes::new(MSS)));
         Call { cc, capacity: kbps, now: 0.0, idle: 0.0, lost: 0, packets: 0, longest: 0.0 }
-    }
-
-    fn path(&self, now: f64, rtt: f64) -> PathView {
-        PathView {
-            now: at(now),
-            mss: Bytes::new(MSS),
-            srtt: span(rtt),
-            min_rtt: span(WAY + BACK),
-            in_flight: Bytes::ZERO,
-            una: Seq::FIRST_DATA,
-            nxt: Seq::FIRST_DATA,
-        }
     }
 
     fn rate(&self) -> f64 {
@@ -86,7 +86,7 @@ impl Call {
 
     fn report(&mut self, bytes: f64, arrived: u32, lost: u32, way: f64) {
         let (rtt, bytes) = (way + BACK, Bytes::from_f64(bytes));
-        let path = self.path(self.now + rtt, rtt);
+        let path = path(self.now + rtt, rtt);
         let delivered = Marked { bytes, packets: arrived };
         self.cc.on_delivery(&Delivery { delivered, ..Delivery::default() }, &path);
         (0..lost).for_each(|_| self.lose(&path));
@@ -119,7 +119,7 @@ impl Call {
             least: Rate::from_bits_per_sec(least),
             most: Rate::from_bits_per_sec(most),
         };
-        self.cc.on_frame(&frame, &self.path(self.now, 50.0));
+        self.cc.on_frame(&frame, &path(self.now, 50.0));
     }
 }
 
@@ -133,10 +133,10 @@ fn assert_near(value: f64, expected: f64) {
 fn the_loss_based_controller_leads_the_start() {
     let mut call = Call::new(&GccParams::default(), 1e6);
     call.run(10.5);
-    assert_near(call.get("loss_based_bits_per_s"), 300e3 * 1.05_f64.powi(10));
-    assert_eq!(call.rate(), call.get("loss_based_bits_per_s").trunc());
+    assert_near(call.get("loss_based_bits_per_s"), 300e3 * libm::pow(1.05, 10.0));
+    assert_near(call.rate(), call.get("loss_based_bits_per_s").trunc());
     let delay_based = call.get("delay_based_bits_per_s");
-    assert!((delay_based / (300e3 * 1.08_f64.powf(10.4)) - 1.0).abs() < 0.02, "{delay_based}");
+    assert!((delay_based / (300e3 * libm::pow(1.08, 10.4)) - 1.0).abs() < 0.02, "{delay_based}");
     call.run(60.0);
     let bound = 1.5 * call.get("received_bits_per_s");
     assert!(call.get("delay_based_bits_per_s") <= bound * 1.1, "of the last update");
@@ -156,7 +156,6 @@ fn finds_the_capacity() {
             (least, most) = (least.min(call.rate()), most.max(call.rate()));
             sum += call.rate() / 600.0;
         }
-        println!("{filter:?} {least} {most} {sum} {}", call.longest);
         assert!(least > 0.85 * 0.85 * 2e6 && most < 1.15 * 2e6, "{filter:?}: {least} to {most}");
         assert!(sum > 0.85 * 2e6, "{filter:?}: {sum}");
         assert!(call.longest < 60.0, "{filter:?}: {} ms", call.longest);
@@ -179,14 +178,14 @@ fn losses() {
     let before = call.get("loss_based_bits_per_s");
     call.run(5.0);
     let after = call.get("loss_based_bits_per_s") / before;
-    assert!((0.85_f64.powi(5)..0.95_f64.powi(5)).contains(&after), "{after}");
+    assert!((libm::pow(0.85, 5.0)..libm::pow(0.95, 5.0)).contains(&after), "{after}");
 }
 
 /// A wait without feedback tells that all was lost, and a wait with nothing in flight tells nothing.
 #[test]
 fn a_timeout_halves_the_loss_based_estimate() {
     let mut call = Call::new(&GccParams::default(), 1e6);
-    let path = call.path(1000.0, 50.0);
+    let path = path(1000.0, 50.0);
     (0..10).for_each(|_| call.lose(&path));
     call.cc.on_rto(true, &path);
     assert_near(call.get("loss_based_bits_per_s"), 150e3);
@@ -200,15 +199,15 @@ fn a_timeout_halves_the_loss_based_estimate() {
 fn the_encoders_range() {
     let params = GccParams { pacing_factor: 2.5, ..GccParams::default() };
     let mut call = Call::new(&params, 1e6);
-    assert_eq!(call.rate(), 300e3);
+    assert_near(call.rate(), 300e3);
     assert_eq!(call.cc.cwnd(), Bytes::new(75_000));
     assert_eq!(call.cc.pacing(), Pacing::Rate(Rate::from_bits_per_sec(750_000)));
     call.frame(1_000_000, 2_000_000);
-    assert_eq!(call.rate(), 1e6);
+    assert_near(call.rate(), 1e6);
     call.run(60.0);
-    assert_eq!(call.rate(), 2e6);
+    assert_near(call.rate(), 2e6);
     call.frame(1000, 10_000);
-    assert_eq!(call.rate(), 10e3);
+    assert_near(call.rate(), 10e3);
     assert_eq!(call.cc.cwnd(), Bytes::new(12_000), "ten segments");
     let control = call.cc.control();
     assert_eq!(
@@ -223,7 +222,7 @@ fn without_one_way_delays() {
     let mut call = Call::new(&GccParams::default(), 1e6);
     let mut decreased = false;
     for n in 0..100 {
-        let path = call.path(50.0 + PERIOD * f64::from(n), 50.0);
+        let path = path(50.0 + PERIOD * f64::from(n), 50.0);
         // The queue grows by 3 ms with each frame.
         let rtt = (n % 10 != 9).then(|| span(50.0 + 3.0 * f64::from(n)));
         let ack = AckSample { newly_delivered: Bytes::new(1000), rtt, ..AckSample::default() };
@@ -241,7 +240,7 @@ fn each_arrival_counts() {
     let mut call = Call::new(&GccParams::default(), 1e6);
     for n in 0..400_u32 {
         let (sent, arrived) = (at(5.0 * f64::from(n)), at(20.0 + 5.5 * f64::from(n)));
-        let path = call.path(50.0 + 5.5 * f64::from(n), 50.0);
+        let path = path(50.0 + 5.5 * f64::from(n), 50.0);
         call.cc.on_arrival(&ArrivedPacket { sent, arrived, payload: Bytes::new(MSS) }, &path);
         if n % 4 == 3 {
             let ack = AckSample {

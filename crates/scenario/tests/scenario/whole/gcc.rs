@@ -88,7 +88,7 @@ fn losses() {
     };
     let held = lossy(0.05);
     let rates = state(&held, "loss_based_bits_per_s");
-    assert!(rates.len() > 1100 && rates.iter().all(|rate| *rate == 5e6));
+    assert!(rates.len() > 1100 && rates.iter().all(|rate| (rate - 5e6).abs() < 1e-6));
     assert!(
         state(&held, "delay_based_bits_per_s")[10..].iter().all(|rate| *rate >= 5e6),
         "the other one leads"
@@ -112,19 +112,36 @@ fn the_adaptive_threshold_holds_next_to_cubic() {
     let adaptive = shares(KALMAN);
     let fixed = shares("{ kind = \"gcc\", k_u = 0.0, k_d = 0.0 }");
     let webrtc = shares(TRENDLINE);
-    println!("{adaptive} {fixed} {webrtc}");
     assert!(adaptive > 0.15 && fixed < 0.05 && adaptive > 4.0 * fixed, "{adaptive}, fixed {fixed}");
     assert!(webrtc < 0.1, "{webrtc}");
 }
 
-/// Two flows share equally, "enforcing intra-protocol fairness": each raises its threshold to the trend that both make. The price is
-/// their queue: thresholds that fall in 5.6 s (`K_d`) stay where the last cycle left them.
+/// The other side of the adaptive threshold: two flows, each of which raises its own to the trend that both make. It falls in 5.6 s
+/// (`K_d`), so each cycle starts from a higher one, until the queue is full. There they stay: the delay of a full queue does not vary,
+/// and losses between 2 and 10 % hold the rate. Under WebRTC's threshold, which falls at once, there is little queue.
 #[test]
-fn two_flows_share() {
-    let later = media(KALMAN).replace("[[flow]]", "[[flow]]\nstart = \"20 s\"");
-    let result = two_minutes("rate = \"4 Mbit/s\"", &[media(KALMAN), later].concat(), 60);
-    assert!((0.4..0.6).contains(&share(&result)), "{}", share(&result));
-    assert!(steady(&result).1.utilization > 0.9, "{}", steady(&result).1.utilization);
+fn two_flows_lift_each_others_threshold() {
+    let both = |cc: &str| {
+        let later = media(cc).replace("[[flow]]", "[[flow]]\nstart = \"20 s\"");
+        let text = format!(
+            "duration = \"180 s\"\n[record]\ninterval = \"100 ms\"\n\
+             [bottleneck]\nrate = \"4 Mbit/s\"\nqueue = {{ kind = \"fifo\", limit = \"300 ms\" }}\n{}\n{later}\n\
+             [[window]]\nname = \"steady\"\nfrom = \"140 s\"\nto = \"180 s\"\n",
+            media(cc)
+        );
+        run(&text, &[])
+    };
+    let kalman = both(KALMAN);
+    let sojourn = steady(&kalman).1.sojourn_ms.expect("packets");
+    assert!(sojourn.mean > 0.95 * 300.0, "{sojourn:?}");
+    for (name, range) in [("loss_share", 0.02..0.1), ("signal", 0.0..0.1)] {
+        let last = state(&kalman, name).iter().rev().take(200);
+        let outside = last.filter(|value| !range.contains(*value)).count();
+        assert!(outside < 20, "{name} is outside in {outside} of 200 samples");
+    }
+    assert!(state(&kalman, "threshold_ms").iter().any(|threshold| *threshold > 25.0));
+    let sojourn = steady(&both(TRENDLINE)).1.sojourn_ms.expect("packets");
+    assert!(sojourn.mean < 10.0, "{sojourn:?}");
 }
 
 /// A drop from 4 to 1 Mbit/s is answered by 0.85 of what arrives: five seconds later the queue is gone, and the path is used.
@@ -152,7 +169,8 @@ fn an_outage_starts_it_again() {
     let rate = |seconds: usize| state(&result, "delay_based_bits_per_s")[10 * seconds - 1];
     assert!(rate(59) > 1.7e6 && rate(65) < 80e3, "{} {}", rate(59), rate(65));
     let growth = rate(90) / rate(75);
-    assert!((growth / 1.08_f64.powi(15) - 1.0).abs() < 0.03, "{growth}");
+    // 1.08^15.
+    assert!((growth / 3.172_169 - 1.0).abs() < 0.03, "{growth}");
 }
 
 /// Over TCP the newest packet of each ACK counts, and the pace alone: bulk data use the path as media do.
