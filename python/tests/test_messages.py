@@ -29,8 +29,8 @@ def message(**changes: Any) -> str:
 
 def test_of_objects() -> None:
     """Messages name the argument as it was written, with the plural names of arrays."""
-    flows = [GOOD["flows"][0], {"cc": "gcc", "rtt": "40 ms"}]
-    assert message(flows=flows).startswith('Scenario(...).flows[1].cc: "gcc" is not built here: ')
+    flows = [GOOD["flows"][0], {"cc": "sprout", "rtt": "40 ms"}]
+    assert message(flows=flows).startswith('Scenario(...).flows[1].cc: "sprout" is not built here: ')
     assert message(duration=30) == (
         "Scenario(...).duration: `30` has no unit: add one of ns, us, \N{MICRO SIGN}s, ms, s, min, h"
     )

@@ -8,7 +8,8 @@ use windtunnel_units::{Bytes, Duration, Rate};
 use crate::control::{Control, ExitReason, Pacing};
 use crate::needs::{Feedback, Needs};
 use crate::sample::{
-    AckSample, CongestionEvent, Delivery, FlowInit, LostSegment, MediaFrame, PathView, SentSegment,
+    AckSample, ArrivedPacket, CongestionEvent, Delivery, FlowInit, LostSegment, MediaFrame, PathView,
+    SentSegment,
 };
 use crate::state::CaState;
 
@@ -107,6 +108,10 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// The connection has no selective acknowledgments, so that about one loss is detected per round trip. Called before
     /// [`CongestionControl::on_negotiated`].
     fn on_sack_refused(&mut self) {}
+
+    /// A packet arrived. Called only with [`Needs::arrivals`], by transports whose receiver reports when each packet arrived, in the
+    /// order of departures, before [`CongestionControl::on_delivery`] of the same report.
+    fn on_arrival(&mut self, _packet: &ArrivedPacket, _path: &PathView) {}
 
     /// An ACK delivered data. Called only with [`Needs::delivery_reports`], before anything else is reported of the same
     /// ACK, so that its marks count in the answer to them.

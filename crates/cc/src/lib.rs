@@ -20,6 +20,7 @@
 //! - [`VivaceParams`]: trials of rates, and the gradient of a utility function;
 //! - [`ScreamParams`]: a window that sets the rate of media;
 //! - [`NadaParams`]: a rate of media from one number that delay, losses and marks make;
+//! - [`GccParams`]: a rate of media that follows the trend of the delay;
 //! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
 //!
 //! Most algorithms exist in several variants; [`Style`] selects the variant where a scenario names none.
@@ -38,6 +39,7 @@ pub mod check;
 mod control;
 mod controller;
 mod copa;
+mod gcc;
 mod hold_off;
 mod kinds;
 mod loss_history;
@@ -45,6 +47,7 @@ mod nada;
 mod needs;
 mod prague;
 pub mod rate_sample;
+mod regression;
 mod sample;
 mod scream;
 mod state;
@@ -61,8 +64,8 @@ pub use hold_off::HoldOff;
 pub use kinds::Kinds;
 pub use needs::{Feedback, Needs, PacingNeed};
 pub use sample::{
-    AckSample, CongestionEvent, Delivery, Departure, EcnFeedback, FlowInit, LossFinder, LostSegment, Marked,
-    MediaFrame, PathView, RateSample, SentSegment, SsthreshBase, Trigger,
+    AckSample, ArrivedPacket, CongestionEvent, Delivery, Departure, EcnFeedback, FlowInit, LossFinder,
+    LostSegment, Marked, MediaFrame, PathView, RateSample, SentSegment, SsthreshBase, Trigger,
 };
 pub use state::CaState;
 pub use style::Style;
@@ -80,6 +83,7 @@ windtunnel_algorithm::kinds! {
     vivace: VivaceParams;
     scream: ScreamParams;
     nada: NadaParams;
+    gcc: GccParams;
 }
 
 /// The code in the crate's front page is compiled and run.

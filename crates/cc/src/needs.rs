@@ -37,6 +37,9 @@ pub struct Needs {
     pub delivery_reports: bool,
     /// ACKs carry the one-way delay of the data that they acknowledge: [`crate::AckSample::one_way`].
     pub one_way: bool,
+    /// The transport reports when each packet left and arrived, if its receiver can tell:
+    /// [`crate::CongestionControl::on_arrival`].
+    pub arrivals: bool,
     /// The sender reports changes of its state: [`crate::CongestionControl::on_state`].
     pub states: bool,
     /// The controller starts reductions of its own: the sender asks after each ACK
@@ -76,6 +79,7 @@ impl Default for Needs {
             loss_reports: false,
             delivery_reports: false,
             one_way: false,
+            arrivals: false,
             states: false,
             own_reductions: false,
             every_ack: false,

@@ -316,6 +316,17 @@ pub struct SentSegment {
     pub retransmission: bool,
 }
 
+/// A packet that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrivedPacket {
+    /// When it left.
+    pub sent: Time,
+    /// When it arrived, by the receiver's clock.
+    pub arrived: Time,
+    /// Its payload.
+    pub payload: Bytes,
+}
+
 /// A frame that a source of media handed to its sender.
 #[derive(Clone, Copy, Debug)]
 pub struct MediaFrame {

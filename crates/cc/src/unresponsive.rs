@@ -10,8 +10,8 @@ use crate::control::{Control, ExitReason, Pacing};
 use crate::controller::CongestionControl;
 use crate::needs::{Feedback, Needs};
 use crate::sample::{
-    AckSample, CongestionEvent, Delivery, EcnFeedback, LostSegment, MediaFrame, PathView, SentSegment,
-    Trigger,
+    AckSample, ArrivedPacket, CongestionEvent, Delivery, EcnFeedback, LostSegment, MediaFrame, PathView,
+    SentSegment, Trigger,
 };
 use crate::state::CaState;
 
@@ -95,6 +95,10 @@ impl CongestionControl for Unresponsive {
 
     fn on_established(&mut self, path: &PathView) {
         self.inner.on_established(path);
+    }
+
+    fn on_arrival(&mut self, packet: &ArrivedPacket, path: &PathView) {
+        self.inner.on_arrival(packet, path);
     }
 
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathView) {

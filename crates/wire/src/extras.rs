@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use windtunnel_units::Time;
+
 use crate::{Encapsulation, Options, Packet};
 
 /// Parts that most packets lack.
@@ -17,6 +19,7 @@ pub struct Extras {
     corrupted: bool,
     id: u64,
     content: Option<Arc<[u8]>>,
+    arrivals: Option<Arc<[Time]>>,
 }
 
 impl From<Options> for Extras {
@@ -90,6 +93,16 @@ impl Packet {
         self.extras.get_or_insert_default().id = id;
     }
 
+    /// In a report on other packets: when each of them arrived, in an order that its transport defines.
+    pub fn arrivals(&self) -> Option<&[Time]> {
+        self.extras.as_ref()?.arrivals.as_deref()
+    }
+
+    /// A receiver reports when packets arrived.
+    pub fn set_arrivals(&mut self, arrivals: Arc<[Time]>) {
+        self.extras.get_or_insert_default().arrivals = Some(arrivals);
+    }
+
     /// What a transport from elsewhere put into the packet, headers and all; ours say what they have to say in fields.
     pub fn content(&self) -> Option<&Arc<[u8]>> {
         self.extras.as_ref()?.content.as_ref()
@@ -116,10 +129,11 @@ mod tests {
     /// tunnel, and no option that a middlebox has removed.
     #[test]
     fn options_are_those_of_the_header() {
-        let hidden: [fn(&mut Packet); 5] = [
+        let hidden: [fn(&mut Packet); 6] = [
             |packet| packet.set_id(7),
             Packet::corrupt,
             |packet| packet.set_content(Arc::from([1].as_slice())),
+            |packet| packet.set_arrivals(Arc::from([Time::ZERO].as_slice())),
             |packet| assert!(packet.encapsulate(IpFields::default(), Bytes::new(20))),
             |packet| {
                 packet.set_options(Options { sack_permitted: true, ..Options::default() });

@@ -27,14 +27,13 @@
 //! - If the application, the receiver or a pause kept the sender from the rates under trial, the trial says nothing and is repeated.
 //!
 //! [`controller`] has the events, [`experiment`] the intervals of one decision, [`monitor_interval`] what is measured in one,
-//! [`regression`] the slope of the round trip, [`utility`] the utility functions, [`ascent`] the step along the gradient.
+//! [`Regression`](crate::regression::Regression) the slope of the round trip, [`utility`] the utility functions, [`ascent`] the step along the gradient.
 
 mod ascent;
 mod controller;
 mod experiment;
 mod monitor_interval;
 mod params;
-mod regression;
 mod utility;
 
 pub use params::VivaceParams;

@@ -2,8 +2,8 @@
 
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
-use super::regression::Regression;
 use super::utility::Measurement;
+use crate::regression::Regression;
 use crate::sample::PathView;
 
 /// How many packets an interval has at least: fewer tell nothing of loss.

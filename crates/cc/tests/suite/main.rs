@@ -14,6 +14,7 @@ mod delay;
 mod driver;
 mod every;
 mod extremes;
+mod gcc;
 mod growth_in_common;
 mod hystart;
 mod linux;

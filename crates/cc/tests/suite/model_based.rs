@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use windtunnel_cc::{
     AnyParams, C4Ce, C4Params, CongestionControl, ControllerParams, CopaParams, EsspParams, Feedback,
-    FlowInit, MdsParams, Needs, PacedChirpingParams, PacingNeed, ScreamParams, TfrcParams, VivaceParams,
-    WindowedConfig,
+    FlowInit, GccParams, MdsParams, Needs, PacedChirpingParams, PacingNeed, ScreamParams, TfrcParams,
+    VivaceParams, WindowedConfig,
 };
 use windtunnel_units::Bytes;
 
@@ -46,7 +46,7 @@ fn needs_of_a_composition() {
 
 /// Controllers whose rate or window alone decides what leaves: their sender paces, and leaves cwnd alone in recovery.
 /// Vivace's intervals, TFRC's loss intervals and SCReAM's window are made of single departures and losses; SCReAM
-/// counts what each report delivers and measures the way there, and TFRC takes a mark for a loss (RFC 5348 section
+/// counts what each report delivers and measures the way there, as GCC does; TFRC takes a mark for a loss (RFC 5348 section
 /// 5.1) and a new rate at once (section 4.6).
 #[test]
 fn needs_of_rate_based_controllers() {
@@ -68,6 +68,15 @@ fn needs_of_rate_based_controllers() {
     );
     let reports = Needs { delivery_reports: true, one_way: true, loss_after_ce: true, media: true, ..each };
     assert_eq!(ScreamParams::default().needs(), Needs { feedback: Feedback::Classic, ..reports });
+    let without_marks = Needs {
+        paces_first: true,
+        feedback: Feedback::None,
+        departures: false,
+        arrivals: true,
+        loss_after_ce: false,
+        ..reports
+    };
+    assert_eq!(GccParams::default().needs(), without_marks);
 }
 
 /// spec/congestion-control section 2.5: chirps are made of departures, and all segments are paced, the first ten too.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use windtunnel_cc::{
-    AnyParams, C4Params, ConventionalParams, CopaParams, HystartParams, HystartPpParams, LimitedParams,
-    NadaParams, PacedChirpingParams, Params, RapidParams, ScreamParams, SearchParams, TfrcParams,
-    VivaceParams, WindowedConfig,
+    AnyParams, C4Params, ConventionalParams, CopaParams, GccParams, HystartParams, HystartPpParams,
+    LimitedParams, NadaParams, PacedChirpingParams, Params, RapidParams, ScreamParams, SearchParams,
+    TfrcParams, VivaceParams, WindowedConfig,
 };
 
 /// The key that is refused, if one is, where the others have their defaults.
@@ -89,6 +89,22 @@ fn bounds_of_controllers() {
         weight("qth"),
         ("dloss", list(json!(["0 s", "10 s", "10001 ms", "1 h"]))),
         ("dmark", list(json!(["0 s", "10 s", "10001 ms", "1 h"]))),
+    ]);
+    check::<GccParams>(&[
+        ("beta", part()),
+        ("q", list(json!([0.0, 1.0, -1e-9, 1.01]))),
+        ("chi", list(json!([0.001, 0.1, 0.000_9, 0.101]))),
+        ("max_deltas", list(json!([1, 1000, 0, 1001]))),
+        ("k_u", list(json!([0.0, 0.01, -1e-9, 0.010_1]))),
+        ("k_d", list(json!([0.0, 0.1, -1e-9, 0.101]))),
+        ("pacing_factor", list(factor())),
+        ("start_rate", list(json!(["1 bit/s", "1 Tbit/s", "0 bit/s", "0 Mbit/s"]))),
+        ("burst_time", list(json!(["1 ms", "100 ms", "999 us", "101 ms"]))),
+        ("del_var_th", list(json!(["6 ms", "600 ms", "5 ms", "601 ms"]))),
+        ("overuse_time_th", list(json!(["1 ms", "1 s", "0 ms", "1001 ms"]))),
+        ("rate_window", list(json!(["100 ms", "10 s", "99 ms", "10001 ms"]))),
+        ("update_interval", list(json!(["1 ms", "1 s", "0 ms", "1001 ms"]))),
+        ("loss_interval", list(json!(["1 ms", "10 s", "0 ms", "10001 ms"]))),
     ]);
 }
 

@@ -40,11 +40,6 @@ const CONTROLLERS: &[Row] = &[
     ("tcp-lp", Called("lp")),
     ("tcp-nv", Called("nv")),
     ("fast", Nearest("FAST TCP, which keeps a number of packets in the queue", &["vegas"])),
-    ("gcc", Nearest("WebRTC's controller, which keeps media by the trend of the delay", &["scream", "copa"])),
-    (
-        "goog-cc",
-        Nearest("WebRTC's controller, which keeps media by the trend of the delay", &["scream", "copa"]),
-    ),
     ("pcc", Nearest("PCC Allegro, which tries rates and keeps the more useful one", &["vivace", "bbr"])),
     ("allegro", Nearest("PCC Allegro, which tries rates and keeps the more useful one", &["vivace", "bbr"])),
     ("proteus", Nearest("PCC Proteus, which can yield to others", &["vivace", "ledbat-pp", "ledbat"])),

@@ -6,6 +6,7 @@ mod bbr3;
 mod c4;
 mod chirping;
 mod copa;
+mod gcc;
 mod host;
 mod ledbat;
 mod lp;

@@ -33,6 +33,16 @@ enum Fate {
     Arrived,
 }
 
+/// A data unit that newly arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Arrived {
+    pub(super) frame: u64,
+    pub(super) payload: Bytes,
+    pub(super) sent: Time,
+    /// By how much its number is below the highest.
+    pub(super) below: usize,
+}
+
 /// What a report newly tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
@@ -122,13 +132,19 @@ impl Flight {
         (self.sent(), seq)
     }
 
-    /// A report came. Calls `arrived` with the frame of each data unit that newly arrived.
-    pub(super) fn acknowledge(&mut self, report: &Report, now: Time, mut arrived: impl FnMut(u64)) -> News {
+    /// A report came. Calls `arrived` with each data unit that newly arrived.
+    pub(super) fn acknowledge(
+        &mut self,
+        report: &Report,
+        now: Time,
+        mut arrived: impl FnMut(&Arrived),
+    ) -> News {
         let mut news = News::default();
         for number in report.numbers() {
             let Some(index) = self.index(number) else { continue };
             let unit = &mut self.units[index];
             let (fate, frame, payload) = (unit.fate, unit.frame, unit.payload);
+            let sent = unit.departure.sent;
             if fate == Fate::Arrived {
                 continue;
             }
@@ -139,9 +155,8 @@ impl Flight {
             }
             self.delivered += payload;
             news.delivered += Marked { bytes: payload, packets: 1 };
-            arrived(frame);
+            arrived(&Arrived { frame, payload, sent, below: (report.highest - number) as usize });
             if number == report.highest {
-                let sent = self.units[index].departure.sent;
                 news.rtt = Some(now.since(sent).saturating_sub(report.sent.since(report.arrival)));
                 news.one_way = Some(report.arrival.since(sent));
             }

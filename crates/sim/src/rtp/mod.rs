@@ -15,6 +15,7 @@
 //! | `ts_val` | when it left | when it left |
 //! | `ts_ecr` | – | when the highest number arrived |
 //! | `window` | 1 on the last unit of a frame (RTP's marker bit) | how many arrived with CE, modulo 65536 |
+//! | `arrivals` | – | when each of the 64 numbers arrived, from the highest on; only for a controller that asks ([`Needs::arrivals`](windtunnel_cc::Needs::arrivals)) |
 //!
 //! [`sender`] and [`receiver`] are the two ends, [`queue`] holds the frames that wait, [`flight`] those that were sent,
 //! [`progress`] which frames are complete, and [`rtt`] the round-trip time.

@@ -32,10 +32,12 @@ pub(crate) struct RtpReceiver {
     /// When a report is due at the latest.
     due: Time,
     report_now: bool,
+    /// When the last data units arrived, by their number modulo [`COVERED`]; only if reports tell it.
+    arrivals: Option<Box<[Time; COVERED as usize]>>,
 }
 
 impl RtpReceiver {
-    pub(crate) const fn new(endpoint: Endpoint) -> RtpReceiver {
+    pub(crate) fn new(endpoint: Endpoint, reports_arrivals: bool) -> RtpReceiver {
         let report = Report { highest: 0, arrived: 0, arrival: Time::ZERO, sent: Time::ZERO, ce: 0 };
         RtpReceiver {
             endpoint,
@@ -45,6 +47,7 @@ impl RtpReceiver {
             unreported: 0,
             due: Time::NEVER,
             report_now: false,
+            arrivals: reports_arrivals.then(|| Box::new([Time::ZERO; COVERED as usize])),
         }
     }
 
@@ -58,6 +61,11 @@ impl RtpReceiver {
             report.arrival = now;
         } else if report.highest - number < COVERED {
             report.arrived |= 1 << (report.highest - number);
+        }
+        if let Some(arrivals) = &mut self.arrivals
+            && report.highest - number < COVERED
+        {
+            arrivals[(number % COVERED) as usize] = now;
         }
         if ecn == Ecn::Ce {
             report.ce = report.ce.wrapping_add(1);
@@ -95,6 +103,13 @@ impl ReceiverHalf for RtpReceiver {
         let mut packet = Packet::new(self.endpoint.flow, REPORT, REPORT - REPORT_HEADERS);
         packet.dscp = self.endpoint.dscp;
         self.report.write(&mut packet);
+        if let Some(arrivals) = &self.arrivals {
+            let highest = self.report.highest;
+            let covered = 0..COVERED.min(highest);
+            packet.set_arrivals(
+                covered.map(|below| arrivals[((highest - below) % COVERED) as usize]).collect(),
+            );
+        }
         Some(packet)
     }
 

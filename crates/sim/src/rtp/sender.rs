@@ -1,8 +1,8 @@
 //! The sending end: a source that follows its controller's target rate, and what window and pace let leave.
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, Delivery, EcnFeedback, ExitReason, Marked, MediaFrame,
-    Pacing, PathView, Phase, SentSegment, Trigger,
+    AckSample, ArrivedPacket, CongestionControl, CongestionEvent, Delivery, EcnFeedback, ExitReason, Marked,
+    MediaFrame, Pacing, PathView, Phase, SentSegment, Trigger,
 };
 use windtunnel_tcp::Endpoint;
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
@@ -40,6 +40,8 @@ pub(crate) struct RtpSender {
     expiries: u32,
     /// The last count of CE that was reported.
     ce: u16,
+    /// The data units that a report newly tells, if it tells when they arrived.
+    arrivals: Vec<ArrivedPacket>,
     counters: Counters,
 }
 
@@ -61,6 +63,7 @@ impl RtpSender {
             timeout: Time::NEVER,
             expiries: 0,
             ce: 0,
+            arrivals: Vec::new(),
             counters: Counters::default(),
         }
     }
@@ -143,6 +146,9 @@ impl RtpSender {
     fn tell(&mut self, news: &News, ce: Marked, now: Time) {
         let ecn = EcnFeedback { ce, ..EcnFeedback::default() };
         let path = self.path(now);
+        for packet in self.arrivals.drain(..) {
+            self.cc.on_arrival(&packet, &path);
+        }
         let News { delivered, advanced, rtt, one_way } = *news;
         let delivery = Delivery { acked: advanced, rtt, delivered, ecn, slow_path: false };
         self.cc.on_delivery(&delivery, &path);
@@ -227,8 +233,13 @@ impl SenderHalf for RtpSender {
 
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {
         let report = Report::of(packet);
-        let progress = &mut self.progress;
-        let news = self.flight.acknowledge(&report, now, |frame| progress.arrived(frame));
+        let (progress, arrivals, times) = (&mut self.progress, &mut self.arrivals, packet.arrivals());
+        let news = self.flight.acknowledge(&report, now, |unit| {
+            progress.arrived(unit.frame);
+            if let Some(arrived) = times.and_then(|times| times.get(unit.below)) {
+                arrivals.push(ArrivedPacket { sent: unit.sent, arrived: *arrived, payload: unit.payload });
+            }
+        });
         if let Some(rtt) = news.rtt {
             self.rtt.update(rtt);
         }

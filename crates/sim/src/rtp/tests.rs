@@ -80,10 +80,14 @@ fn old_frames_are_discarded() {
 fn in_flight_is_what_is_above_the_highest() {
     let mut flight = ten();
     let mut arrived = Vec::new();
-    let news = flight.acknowledge(&report(5, 0b11011, 30), at(50), |frame| arrived.push(frame));
+    let news = flight.acknowledge(&report(5, 0b11011, 30), at(50), |unit| {
+        arrived.push((unit.frame, unit.below, unit.sent));
+    });
     assert_eq!(flight.bytes(), Bytes::new(5000));
     assert_eq!((news.delivered.packets, news.advanced), (4, Bytes::new(5000)));
-    assert_eq!(arrived, [0, 1, 3, 4], "unit 3 is missing");
+    let (frames, below) = ([0, 1, 3, 4], [4, 3, 1, 0]);
+    let expected: Vec<_> = frames.iter().zip(below).map(|(n, below)| (*n, below, at(*n))).collect();
+    assert_eq!(arrived, expected, "unit 3 is missing");
     // Unit 5 left at 4 ms.
     assert_eq!(news.rtt, Some(Duration::from_millis(46)));
     assert_eq!(news.one_way, Some(Duration::from_millis(26)));
@@ -152,13 +156,16 @@ fn arrive(receiver: &mut RtpReceiver, number: u64, marker: bool, ecn: Ecn, now: 
     packet.window = u16::from(marker);
     packet.ecn = ecn;
     receiver.on_packet(&packet, now);
-    receiver.poll(now).map(|report| Report::of(&report))
+    receiver.poll(now).map(|report| {
+        assert_eq!(report.arrivals(), None, "not asked for");
+        Report::of(&report)
+    })
 }
 
 /// Reports leave with the marker, with every sixteenth unit, and 40 ms after the first that was not reported.
 #[test]
 fn when_reports_leave() {
-    let mut receiver = RtpReceiver::new(endpoint());
+    let mut receiver = RtpReceiver::new(endpoint(), false);
     assert_eq!(arrive(&mut receiver, 1, false, Ecn::Ect1, at(0)), None);
     assert_eq!(receiver.next_timer(), at(40));
     let report = arrive(&mut receiver, 2, true, Ecn::Ect1, at(5)).expect("the marker");
@@ -177,7 +184,7 @@ fn when_reports_leave() {
 /// A report tells gaps, late units and CE; a duplicate counts once.
 #[test]
 fn what_reports_tell() {
-    let mut receiver = RtpReceiver::new(endpoint());
+    let mut receiver = RtpReceiver::new(endpoint(), false);
     arrive(&mut receiver, 1, false, Ecn::Ce, at(0));
     arrive(&mut receiver, 1, false, Ecn::Ce, at(0));
     let report = arrive(&mut receiver, 4, true, Ecn::Ce, at(1)).expect("the marker");
@@ -186,4 +193,24 @@ fn what_reports_tell() {
     arrive(&mut receiver, 2, false, Ecn::Ect1, at(2));
     let report = arrive(&mut receiver, 70, true, Ecn::Ect1, at(3)).expect("the marker");
     assert_eq!(report.numbers().collect::<Vec<_>>(), [70], "64 numbers: 7 to 70");
+}
+
+/// For a controller that asks, a report tells when each unit arrived, from the highest on; one that comes later is told
+/// by the next report. Of the first 64 numbers there are as many times as numbers.
+#[test]
+fn reports_of_arrivals() {
+    let mut receiver = RtpReceiver::new(endpoint(), true);
+    let mut arrive = |number, marker: bool, now| {
+        let mut packet = Packet::new(FlowId::new(0), Bytes::new(1040), Bytes::new(1000));
+        packet.seq = windtunnel_units::Seq::new(number);
+        packet.window = u16::from(marker);
+        receiver.on_packet(&packet, now);
+        receiver.poll(now).map(|report| report.arrivals().expect("asked for").to_vec())
+    };
+    arrive(1, false, at(1));
+    assert_eq!(arrive(3, true, at(5)), Some(vec![at(5), Time::ZERO, at(1)]));
+    arrive(2, false, at(6));
+    assert_eq!(arrive(4, true, at(7)), Some(vec![at(7), at(5), at(6), at(1)]));
+    let late = arrive(70, true, at(9)).expect("the marker");
+    assert_eq!((late.len(), late[0]), (64, at(9)));
 }

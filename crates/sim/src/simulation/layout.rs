@@ -157,9 +157,11 @@ impl Layout {
             }
             Transport::Rtp { cc } => {
                 let ApplicationConfig::Media(media) = application else { return None };
+                let cc = cc.make(0, None);
+                let reports_arrivals = cc.needs().arrivals;
                 Some(Ends::Foreign(Box::new(Halves {
-                    sender: Box::new(RtpSender::new(*endpoint, cc.make(0, None), media)),
-                    receiver: Box::new(RtpReceiver::new(*endpoint)),
+                    sender: Box::new(RtpSender::new(*endpoint, cc, media)),
+                    receiver: Box::new(RtpReceiver::new(*endpoint, reports_arrivals)),
                 })))
             }
             Transport::Foreign(stack) => {

@@ -78,9 +78,11 @@ impl Draft {
         self.some_time("discard_after", self.rtt / 2 + 1, self.duration);
         self.table("[flow.cc]");
         if self.one_in(2) {
+            self.scream();
+        } else if self.one_in(2) {
             self.nada();
         } else {
-            self.scream();
+            self.gcc();
         }
     }
 

@@ -152,7 +152,7 @@ impl Draft {
 
     /// A controller with a model of the path.
     fn with_model(&mut self) -> bool {
-        match self.random.below(if self.ideal { 6 } else { 9 }) {
+        match self.random.below(if self.ideal { 6 } else { 10 }) {
             0 => {
                 self.key("kind", "bbr");
                 self.some_switch("ack_aggregation");
@@ -187,6 +187,7 @@ impl Draft {
             }
             6 => self.scream(),
             7 => self.nada(),
+            8 => self.gcc(),
             _ => self.one_of("kind", &NAMES.controllers),
         }
         true
@@ -266,6 +267,30 @@ impl Draft {
         if self.one_in(4) {
             let tenths = 10 + self.random.below(90);
             self.bare("packet_pacing_headroom", format_args!("{:?}", tenths as f64 / 10.0));
+        }
+    }
+
+    pub(super) fn gcc(&mut self) {
+        self.key("kind", "gcc");
+        self.one_of("filter", &["kalman", "trendline"]);
+        if self.one_in(2) {
+            self.some_rate("start_rate", 1, self.rate);
+            self.some_number("max_deltas", 1, 1000);
+        }
+        if self.one_in(2) {
+            self.some_time("burst_time", 1_000_000, 100_000_000);
+            self.some_time("del_var_th", 6_000_000, 600_000_000);
+            self.some_time("rate_window", 100_000_000, 10_000_000_000);
+            self.some_time("update_interval", 1_000_000, 1_000_000_000);
+            self.some_time("loss_interval", 1_000_000, 10_000_000_000);
+        }
+        if self.one_in(4) {
+            let percent = 1 + self.random.below(99);
+            self.bare("beta", format_args!("{:?}", percent as f64 / 100.0));
+        }
+        if self.one_in(4) {
+            let tenths = 10 + self.random.below(90);
+            self.bare("pacing_factor", format_args!("{:?}", tenths as f64 / 10.0));
         }
     }
 

@@ -2,7 +2,7 @@
 
 /// Sums over points.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Regression {
+pub(crate) struct Regression {
     points: f64,
     x: f64,
     y: f64,
@@ -12,7 +12,7 @@ pub(super) struct Regression {
 
 impl Regression {
     /// Takes a point. Points near the origin keep the sums exact.
-    pub(super) fn add(&mut self, x: f64, y: f64) {
+    pub(crate) fn add(&mut self, x: f64, y: f64) {
         self.points += 1.0;
         self.x += x;
         self.y += y;
@@ -21,7 +21,7 @@ impl Regression {
     }
 
     /// The slope; none of fewer than two different x.
-    pub(super) fn slope(&self) -> Option<f64> {
+    pub(crate) fn slope(&self) -> Option<f64> {
         let spread = self.points * self.xx - self.x * self.x;
         (self.points >= 2.0 && spread > 0.0).then(|| (self.points * self.xy - self.x * self.y) / spread)
     }
