@@ -108,7 +108,7 @@ impl Gcc {
         self.signal = signal;
     }
 
-    /// A transport that does not tell each arrival tells of the newest packet: the way back lies between its arrival and now.
+    /// A transport that does not tell each arrival tells of the newest packet: the way back is the time from its arrival until now.
     /// Where it does not know the way there, both ways count.
     fn newest(&mut self, ack: &AckSample, path: &PathView) {
         let bits = 8.0 * ack.newly_delivered.as_f64();

@@ -123,7 +123,7 @@ mod tests {
             kalman.update(&group(0.5, 5.0));
         }
         assert_near(kalman.noise, 1.0);
-        let before = (0.001 + libm::sqrt(0.001 * 0.001 + 4.0 * 0.001)) / 2.0;
+        let before = f64::midpoint(0.001, libm::sqrt(0.001 * 0.001 + 4.0 * 0.001));
         assert!((kalman.error + 0.001 - before).abs() < 1e-6, "{}", kalman.error);
         assert!((kalman.mean - 0.5).abs() < 1e-6, "{}", kalman.mean);
     }

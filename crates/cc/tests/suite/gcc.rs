@@ -41,7 +41,7 @@ struct Call {
     now: f64,
     /// When the link has served all that was sent.
     idle: f64,
-    /// Of a hundred packets, so many are lost.
+    /// This number of a hundred packets is lost.
     lost: u32,
     packets: u32,
     longest: f64,

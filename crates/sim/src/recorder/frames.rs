@@ -167,7 +167,7 @@ mod tests {
         assert_eq!([299, 300].map(|gap| of(&slow, gap).freezes), [0, 1]);
     }
 
-    /// A frame each 40 ms for a second, of which the last five are under way when it ends: none of the other twenty is late. Fourteen
+    /// A frame each 40 ms for a second; the last five are under way when it ends: none of the other twenty is late. Fourteen
     /// missing ones would be too many for the last 500 ms: one of them was lost.
     #[test]
     fn the_end_of_a_run_accuses_no_frame() {

@@ -77,12 +77,10 @@ impl Draft {
         self.some_number("keyframe_every", 1, 100);
         self.some_time("discard_after", self.rtt / 2 + 1, self.duration);
         self.table("[flow.cc]");
-        if self.one_in(2) {
-            self.scream();
-        } else if self.one_in(2) {
-            self.nada();
-        } else {
-            self.gcc();
+        match self.random.below(3) {
+            0 => self.scream(),
+            1 => self.nada(),
+            _ => self.gcc(),
         }
     }
 

@@ -116,7 +116,7 @@ fn the_adaptive_threshold_holds_next_to_cubic() {
     assert!(webrtc < 0.1, "{webrtc}");
 }
 
-/// The other side of the adaptive threshold: two flows, each of which raises its own to the trend that both make. It falls in 5.6 s
+/// The other side of the adaptive threshold: two flows, and each raises its own to the trend that both make. It falls in 5.6 s
 /// (`K_d`), so each cycle starts from a higher one, until the queue is full. There they stay: the delay of a full queue does not vary,
 /// and losses between 2 and 10 % hold the rate. Under WebRTC's threshold, which falls at once, there is little queue.
 #[test]
