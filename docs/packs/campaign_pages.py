@@ -217,7 +217,10 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("results"))
     options = parser.parse_args()
     if not options.page:
-        keep(options.name, options.results)
+        try:
+            keep(options.name, options.results)
+        except FileNotFoundError as error:
+            parser.error(f"{error.filename}: run the campaigns of the page first, or give --page")
     if options.name in PICTURES:
         drawn.write(picture(options.name, kept(options.name)), HERE / f"{options.name}.png")
     (HERE / f"{options.name}.md").write_text(page(options.name, kept(options.name)), encoding="utf-8")
