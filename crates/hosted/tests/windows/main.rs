@@ -31,7 +31,9 @@ fn a_controller_has_the_same_windows_everywhere() {
     for params in catalogue(Style::Linux) {
         let name = params.name();
         let alone = windows(&mut Alone::new(&*params));
-        assert!(alone.iter().any(|window| *window != alone[0]), "{name}: the window moves");
+        // NADA's is two seconds of the highest rate, and its pace moves.
+        let moves = alone.iter().any(|window| *window != alone[0]);
+        assert_eq!(moves, name != "nada", "{name}: the window moves");
         assert_eq!(windows(&mut hosted(&params)), alone, "{name}, hosted");
         assert_eq!(windows(&mut quinn::Adapted::new(&params)), alone, "{name} in quinn");
         assert_eq!(windows(&mut noq::Adapted::new(&params)), alone, "{name} in noq");
