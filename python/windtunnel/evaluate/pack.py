@@ -36,7 +36,7 @@ _FOLDER = Path(__file__).parent / "packs"
 _NO_VALUES: Mapping[str, Any] = {}
 
 #: What the head of a pack gives to all of its trials.
-_SHARED = ("axes", "quick", "numbers", "where")
+_SHARED = ("axes", "quick", "numbers", "where", "metrics", "kinds")
 
 #: The packs in the order of the help.
 NAMES = ("rfc9743", "rfc7928", "tcpeval", "l4s-aqm", "bufferbloat", "ccwg-bbr", "rmcat")
@@ -206,7 +206,7 @@ def read(name: str) -> Pack:
     head = tomllib.loads((folder / "pack.toml").read_text(encoding="utf-8"))
     files = sorted(file for file in folder.glob("*.toml") if file.name != "pack.toml")
     shared = {key: head.get(key, {}) for key in _SHARED}
-    clauses = [clause for file in files for clause in _clauses(file, shared)]
+    clauses = [clause for file in files for clause in _clauses(file, shared, head.get("check", ()))]
     return Pack(
         name=name,
         title=head["title"],
@@ -226,9 +226,11 @@ def read(name: str) -> Pack:
     )
 
 
-def _clauses(file: Path, shared: Mapping[str, Mapping[str, Any]]) -> Iterator[Clause]:
-    """The clauses of a file, whose trials have what is ``shared``. Raises InputError, which names it, for a mistake in
-    it.
+def _clauses(
+    file: Path, shared: Mapping[str, Mapping[str, Any]], checks: Sequence[Mapping[str, Any]]
+) -> Iterator[Clause]:
+    """The clauses of a file, whose trials have what is ``shared``, and whose own checks these ``checks`` follow. Raises
+    InputError, which names it, for a mistake in it.
     """
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -236,7 +238,7 @@ def _clauses(file: Path, shared: Mapping[str, Mapping[str, Any]]) -> Iterator[Cl
         raise InputError(f"{file}: is no TOML: {error}") from None
     for index, table in enumerate(data.get("clause", ())):
         try:
-            clause = replace(_clause(table, shared), file=str(file))
+            clause = replace(_clause(table, shared, checks), file=str(file))
             _check_clause(clause)
             yield clause
         except KeyError as error:
@@ -281,7 +283,9 @@ def _check_name(what: str, name: str, allowed: Collection[str]) -> None:
         raise ValueError(f"{what} is not known; there are {', '.join(allowed) or 'none'}{did_you_mean(name, allowed)}")
 
 
-def _clause(data: Mapping[str, Any], shared: Mapping[str, Mapping[str, Any]]) -> Clause:
+def _clause(
+    data: Mapping[str, Any], shared: Mapping[str, Mapping[str, Any]], checks: Sequence[Mapping[str, Any]]
+) -> Clause:
     trials = tuple(_trial(t, shared) for t in data.get("trial", ()))
     return Clause(
         id=data["id"],
@@ -291,7 +295,7 @@ def _clause(data: Mapping[str, Any], shared: Mapping[str, Mapping[str, Any]]) ->
         method=data.get("method", ""),
         cannot=data["cannot"],
         trials=trials,
-        checks=tuple(_check(c, trials) for c in data.get("check", ())),
+        checks=tuple(_check(c, trials) for c in (*data.get("check", ()), *(checks if trials else ()))),
         document=data.get("document", ""),
     )
 
@@ -306,8 +310,8 @@ def _trial(data: Mapping[str, Any], shared: Mapping[str, Mapping[str, Any]]) -> 
         id=data["id"],
         scenario=data["scenario"],
         axes=axes,
-        metrics=data["metrics"],
-        kinds=data.get("kinds", {}),
+        metrics=own["metrics"],
+        kinds=own["kinds"],
         window=(window[0], window[1]) if window else None,
         quick=quick,
         seeds=data.get("seeds"),
