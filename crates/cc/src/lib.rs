@@ -32,6 +32,7 @@
 //! `schema`, parameters are Rust structs only, and neither serde nor schemars is needed. `README.md` says what is public,
 //! and what may change before version 1.0.
 
+mod backstop;
 mod bbr;
 mod c4;
 mod catalogue;

@@ -10,6 +10,7 @@ use super::loss_based::LossBased;
 use super::params::{GccFilter, GccParams};
 use super::received::Received;
 use super::trendline::Trendline;
+use crate::backstop::backstop;
 use crate::control::{Control, ExitReason, Pacing, Phase};
 use crate::controller::CongestionControl;
 use crate::needs::{Feedback, Needs, PacingNeed};
@@ -20,9 +21,6 @@ use crate::sample::{
 /// The range of rates before the source has told its own: WebRTC's least, and what no path has.
 const LEAST: f64 = 5e3;
 const MOST: f64 = 1e12;
-/// The window bounds nothing but what a path without feedback would be sent: this many seconds of the rate.
-const WINDOW: f64 = 2.0;
-const LARGEST: f64 = 1_073_741_824.0;
 
 /// What turns variations into a trend.
 #[derive(Debug)]
@@ -197,7 +195,7 @@ impl CongestionControl for Gcc {
     }
 
     fn cwnd(&self) -> Bytes {
-        Bytes::from_f64((WINDOW * self.rate() / 8.0).min(LARGEST)).max(self.mss * 10)
+        backstop(self.rate(), self.mss)
     }
 
     fn pacing(&self) -> Pacing {

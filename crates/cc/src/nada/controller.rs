@@ -5,6 +5,7 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 use super::log::Log;
 use super::params::NadaParams;
 use super::signal::{LeastOfLast, aggregate, overdue, perceived};
+use crate::backstop::backstop;
 use crate::control::{Control, ExitReason, Pacing, Phase};
 use crate::controller::CongestionControl;
 use crate::hold_off::HoldOff;
@@ -26,10 +27,6 @@ const MOST_SHAPING: f64 = 0.05;
 /// The range without a source that has told its own: the RFC's `RMIN` and `RMAX`.
 const RMIN: f64 = 150e3;
 const RMAX: f64 = 1.5e6;
-/// The window bounds nothing but what a path without feedback would be sent: it is this many seconds of the highest rate, and at
-/// most what TCP's window field covers, scaled.
-const WINDOW: f64 = 2.0;
-const LARGEST: f64 = 1_073_741_824.0;
 
 /// NADA.
 #[derive(Debug)]
@@ -231,7 +228,7 @@ impl CongestionControl for Nada {
     }
 
     fn cwnd(&self) -> Bytes {
-        Bytes::from_f64((WINDOW * self.most / 8.0).min(LARGEST)).max(self.mss * 10)
+        backstop(self.most, self.mss)
     }
 
     fn pacing(&self) -> Pacing {

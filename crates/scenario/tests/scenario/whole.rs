@@ -27,7 +27,7 @@ mod window;
 
 use windtunnel_scenario::{Reading, Registry, Scenario, compile};
 use windtunnel_sim::recorder::columns::Column;
-use windtunnel_sim::{FlowSummary, RunResult, Simulation};
+use windtunnel_sim::{FlowSummary, QueueSummary, RunResult, Simulation};
 
 /// Payload of a full packet with timestamps, and its size, in bytes.
 const MSS: f64 = 1448.0;
@@ -76,6 +76,26 @@ fn captured(result: &RunResult, tap: u64, way: u64) -> Vec<Captured> {
 /// The only flow.
 fn flow(result: &RunResult) -> &FlowSummary {
     &result.summary.flows[0]
+}
+
+/// The flows and the queue in the only window, in which all is steady.
+fn steady(result: &RunResult) -> (&[FlowSummary], &QueueSummary) {
+    (&result.summary.windows[0].flows, &result.summary.windows[0].queues[0])
+}
+
+/// The share of the first of two flows, there.
+fn share(result: &RunResult) -> f64 {
+    let rates: Vec<f64> = steady(result).0.iter().map(|flow| flow.throughput_mbps).collect();
+    rates[0] / (rates[0] + rates[1])
+}
+
+/// A column of a table.
+fn floats<'r>(result: &'r RunResult, table: &str, name: &str) -> &'r [f64] {
+    let table = result.tables.iter().find(|one| one.name == table).expect("it is recorded");
+    match table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column) {
+        Some(Column::F64(values)) => values,
+        other => panic!("{name}: {other:?}"),
+    }
 }
 
 /// Within this share of the expected value.

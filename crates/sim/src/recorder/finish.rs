@@ -9,6 +9,7 @@ use super::columns::{Rows, Table};
 use super::digest::Digest;
 use super::events::Events;
 use super::flow_series::FlowTotals;
+use super::frames::Frame;
 use super::packets::Captures;
 use super::points::Points;
 use super::queue_series::QueueTotals;
@@ -31,11 +32,13 @@ impl Recorder {
         // A run may end before windows that were to come.
         self.edges = vec![end];
         self.of_whole(links, &[], &|_| None, |recorder, whole| recorder.end_segment(end, whole));
+        let is_media = |flow: usize| self.flow_info[flow].kind.media.is_some();
+        let frames = self.transfers.frames(self.flow_info.len(), is_media);
         let windows = self
             .windows
             .iter()
             .map(|w| {
-                let (flows, queues) = self.summaries((w.from, w.to), end, links);
+                let (flows, queues) = self.summaries((w.from, w.to), end, links, &frames);
                 WindowSummary {
                     name: w.name.clone(),
                     from_s: w.from.as_secs_f64(),
@@ -45,7 +48,7 @@ impl Recorder {
                 }
             })
             .collect();
-        let (flows, queues) = self.summaries((Time::ZERO, end), end, links);
+        let (flows, queues) = self.summaries((Time::ZERO, end), end, links, &frames);
         let of_links = self.queues.iter().map(|queue| queue.digest);
         let of_flows = self.flows.iter().map(|flow| flow.digest);
         let digest = Digest::combined(of_links.chain(of_flows));
@@ -79,12 +82,13 @@ impl Recorder {
         RunResult { summary, tables, secrets: String::new() }
     }
 
-    /// The summaries of `from..to`, which are edges of segments, of a run that ended at `end`.
+    /// The summaries of `from..to`, which are edges of segments, of a run that ended at `end`. `frames` are by flow.
     fn summaries(
         &self,
         (from, to): (Time, Time),
         end: Time,
         links: &[Link],
+        frames: &[Vec<Frame>],
     ) -> (Vec<FlowSummary>, Vec<QueueSummary>) {
         let segments = || self.segments.iter().filter(move |s| s.from >= from && s.to <= to);
         let of_flow = |index: usize| {
@@ -99,10 +103,10 @@ impl Recorder {
         };
         let span = to.since(from);
         let transfers = self.transfers.within(from, to);
-        let frames = |index: usize| {
+        let of_frames = |index: usize| {
             let media = self.flow_info[index].kind.media?;
             let written = segments().map(|segment| segment.flows[index].messages()).sum();
-            Some(media.summary((from, to), end, written, &self.transfers.frames(index)))
+            Some(media.summary((from, to), end, written, &frames[index]))
         };
         let flows = self.flows.iter().zip(&self.flow_info);
         let queues = self.queue_names.iter().zip(links);
@@ -110,7 +114,7 @@ impl Recorder {
             flows
                 .enumerate()
                 .map(|(index, (flow, info))| {
-                    flow.summary(&of_flow(index), (from, to), info, transfers.of(index), frames(index))
+                    flow.summary(&of_flow(index), (from, to), info, transfers.of(index), of_frames(index))
                 })
                 .collect(),
             queues

@@ -18,7 +18,7 @@ use crate::network::{FlowSpec, Network, PathHop};
 use crate::result::FrameSummary;
 
 /// A frame that comes later is of no use in a conversation: network planning should not exceed 400 ms one way.
-pub(super) const LATE: Duration = Duration::from_millis(400);
+const LATE: Duration = Duration::from_millis(400);
 /// A freeze is this much longer than the usual interval, at least.
 const FREEZE: Duration = Duration::from_millis(150);
 
@@ -57,7 +57,7 @@ impl Media {
     }
 
     /// The summary of `from..to` in a run that ended at `end`. Of the frames of `arrived`, in order of arrival, and of those that did
-    /// not arrive, `written` were made in the span.
+    /// not arrive, `written` were made in the span; a sender without losses counts none.
     pub(super) fn summary(
         &self,
         (from, to): (Time, Time),
@@ -71,7 +71,8 @@ impl Media {
         let young = Time::ZERO + end.since(Time::ZERO).saturating_sub(self.settled_after);
         let young_ones = to.since(young.clamp(from, to)).as_nanos().div_ceil(self.interval.as_nanos());
         let young_here = of_span.iter().filter(|frame| frame.made >= young).count() as u64;
-        let missing = written.saturating_sub(of_span.len() as u64);
+        let written = written.max(of_span.len() as u64);
+        let missing = written - of_span.len() as u64;
         let made = written - missing.min(young_ones.saturating_sub(young_here));
         let here: Vec<&Frame> = arrived.iter().filter(|f| f.known >= from && f.known < to).collect();
         let mut delays: Vec<f64> = here.iter().map(|frame| delay(frame).as_millis_f64()).collect();
@@ -107,17 +108,29 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The frames of `flow`, in order of arrival.
-    pub(super) fn all(columns: &TransferColumns, flow: usize) -> Vec<Frame> {
-        let rows = 0..columns.flow.len();
-        rows.filter(|row| columns.flow[*row] as usize == flow)
-            .map(|row| Frame {
-                made: Time::ZERO + Duration::from_secs_f64(columns.start_s[row]),
-                known: Time::ZERO + Duration::from_secs_f64(columns.end_s[row]),
-                size: Bytes::new(columns.size_bytes[row]),
-            })
-            .collect()
+    /// The frames of `flows` flows, in order of arrival. Only those of media are kept.
+    pub(super) fn by_flow(
+        columns: &TransferColumns,
+        flows: usize,
+        is_media: impl Fn(usize) -> bool,
+    ) -> Vec<Vec<Frame>> {
+        let mut frames = vec![Vec::new(); flows];
+        for (row, flow) in columns.flow.iter().map(|flow| *flow as usize).enumerate() {
+            if is_media(flow) {
+                frames[flow].push(Frame {
+                    made: time_of(columns.start_s[row]),
+                    known: time_of(columns.end_s[row]),
+                    size: Bytes::new(columns.size_bytes[row]),
+                });
+            }
+        }
+        frames
     }
+}
+
+/// The time that a column has in seconds, to the nanosecond again.
+fn time_of(seconds: f64) -> Time {
+    Time::from_nanos((seconds * 1e9).round() as u64)
 }
 
 #[cfg(test)]
@@ -167,6 +180,14 @@ mod tests {
         assert_eq!([299, 300].map(|gap| of(&slow, gap).freezes), [0, 1]);
     }
 
+    /// 2.04 s are no whole number of nanoseconds as a binary fraction: the time is still that at which a window may begin.
+    #[test]
+    fn times_of_columns_are_exact() {
+        for ms in (0..100_000).step_by(20) {
+            assert_eq!(time_of(at(ms).as_secs_f64()), at(ms));
+        }
+    }
+
     /// A frame each 40 ms for a second; the last five are under way when it ends: none of the other twenty is late. Fourteen
     /// missing ones would be too many for the last 500 ms: one of them was lost.
     #[test]
@@ -180,6 +201,11 @@ mod tests {
         assert!((s.late_ratio.unwrap() - 1.0 / 12.0).abs() < 1e-12);
         let s = MEDIA.summary(run, at(9000), 25, &first(20));
         assert_eq!((s.made, s.late_ratio), (25, Some(0.2)), "long before the end, what is missing was lost");
+        assert_eq!(
+            MEDIA.summary(run, at(1000), 0, &first(20)).made,
+            20,
+            "a sender without losses counts no frames"
+        );
         assert_eq!(MEDIA.summary(run, at(1000), 0, &[]).late_ratio, None);
         assert!(MEDIA.summary(run, at(1000), 0, &[]).delay_ms.is_none());
     }

@@ -137,9 +137,9 @@ impl Transfers {
         BySize { columns, rows }
     }
 
-    /// The frames of `flow`, in order of arrival.
-    pub(super) fn frames(&self, flow: usize) -> Vec<Frame> {
-        Frame::all(&self.rows, flow)
+    /// The frames of each of `flows` flows, in order of arrival; none where it is no media.
+    pub(super) fn frames(&self, flows: usize, is_media: impl Fn(usize) -> bool) -> Vec<Vec<Frame>> {
+        Frame::by_flow(&self.rows, flows, is_media)
     }
 
     /// The table, if any flow makes transfers.

@@ -149,14 +149,19 @@ fn units_are_settled_beyond_the_reports() {
     assert_eq!(flight.bytes(), Bytes::ZERO);
 }
 
-/// One data unit reaches the receiver.
-fn arrive(receiver: &mut RtpReceiver, number: u64, marker: bool, ecn: Ecn, now: Time) -> Option<Report> {
+/// One data unit reaches the receiver, which may answer.
+fn answer(receiver: &mut RtpReceiver, number: u64, marker: bool, ecn: Ecn, now: Time) -> Option<Packet> {
     let mut packet = Packet::new(FlowId::new(0), Bytes::new(1040), Bytes::new(1000));
     packet.seq = windtunnel_units::Seq::new(number);
     packet.window = u16::from(marker);
     packet.ecn = ecn;
     receiver.on_packet(&packet, now);
-    receiver.poll(now).map(|report| {
+    receiver.poll(now)
+}
+
+/// The same of a receiver that is not asked for arrivals.
+fn arrive(receiver: &mut RtpReceiver, number: u64, marker: bool, ecn: Ecn, now: Time) -> Option<Report> {
+    answer(receiver, number, marker, ecn, now).map(|report| {
         assert_eq!(report.arrivals(), None, "not asked for");
         Report::of(&report)
     })
@@ -201,11 +206,8 @@ fn what_reports_tell() {
 fn reports_of_arrivals() {
     let mut receiver = RtpReceiver::new(endpoint(), true);
     let mut arrive = |number, marker: bool, now| {
-        let mut packet = Packet::new(FlowId::new(0), Bytes::new(1040), Bytes::new(1000));
-        packet.seq = windtunnel_units::Seq::new(number);
-        packet.window = u16::from(marker);
-        receiver.on_packet(&packet, now);
-        receiver.poll(now).map(|report| report.arrivals().expect("asked for").to_vec())
+        let report = answer(&mut receiver, number, marker, Ecn::NotEct, now);
+        report.map(|report| report.arrivals().expect("asked for").to_vec())
     };
     arrive(1, false, at(1));
     assert_eq!(arrive(3, true, at(5)), Some(vec![at(5), Time::ZERO, at(1)]));

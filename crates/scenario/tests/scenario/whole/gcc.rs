@@ -1,9 +1,8 @@
 //! GCC's laws (draft-ietf-rmcat-gcc-02; spec/ccwg-2026 section K.4), in whole runs.
 
-use windtunnel_sim::recorder::columns::Column;
-use windtunnel_sim::{FlowSummary, QueueSummary, RunResult};
+use windtunnel_sim::RunResult;
 
-use super::run;
+use super::{floats, run, share, steady};
 
 const KALMAN: &str = "\"gcc\"";
 const TRENDLINE: &str = "{ kind = \"gcc\", filter = \"trendline\" }";
@@ -26,22 +25,9 @@ fn two_minutes(link: &str, flows: &str, from: u32) -> RunResult {
     run(&text, &[])
 }
 
-fn steady(result: &RunResult) -> (&[FlowSummary], &QueueSummary) {
-    (&result.summary.windows[0].flows, &result.summary.windows[0].queues[0])
-}
-
-fn share(result: &RunResult) -> f64 {
-    let rates: Vec<f64> = steady(result).0.iter().map(|flow| flow.throughput_mbps).collect();
-    rates[0] / (rates[0] + rates[1])
-}
-
 /// A number of the controller every 100 ms, from 0.1 s on.
 fn state<'r>(result: &'r RunResult, name: &str) -> &'r [f64] {
-    let table = result.tables.iter().find(|one| one.name == "cc").expect("it is recorded");
-    match table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column) {
-        Some(Column::F64(values)) => values,
-        other => panic!("{name}: {other:?}"),
-    }
+    floats(result, "cc", name)
 }
 
 /// The rate goes from 0.85 of the capacity to a little above it, by 8 % in a second, so that on average it is more than

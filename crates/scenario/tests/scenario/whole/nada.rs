@@ -1,8 +1,8 @@
 //! NADA's laws (RFC 8698; spec/ccwg-2026 section K.2), in whole runs.
 
-use windtunnel_sim::{FlowSummary, QueueSummary, RunResult};
+use windtunnel_sim::RunResult;
 
-use super::run;
+use super::{run, share, steady};
 
 const RTT: u32 = 50;
 /// What packets of full size leave of 10 Mbit/s for media, in Mbit/s.
@@ -32,15 +32,6 @@ fn minutes(queue: &str, link: &str, flows: &str) -> RunResult {
          [[window]]\nname = \"steady\"\nfrom = \"60 s\"\nto = \"120 s\"\n"
     );
     run(&text, &[])
-}
-
-fn steady(result: &RunResult) -> (&[FlowSummary], &QueueSummary) {
-    (&result.summary.windows[0].flows, &result.summary.windows[0].queues[0])
-}
-
-fn share(result: &RunResult) -> f64 {
-    let rates: Vec<f64> = steady(result).0.iter().map(|flow| flow.throughput_mbps).collect();
-    rates[0] / (rates[0] + rates[1])
 }
 
 fn mean_sojourn(result: &RunResult) -> f64 {

@@ -1,9 +1,8 @@
 //! SCReAM's laws (draft-ietf-ccwg-rfc8298bis-screamv2-01; spec/congestion-control section 3.27), in whole runs.
 
-use windtunnel_sim::recorder::columns::Column;
-use windtunnel_sim::{FlowSummary, QueueSummary, RunResult};
+use windtunnel_sim::RunResult;
 
-use super::run;
+use super::{floats, run, share, steady};
 
 /// The delay target, in ms.
 const TARGET: f64 = 60.0;
@@ -28,24 +27,6 @@ fn minute(queue: &str, link: &str, flows: &str, from: u32) -> RunResult {
          [[window]]\nname = \"steady\"\nfrom = \"{from} s\"\nto = \"60 s\"\n"
     );
     run(&text, &[])
-}
-
-fn steady(result: &RunResult) -> (&[FlowSummary], &QueueSummary) {
-    (&result.summary.windows[0].flows, &result.summary.windows[0].queues[0])
-}
-
-/// The share of the first of two flows.
-fn share(result: &RunResult) -> f64 {
-    let rates: Vec<f64> = steady(result).0.iter().map(|flow| flow.throughput_mbps).collect();
-    rates[0] / (rates[0] + rates[1])
-}
-
-fn column<'r>(result: &'r RunResult, table: &str, name: &str) -> &'r [f64] {
-    let table = result.tables.iter().find(|one| one.name == table).expect("it is recorded");
-    match table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column) {
-        Some(Column::F64(values)) => values,
-        other => panic!("{name}: {other:?}"),
-    }
 }
 
 /// "Detecting Increased Queue Delay": virtual marks start at half the target and are certain at the target. A flow alone fills the path, and
@@ -131,8 +112,8 @@ fn recovers_from_a_drop_of_the_capacity() {
         let sojourn = link.sojourn_ms.expect("packets");
         assert!(sojourn.max < 2.0 * TARGET, "{cc}: {sojourn:?}");
         assert!(flows[0].throughput_mbps > 0.6 * 3.0, "{cc}: {}", flows[0].throughput_mbps);
-        let starts = column(&result, "transfers", "start_s");
-        let times = column(&result, "transfers", "time_ms");
+        let starts = floats(&result, "transfers", "start_s");
+        let times = floats(&result, "transfers", "time_ms");
         let late = starts.iter().zip(times).filter(|(start, _)| **start > 22.0).map(|(_, time)| *time);
         let longest = late.fold(0.0, f64::max);
         assert!(longest < RTT + 2.0 * TARGET + 33.4, "{cc}: a frame took {longest} ms");
