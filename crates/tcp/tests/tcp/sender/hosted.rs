@@ -116,8 +116,8 @@ impl CongestionControl for Spy {
 /// The transmission that is lost: one of the fourth round of slow start.
 const LOST: u64 = 100;
 
-/// What a TCP sender tells a controller of `params` within 300 ms, in which one segment is lost.
-fn told(params: &dyn ControllerParams) -> Vec<Told> {
+/// What a TCP sender tells a controller of `params` up to `until`; one segment is lost.
+fn told(params: &dyn ControllerParams, until: Time) -> Vec<Told> {
     let told: Arc<Mutex<Vec<Told>>> = Arc::default();
     let init = FlowInit { mtu: MSS + HEADERS, paced: true, ..FlowInit::new(MSS) };
     let spy = Spy { inside: params.build(init), told: Arc::clone(&told) };
@@ -125,7 +125,7 @@ fn told(params: &dyn ControllerParams) -> Vec<Told> {
     let mut lab = Lab::with(Box::new(spy), setup, lost([LOST]));
     lab.spacing = Duration::from_micros(100);
     lab.write_endless();
-    lab.run_until(at(300));
+    lab.run_until(until);
     let told = told.lock().expect("one thread");
     told.clone()
 }
@@ -183,7 +183,8 @@ fn windows_before_a_loss() {
     let alike = |name: &str| !BY_HANDSHAKE.contains(&name) && name != BY_ONE_WAY_DELAY;
     for params in catalogue(Style::Linux).iter().filter(|params| alike(params.name())) {
         let mut replay = Replay::new(params, false);
-        let told = told(&**params);
+        // NADA sends 150 kbit/s at first.
+        let told = told(&**params, at(2000));
         let in_order = told.iter().take_while(|told| !matches!(told, Told::Acked(ack) if !ack.may_raise));
         let windows: Vec<(u64, u64)> = in_order.filter_map(|told| replay.hear(*told)).collect();
         assert!(windows.len() > 15, "{}: {} ACKs", params.name(), windows.len());
@@ -200,7 +201,7 @@ fn windows_after_a_loss() {
     for (name, by_order) in [("reno", true), ("cubic", true), ("bbr3", false)] {
         let params = catalogue(Style::Linux).into_iter().find(|params| params.name() == name).expect(name);
         let mut replay = Replay::new(&params, by_order);
-        let told = told(&*params);
+        let told = told(&*params, at(300));
         let lost = told.iter().position(|told| matches!(told, Told::Lost { .. })).expect("one is lost");
         let compared = told.iter().take_while(|told| !(by_order && matches!(told, Told::Recovered)));
         let mut after = 0;
