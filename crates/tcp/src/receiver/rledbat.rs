@@ -9,7 +9,8 @@
 //!   segment: what is left of the window is rounded up to units, and would not fall otherwise. rlWND is rounded down to
 //!   units, and two segments up.
 //! - Section 4.2: the round trip is from the first ACK with a timestamp to the first segment that echoes it. An ACK that
-//!   has made the window smaller gives no sample: its sender could not answer it. A controller of one-way delays (LEDBAT)
+//!   has made the window smaller gives no sample: its sender could not answer it. Segments without data give none either:
+//!   they are shorter, and a base from the handshake would be one that nothing later can show. A controller of one-way delays (LEDBAT)
 //!   has the time from the segment's own timestamp to its arrival, with the clocks' offset, which the base has, too.
 //! - Section 4.3: a segment below the highest one, and with a later timestamp than that, is a retransmission. It counts as
 //!   a loss, at most once in a round trip. Lost retransmissions and the tail of a window do not show: there the sender's own
@@ -236,6 +237,13 @@ impl RLedbat {
         self.round.flight.max(self.before.flight).max(self.mss)
     }
 
+    /// The same where a sender that the window limits has all of it in flight: what is left is less than a segment, by the
+    /// units of the window and of data. LEDBAT lets its window exceed the flight by a segment, and could not grow else.
+    fn used(&self) -> Bytes {
+        let limited = self.round.limited || self.before.limited;
+        if limited { self.flight().max(self.cc.cwnd()) } else { self.flight() }
+    }
+
     /// The window limited the sender in this round trip or the last. While the controller seeks the capacity, half of it
     /// is enough (as for Linux's `tcp_is_cwnd_limited`).
     fn is_limited(&self) -> bool {
@@ -246,11 +254,10 @@ impl RLedbat {
     /// A segment arrived; `new` bytes of it had not arrived before, and all below `rcv_nxt` had.
     pub(super) fn on_segment(&mut self, segment: &Segment, new: Bytes, rcv_nxt: Seq, now: Time) {
         self.now = now;
-        let sent = self.on_echo(segment);
         if segment.len() == Bytes::ZERO {
             return;
         }
-        if let Some(sent) = sent {
+        if let Some(sent) = self.on_echo(segment) {
             self.on_flight(segment, &sent);
         }
         let retransmission = self.is_retransmission(segment);
@@ -264,7 +271,7 @@ impl RLedbat {
                 self.rtts.into_iter().min().unwrap_or_default()
             },
             min_rtt: self.min_rtt,
-            in_flight: flight.saturating_sub(new),
+            in_flight: self.used().saturating_sub(new),
             una: rcv_nxt,
             nxt: self.highest,
         };

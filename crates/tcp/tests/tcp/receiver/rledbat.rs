@@ -156,7 +156,8 @@ fn the_window_falls_by_what_arrives() {
 }
 
 /// Section 4.2: the round trip is from the first ACK with a timestamp to the first segment with its echo; the second ACK and
-/// the second segment of the same millisecond give no sample, and neither does an ACK that made the window smaller.
+/// the second segment of the same millisecond give no sample, and neither does an ACK that made the window smaller. A segment
+/// without data is none.
 #[test]
 fn round_trips() {
     let script = Script::default();
@@ -166,6 +167,10 @@ fn round_trips() {
     arrive(&mut bench, 0, 1, Time::ZERO);
     bench.now = at(30) + Duration::from_micros(900);
     arrive(&mut bench, 1, 2, Time::ZERO);
+    bench.now = at(71);
+    let mut empty = bench.packet(1 + 2 * MSS, 0, TcpFlags::ACK, Ecn::NotEct);
+    empty.ts_ecr = at(30);
+    bench.put(&empty);
     bench.now = at(72);
     let echo = at(30) + Duration::from_micros(900);
     arrive(&mut bench, 2, 3, echo);
