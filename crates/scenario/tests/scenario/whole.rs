@@ -15,6 +15,7 @@ mod memory;
 mod misuse;
 mod offload;
 mod outage;
+mod rledbat;
 mod scream;
 mod selected;
 mod signals;

@@ -103,7 +103,7 @@ pub struct Receiver {
     probes_losses: bool,
     segment_size: SegmentSize,
     /// The window that a SYN|ACK offers.
-    initial_window: Bytes,
+    initial_window: u16,
     /// Without it the window is fixed.
     buffer: Option<Box<Buffer>>,
     gro: Option<Box<Gro>>,
@@ -305,7 +305,7 @@ impl Receiver {
         self.timestamps.on_segment(Seq::SYN, syn.ts_val);
         let options = self.syn_ack_options(&answer);
         let window = match self.buffer {
-            Some(_) => self.window.offer_unscaled(self.initial_window, self.rcv_nxt),
+            Some(_) => self.window.offer_unscaled(Bytes::new(u64::from(self.initial_window)), self.rcv_nxt),
             None => self.window.offer(self.rcv_nxt),
         };
         if let Some(rledbat) = &mut self.rledbat {
