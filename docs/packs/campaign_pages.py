@@ -136,7 +136,7 @@ PICTURES = {
         {"others": "alone"},
         ("size of the transfer", "time over that of standard slow start"),
         (0.7, 1.5),
-    )
+    ),
 }
 
 

@@ -113,7 +113,7 @@ pub(super) struct RLedbat {
     rtts: [Duration; FILTER],
     samples: usize,
     min_rtt: Duration,
-    /// A sample of which the controller has not heard.
+    /// A sample that the controller has not heard yet.
     rtt: Option<Duration>,
     /// This round trip, which started then, and the one before.
     round: Round,
