@@ -20,7 +20,7 @@
 //!
 //! A receiver sees no departures. What was in flight is the distance from what an ACK acknowledged to the end of what was
 //! sent after it, by the echo. Where that stays below the window, something else limits the sender, and rlWND does
-//! not grow (as with `cwnd`: RFC 9293 leaves that to the sender's controllers).
+//! not grow, as cwnd would not.
 
 use std::collections::VecDeque;
 use std::fmt;

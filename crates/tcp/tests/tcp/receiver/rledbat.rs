@@ -34,9 +34,9 @@ impl Script {
     }
 
     /// A receiver that it controls.
-    fn bench(&self, params: TcpParams) -> Bench {
+    fn bench(&self, params: &TcpParams) -> Bench {
         let rledbat = Some(ReceiverController(Arc::new(self.clone())));
-        Bench::new(&TcpParams { rledbat, ..params }, policy(AckPolicy::Immediate), Ecn::NotEct, false)
+        Bench::new(&TcpParams { rledbat, ..params.clone() }, policy(AckPolicy::Immediate), Ecn::NotEct, false)
     }
 
     fn last(&self) -> AckSample {
@@ -45,7 +45,7 @@ impl Script {
 }
 
 impl AnyParams for Script {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "script"
     }
 
@@ -119,7 +119,7 @@ fn the_lesser_window_is_offered() {
     for (buffer, offered) in [(1 << 20, 781 << 7), (1 << 30, 97 << 10), (20_480, 20_480)] {
         let script = Script::default();
         let params = TcpParams { receive_window: Bytes::new(buffer), ..crate::fixed_window() };
-        let mut bench = script.bench(params);
+        let mut bench = script.bench(&params);
         let most = buffer.min(65_535 << bench.shift) >> bench.shift << bench.shift;
         bench.put(&segment(&bench, 0, at(1), Time::ZERO));
         assert_eq!(bench.take()[0].window, most, "at its maximum");
@@ -142,7 +142,7 @@ fn the_lesser_window_is_offered() {
 fn the_window_falls_by_what_arrives() {
     let script = Script::default();
     let params = TcpParams { receive_window: Bytes::new(100 * MSS), ..crate::fixed_window() };
-    let mut bench = script.bench(params);
+    let mut bench = script.bench(&params);
     let first = arrive(&mut bench, 0, 1, Time::ZERO)[0];
     script.state().window = Some(Bytes::new(1));
     let edges = arrive(&mut bench, 1, 101, Time::ZERO);
@@ -161,7 +161,7 @@ fn the_window_falls_by_what_arrives() {
 #[test]
 fn round_trips() {
     let script = Script::default();
-    let mut bench = script.bench(crate::fixed_window());
+    let mut bench = script.bench(&crate::fixed_window());
     // ACKs at 30.2 and 30.9 ms.
     bench.now = at(30) + Duration::from_micros(200);
     arrive(&mut bench, 0, 1, Time::ZERO);
@@ -194,7 +194,7 @@ fn round_trips() {
 #[test]
 fn one_way_delays() {
     let script = Script::default();
-    let mut bench = script.bench(crate::fixed_window());
+    let mut bench = script.bench(&crate::fixed_window());
     bench.now = at(50);
     bench.put(&segment(&bench, 0, at(20) + Duration::from_micros(700), Time::ZERO));
     assert_eq!(script.last().one_way, Some(ms(30)));
@@ -206,7 +206,7 @@ fn one_way_delays() {
 #[test]
 fn retransmissions() {
     let script = Script::default();
-    let mut bench = script.bench(crate::fixed_window());
+    let mut bench = script.bench(&crate::fixed_window());
     let send = |bench: &mut Bench, now, n, sent, echo| {
         bench.now = at(now);
         bench.put(&segment(bench, n, at(sent), at(echo)));
@@ -242,7 +242,7 @@ fn growth_needs_a_sender_that_the_window_limits() {
     {
         let script = Script::default();
         let params = TcpParams { receive_window: Bytes::new(30 * MSS), ..crate::fixed_window() };
-        let mut bench = script.bench(params);
+        let mut bench = script.bench(&params);
         script.state().avoids = !seeks;
         script.state().window = Some(Bytes::new(1));
         arrive(&mut bench, 0, 1, at(0));
