@@ -54,7 +54,10 @@ class Table:
 
 
 #: The campaigns of a page, where they are others than the one of its name.
-CAMPAIGNS = {"slow-starts": ("slow-starts-compared", "slow-starts-resumed")}
+CAMPAIGNS = {
+    "ledbat": ("ledbat-next-to-cubic", "ledbat-latecomer"),
+    "slow-starts": ("slow-starts-compared", "slow-starts-resumed"),
+}
 
 PAGES: dict[str, dict[str, Table]] = {
     "rate-limited-increase": {
@@ -71,6 +74,12 @@ PAGES: dict[str, dict[str, Table]] = {
         "fifo": Table("window", ("rtt", "rate"), "variant", only={"queue": "FIFO"}, change="cuback"),
         "codel": Table("used", ("rtt", "rate"), "variant", only={"queue": "CoDel"}, change="cuback"),
         "window": Table("window", ("rtt", "rate"), "variant", only={"queue": "CoDel"}, change="cuback"),
+    },
+    "ledbat": {
+        "share": Table("share", ("first", "queue"), "background"),
+        "delay": Table("delay", ("first", "queue"), "background"),
+        "second": Table("second", (), "flows"),
+        "held": Table("held", (), "flows"),
     },
     "slow-starts": {
         "alone": Table("time", ("path", "size"), "start", only={"others": "alone"}, digits=0, narrow=True),
@@ -108,6 +117,16 @@ class Picture:
 
 
 PICTURES = {
+    "ledbat": Picture(
+        "What a background flow leaves CUBIC, as a multiple of what CUBIC leaves it",
+        "goodput",
+        ("first", ("background first", "CUBIC first")),
+        "queue",
+        ("background", ("cubic", "ledbat", "ledbat++", "rledbat")),
+        {},
+        ("queue", "CUBIC's goodput over that next to CUBIC"),
+        (0.8, 2.4),
+    ),
     "slow-starts": Picture(
         "Completion time alone, as a multiple of standard slow start's",
         "time",
@@ -117,7 +136,7 @@ PICTURES = {
         {"others": "alone"},
         ("size of the transfer", "time over that of standard slow start"),
         (0.7, 1.5),
-    )
+    ),
 }
 
 
@@ -132,6 +151,8 @@ def keep(name: str, results: Path) -> None:
     tables = PAGES[name].values()
     axes = list(dict.fromkeys(axis for t in tables for axis in (*t.rows, t.columns, *t.only)))
     metrics = {table.metric for table in tables}
+    if name in PICTURES:
+        metrics.add(PICTURES[name].metric)
     cells: list[Cell] = []
     for campaign in CAMPAIGNS.get(name, (name,)):
         with (results / campaign / "cells.csv").open(encoding="utf-8", newline="") as file:
@@ -142,7 +163,8 @@ def keep(name: str, results: Path) -> None:
         for cell in cells:
             columns = NUMBERS | {column: column for column in DIFFERENCE}
             values = {to: f"{float(cell[of]):.5g}" if cell[of] else "" for to, of in columns.items()}
-            writer.writerow({axis: cell[axis] for axis in (*axes, "metric")} | values)
+            # Another campaign of the page may have other axes.
+            writer.writerow({axis: cell.get(axis, "") for axis in (*axes, "metric")} | values)
 
 
 def rows(table: Table, cells: Sequence[Cell]) -> str:

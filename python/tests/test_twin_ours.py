@@ -79,6 +79,8 @@ def test_what_linux_lacks_is_in_our_network() -> None:
     assert isinstance(planned(Scenario.from_toml(PLAIN), linux()), Plan)
     with pytest.raises(InputError, match="mds_dscp"):
         planned(scenario.override("flow.0.cc=reno-mds"), linux())
+    with pytest.raises(InputError, match="rledbat"):
+        planned(scenario.override("flow.0.rledbat=ledbat-pp"), linux())
 
 
 def test_several_links_are_in_our_network() -> None:

@@ -420,6 +420,10 @@ class Flow(_FlowKeys, total=False):
     #: How its receiver acknowledges: a policy, or a table.
     ack: Literal["immediate", "quick-signal", "state-change", "dithered", "every", "linux", "quic"] | Mapping[str, Any]
 
+    #: rLEDBAT (RFC 9840): its receiver runs this controller, and limits the sender by the window that it offers,
+    #: whatever the sender's own controller is: a name, or a table with `kind`. It needs timestamps.
+    rledbat: Algorithm | None
+
 
 class Record(TypedDict, total=False):
     """What is recorded."""

@@ -154,6 +154,10 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// ssthresh keeps three quarters of the former cwnd. Never called with [`Needs::own_window`].
     fn on_cwnd_validation(&mut self, _cwnd: Bytes, _path: &PathView) {}
 
+    /// The window in force is not the controller's own but `cwnd`, from which it goes on. A receiver that runs a controller calls
+    /// this with each segment until the controller makes the window smaller for the first time (RFC 9840 appendix A).
+    fn adopt_window(&mut self, _cwnd: Bytes) {}
+
     /// The last congestion episode was spurious: the controller undoes its reduction.
     fn on_undo(&mut self, _path: &PathView) {}
 

@@ -18,7 +18,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 use crate::model::{Active, Claim, Ect, Endpoints};
 use crate::schema::{
     AckValue, ApplicationValue, ControllerValue, EcnValue, ElementValue, InitialWindowValue, OneOrMany,
-    PresetValue, QueueValue, StackValue,
+    PresetValue, QueueValue, ReceiverControllerValue, StackValue,
 };
 
 /// A scenario of windtunnel: flows over queues and links.
@@ -222,6 +222,10 @@ pub(crate) struct FlowTable {
     /// How its receiver acknowledges: a policy, or a table.
     #[serde(default, rename = "ack")]
     pub(crate) _ack: Elsewhere<AckValue>,
+    /// rLEDBAT (RFC 9840): its receiver runs this controller, and limits the sender by the window that it offers, whatever
+    /// the sender's own controller is: a name, or a table with `kind`. It needs timestamps.
+    #[serde(default, rename = "rledbat")]
+    pub(crate) _rledbat: Elsewhere<Option<ReceiverControllerValue>>,
 }
 
 fn default_seed() -> u64 {

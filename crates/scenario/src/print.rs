@@ -16,7 +16,7 @@ use crate::model::{
     Active, Ect, Endpoints, FlowGroup, Hosts, Impairment, Link, Queue, Scenario, Shape, Transport,
 };
 use crate::parse::{OURS, SHADOW};
-use crate::registry::{Described, MDS_SUFFIX};
+use crate::registry::{Described, MDS_SUFFIX, RESPONSE, SLOW_START};
 
 impl Scenario {
     /// The scenario as JSON, in the form of the file.
@@ -115,6 +115,10 @@ impl Scenario {
                 ]));
                 flow.extend(group.unresponsive.map(|ignored| ("unresponsive".to_owned(), json!(ignored))));
                 let mechanisms = group.transport.mechanisms();
+                let rledbat = mechanisms.and_then(|tcp| tcp.rledbat.as_ref());
+                flow.extend(
+                    rledbat.map(|controller| ("rledbat".to_owned(), receiver_controller(&**controller))),
+                );
                 flow.extend(mechanisms.map(|tcp| ("tcp".to_owned(), Value::Object(object(tcp)))));
             }
             Transport::Udp => {
@@ -147,6 +151,13 @@ fn controller(group: &FlowGroup) -> Option<Value> {
     let mut cc = entries([("kind", json!(name))]);
     cc.extend(params);
     Some(Value::Object(cc))
+}
+
+/// The controller of a receiver, whose slow start and response cannot be chosen.
+fn receiver_controller(params: &dyn ControllerParams) -> Value {
+    let mut controller = entries([("kind", json!(params.name()))]);
+    controller.extend(params.to_map().into_iter().filter(|(key, _)| key != SLOW_START && key != RESPONSE));
+    Value::Object(controller)
 }
 
 /// The controllers of a flow over the stack of another crate.

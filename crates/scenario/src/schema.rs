@@ -18,7 +18,7 @@ use windtunnel_wire::Dscp;
 use crate::file::File;
 use crate::parse::preset::{Preset, presets};
 use crate::parse::{OURS, SHADOW};
-use crate::registry::{BSD42, CLASSICS, Family, Registry, SHORT_NAMES, SUFFIXES};
+use crate::registry::{BSD42, CLASSICS, Family, RLEDBAT, Registry, SHORT_NAMES, SUFFIXES};
 
 /// The JSON Schema of a scenario file that names algorithms of `registry`.
 pub fn schema(registry: &Registry) -> String {
@@ -29,6 +29,7 @@ pub fn schema(registry: &Registry) -> String {
         (QueueValue::NAME, queue(registry, generator)),
         (ApplicationValue::NAME, name_or_table(&registry.applications, &[""], &Map::new(), None, generator)),
         (ElementValue::NAME, element(registry, generator)),
+        (ReceiverControllerValue::NAME, receiver_controller(registry, generator)),
         (StackValue::NAME, name_or_table(&registry.stacks, &[""], &Map::new(), None, generator)),
     ];
     let mut schema = generator.root_schema_for::<File>().to_value();
@@ -93,6 +94,8 @@ from_registry! {
     ElementValue = "Impairment";
     /// The value of `queue`.
     QueueValue = "Queue";
+    /// The value of `rledbat`.
+    ReceiverControllerValue = "ReceiverController";
     /// The value of `stack`.
     StackValue = "Stack";
 }
@@ -173,6 +176,11 @@ fn controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
         any_of.extend(over_stacks);
     }
     json_schema!({ "anyOf": any_of })
+}
+
+fn receiver_controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
+    let family = registry.avoidances.only(RLEDBAT);
+    name_or_table(&family, &[""], &Map::new(), None, generator)
 }
 
 fn queue(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {

@@ -15,6 +15,8 @@ pub const HEADERS_WITHOUT_TIMESTAMPS: Bytes = Bytes::new(40);
 
 /// The largest scale of a receive window (RFC 7323 section 2.3).
 const LARGEST_WINDOW_SHIFT: u32 = 14;
+/// The same where the receiver limits its sender by the window (RFC 9840 section 4.1).
+const LARGEST_SHIFT_OF_RLEDBAT: u32 = 11;
 /// `net.core.rmem_max` of Linux 6.18: the largest buffer that an application may ask for. The scale allows for it.
 const LEAST_SCALED_MEMORY: u64 = 1 << 22;
 
@@ -37,10 +39,10 @@ impl WindowScale {
         let ratio =
             Ratio::of(endpoint.mss().get(), Blocks::new(params).received(endpoint.headers, endpoint.mss()));
         let memory = ratio.memory(params.receive_window.get()).max(LEAST_SCALED_MEMORY);
-        WindowScale {
-            shift: (memory.ilog2() - 15).min(LARGEST_WINDOW_SHIFT),
-            scaled_syn: params.has_fixed_window(),
-        }
+        // A unit of more than a segment would be rounded up with each ACK of one: the window could never close.
+        let whole_segment = || endpoint.mss().get().max(1).ilog2().min(LARGEST_SHIFT_OF_RLEDBAT);
+        let largest = params.rledbat.as_ref().map_or(LARGEST_WINDOW_SHIFT, |_| whole_segment());
+        WindowScale { shift: (memory.ilog2() - 15).min(largest), scaled_syn: params.has_fixed_window() }
     }
 
     /// The window that a packet offers.

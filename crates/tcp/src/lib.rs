@@ -32,6 +32,6 @@ pub use growth_gate::GrowthGate;
 pub use info::TcpInfo;
 pub use memory::Truesize;
 pub use params::{IdleRule, Inflation, LossDetection, Reduction, RtoRule, TcpParams};
-pub use receiver::{Receiver, ReceiverStats, SegmentReport};
+pub use receiver::{Receiver, ReceiverController, ReceiverStats, SegmentReport};
 pub use scheme::FeedbackScheme;
 pub use sender::{CaState, Limited, Sender, SenderStats};

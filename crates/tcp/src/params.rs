@@ -12,6 +12,7 @@ use windtunnel_wire::AckRate;
 use crate::ecn_pp::EcnPp;
 use crate::growth_gate::GrowthGate;
 use crate::memory::Truesize;
+use crate::receiver::ReceiverController;
 
 /// Linux's `SOCK_MIN_SNDBUF`: two short packets.
 const LEAST_SEND_BUFFER: Bytes = Bytes::new(4608);
@@ -162,6 +163,9 @@ pub struct TcpParams {
     /// The receiver's network card merges segments that arrive within this time into one (GRO); without it none are
     /// merged.
     pub gro: Option<Duration>,
+    /// The receiver limits its sender by this controller (rLEDBAT, RFC 9840).
+    #[serde(skip)]
+    pub rledbat: Option<ReceiverController>,
 }
 
 /// How losses are detected.
@@ -290,6 +294,7 @@ impl Default for TcpParams {
             acks_per_rtt: None,
             controller_asks_acks: false,
             gro: None,
+            rledbat: None,
         }
     }
 }

@@ -12,6 +12,11 @@ pub(crate) fn ticks(timestamp: Time) -> u64 {
     timestamp.as_nanos() / TICK
 }
 
+/// The first time at which the option carries what it does at `timestamp`.
+pub(crate) fn start_of_tick(timestamp: Time) -> Time {
+    Time::ZERO + Duration::from_nanos(ticks(timestamp) * TICK)
+}
+
 /// The round trip that an echo of the own timestamp shows: whole ticks, none within the same one (Linux
 /// `tcp_rtt_tsopt_us`).
 #[inline]

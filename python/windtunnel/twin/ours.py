@@ -74,7 +74,21 @@ def over_kernel(scenario: Scenario, kernel: Kernel, why: str) -> Ours:
     """
     resolved = scenario.resolve()
     each = [table for _, table in members(resolved)]
-    of_hosts = ("name", "cc", "app", "rtt", "start", "stop", "ecn", "tcp", "iw", "ack", "pacing", "unresponsive")
+    of_hosts = (
+        "name",
+        "cc",
+        "app",
+        "rtt",
+        "start",
+        "stop",
+        "ecn",
+        "tcp",
+        "iw",
+        "ack",
+        "pacing",
+        "unresponsive",
+        "rledbat",
+    )
     hosts = _hosts(resolved, [{key: table[key] for key in of_hosts if key in table} for table in each], kernel)
     of_network = ("name", "rtt", "start", "ecn", "from", "to", "path", "reverse", "sender_host", "receiver_host")
     flows = [

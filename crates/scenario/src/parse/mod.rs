@@ -20,6 +20,7 @@ pub(crate) mod preset;
 mod queue;
 mod rate;
 mod record;
+mod rledbat;
 mod route;
 mod rtp;
 mod scenario;

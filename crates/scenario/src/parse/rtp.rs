@@ -16,7 +16,7 @@ use crate::model::Transport;
 pub(super) fn over_rtp(at: &Cursor<'_>, plain: Endpoint, of: Surroundings<'_>) -> Result<Carried, Fault> {
     refuse(
         at,
-        &["tcp", "iw", "ack", "pacing", "unresponsive", "mds_dscp"],
+        &["tcp", "iw", "ack", "pacing", "unresponsive", "mds_dscp", "rledbat"],
         "belongs to TCP; this application uses RTP",
     )?;
     let cc = at.get("cc");

@@ -78,7 +78,7 @@ pub(super) fn over_stack(
     let name = stack.title();
     refuse(
         at,
-        &["tcp", "iw", "ack", "pacing", "unresponsive", "mds_dscp", "ect"],
+        &["tcp", "iw", "ack", "pacing", "unresponsive", "mds_dscp", "rledbat", "ect"],
         &format!("does not go with stack = \"{name}\", whose keys are in the table `stack`"),
     )?;
     if let Err(why) = stack.carries(application) {

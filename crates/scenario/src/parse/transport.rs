@@ -18,6 +18,7 @@ use super::fault::Fault;
 use super::flow::refuse;
 use super::link::{LONGEST_DELAY, Surroundings};
 use super::mds_dscp::mds_dscp;
+use super::rledbat::rledbat;
 use super::rtp::over_rtp;
 use super::stack::{over_stack, stack};
 use super::tcp::tcp;
@@ -60,7 +61,7 @@ pub(super) fn carried(
         Protocol::Udp => over_udp(at, application, plain, of.endpoints),
         Protocol::Rtp => over_rtp(at, plain, of),
         Protocol::Tcp => match controller(&at.get("cc"), of.endpoints, of.registry)? {
-            Control::By(controller) => over_tcp(controller, pacing, root, at, plain, of.endpoints),
+            Control::By(controller) => over_tcp(controller, pacing, root, at, plain, of),
             Control::Bsd42(params) => by_bsd42(params, at, application, plain),
         },
     }
@@ -74,7 +75,7 @@ fn over_udp(
 ) -> Result<Carried, Fault> {
     refuse(
         at,
-        &["cc", "tcp", "iw", "ack", "pacing", "unresponsive", "mds_dscp"],
+        &["cc", "tcp", "iw", "ack", "pacing", "unresponsive", "mds_dscp", "rledbat"],
         "belongs to TCP; this application uses UDP",
     )?;
     let of_ecn =
@@ -93,7 +94,11 @@ fn by_bsd42(
 ) -> Result<Carried, Fault> {
     let allowed = fields::<Bsd42Params>().join(", ");
     let problem = format!("does not go with `bsd42`; the keys in its table `cc` are {allowed}");
-    refuse(at, &["tcp", "iw", "ack", "pacing", "ecn", "ect", "unresponsive", "mds_dscp"], &problem)?;
+    refuse(
+        at,
+        &["tcp", "iw", "ack", "pacing", "ecn", "ect", "unresponsive", "mds_dscp", "rledbat"],
+        &problem,
+    )?;
     if let ApplicationConfig::Poisson(_) = application {
         return Err(at.get("app").not_allowed("an application of one connection: `bsd42` opens no others"));
     }
@@ -106,8 +111,9 @@ fn over_tcp(
     root: &Cursor<'_>,
     at: &Cursor<'_>,
     plain: Endpoint,
-    endpoints: Endpoints,
+    of: Surroundings<'_>,
 ) -> Result<Carried, Fault> {
+    let endpoints = of.endpoints;
     let Controller { name, params: controller, detection, iw } = controller;
     let needs = controller.needs();
     let of_ecn = ecn::Surroundings {
@@ -120,7 +126,7 @@ fn over_tcp(
     if !feedback.is_mds() {
         refuse(at, &["mds_dscp"], "belongs to a flow with MDS: cc = \"reno-mds\", or ecn = \"mds\"")?;
     }
-    let mechanisms = tcp(root, at, endpoints, needs, detection)?;
+    let mut mechanisms = tcp(root, at, endpoints, needs, detection)?;
     if mechanisms.as_ref().is_some_and(|tcp| tcp.ecn_nonce) {
         ecn::allows_nonces(at, feedback, ect)?;
     }
@@ -139,6 +145,7 @@ fn over_tcp(
         ..plain
     };
     let ack = ack(&at.get("ack"), endpoints)?;
+    rledbat(&at.get("rledbat"), mechanisms.as_mut(), &ack, of.registry)?;
     let transport = match mechanisms {
         None => Transport::Ideal { cc: controller, ack },
         Some(params) => Transport::Tcp { cc: controller, params: Arc::new(params), ack },

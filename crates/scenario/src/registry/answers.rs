@@ -63,6 +63,7 @@ const CONTROLLERS: &[Row] = &[
             "a transport: `cc` names a controller; ecn = \"quic\" is QUIC's feedback of marks, [tcp] the sender",
         ),
     ),
+    ("rledbat", Elsewhere("a mechanism of a flow's receiver: rledbat = \"ledbat-pp\"")),
     ("sack", Elsewhere("a mechanism of TCP: [tcp] sack, which is on")),
     ("rack", Elsewhere("a mechanism of TCP: `windtunnel list tcp` shows loss detections")),
     ("prr", Elsewhere("a mechanism of TCP: `windtunnel list tcp` shows those of recovery")),

@@ -143,6 +143,12 @@ impl<C> Family<C> {
         Family { what, extras, entries: Vec::new() }
     }
 
+    /// The same with these members alone.
+    pub(crate) fn only(&self, names: &[&str]) -> Family<C> {
+        let entries = self.entries.iter().filter(|entry| names.contains(&&*entry.name)).cloned().collect();
+        Family { entries, ..*self }
+    }
+
     /// Adds an algorithm.
     pub(crate) fn register(&mut self, entry: Entry<C>) -> Result<(), RegistryError> {
         for name in entry.names() {

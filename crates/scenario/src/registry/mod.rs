@@ -35,6 +35,9 @@ const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode", "mds_dscp", "age"];
 /// The same of an impairment.
 const ELEMENT_KEYS: &[&str] = &["only", "during"];
 
+/// The controllers that a receiver may run (rLEDBAT): those for less than best effort.
+pub(crate) const RLEDBAT: &[&str] = &["ledbat-pp", "ledbat"];
+
 /// Why registering a built-in kind cannot fail.
 const DIFFER: &str = "built-in names differ";
 

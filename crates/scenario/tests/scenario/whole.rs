@@ -17,6 +17,7 @@ mod misuse;
 mod nada;
 mod offload;
 mod outage;
+mod rledbat;
 mod scream;
 mod selected;
 mod signals;

@@ -14,6 +14,9 @@ impl Receiver {
     /// A segment arrived at TCP.
     #[inline]
     pub(super) fn receive(&mut self, segment: &Segment, now: Time) -> SegmentReport {
+        if self.rledbat.is_some() {
+            self.limit_by(segment, now);
+        }
         if self.attack.is_some() {
             self.receive_as_attacker(segment, now)
         } else {

@@ -311,8 +311,8 @@ impl Buffer {
 }
 
 /// The window of the SYN|ACK: the first window, limited by the 16 bits of the field.
-pub(super) fn initial_window(params: &TcpParams, mss: Bytes) -> Bytes {
-    Bytes::new(first_window(params, mss).clamp(1, UNSCALED))
+pub(super) fn initial_window(params: &TcpParams, mss: Bytes) -> u16 {
+    first_window(params, mss).clamp(1, UNSCALED) as u16
 }
 
 /// The first window: the whole segments that the initial buffer supports (`tcp_select_initial_window`).
@@ -445,7 +445,7 @@ mod tests {
             let params =
                 TcpParams { receive_window: Bytes::new(1 << 20), autotuning, ..TcpParams::default() };
             let threshold = Buffer::new(&endpoint(), &params).threshold;
-            (initial_window(&params, endpoint().mss()).get(), threshold)
+            (u64::from(initial_window(&params, endpoint().mss())), threshold)
         };
         assert_eq!(of(false), (65_535, 838_860 - MSS));
         assert_eq!(of(true), (65_160, 65_536 - MSS));
@@ -470,7 +470,7 @@ mod tests {
         let endpoint = endpoint();
         let mut buffer = Buffer::new(&endpoint, &params);
         let mut sizes = SegmentSize::new(endpoint.mss());
-        let offered = initial_window(&params, endpoint.mss());
+        let offered = Bytes::new(u64::from(initial_window(&params, endpoint.mss())));
         [(); 7].map(|()| {
             let full = segment(MSS, 1);
             let measured = sizes.on_segment(&full);

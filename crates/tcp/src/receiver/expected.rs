@@ -16,7 +16,7 @@ use super::{Receiver, SegmentReport, connection};
 impl Receiver {
     /// Whether segments of this connection may take the short way.
     pub(super) fn predicts(&self) -> bool {
-        self.attack.is_none() && self.hiding.is_none() && self.gro.is_none()
+        self.attack.is_none() && self.rledbat.is_none() && self.hiding.is_none() && self.gro.is_none()
     }
 
     /// Every segment takes the long way from now on.

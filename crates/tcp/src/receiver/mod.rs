@@ -22,6 +22,7 @@ pub(crate) mod hiding;
 mod options;
 mod quickack;
 mod reassembly;
+mod rledbat;
 mod sack;
 mod segment;
 mod segment_size;
@@ -45,6 +46,7 @@ use self::gro::Gro;
 use self::handshake::Handshake;
 use self::hiding::Hiding;
 use self::reassembly::{Insertion, Reassembly};
+use self::rledbat::RLedbat;
 use self::sack::Sack;
 use self::segment::Segment;
 use self::segment_size::SegmentSize;
@@ -58,6 +60,7 @@ use crate::params::TcpParams;
 pub(crate) use self::feedback::{
     INITIAL_CEP, INITIAL_E0B, INITIAL_E1B, handshake_code, handshake_ecn, option_size,
 };
+pub use self::rledbat::ReceiverController;
 pub use self::stats::{ReceiverStats, SegmentReport};
 
 /// One ACK that is due to leave.
@@ -87,6 +90,8 @@ pub struct Receiver {
     code_points: CodePoints,
     hiding: Option<Box<Hiding>>,
     attack: Option<Box<Attack>>,
+    /// It limits the sender.
+    rledbat: Option<Box<RLedbat>>,
     timestamps: Timestamps,
     delayed_ack: DelayedAck,
     handshake: Handshake,
@@ -98,7 +103,7 @@ pub struct Receiver {
     probes_losses: bool,
     segment_size: SegmentSize,
     /// The window that a SYN|ACK offers.
-    initial_window: Bytes,
+    initial_window: u16,
     /// Without it the window is fixed.
     buffer: Option<Box<Buffer>>,
     gro: Option<Box<Gro>>,
@@ -116,10 +121,15 @@ impl Receiver {
     pub fn new(endpoint: Endpoint, params: &TcpParams, ack: AckParams) -> Receiver {
         let largest = params.receive_window;
         let buffer = (!params.has_fixed_window()).then(|| Box::new(Buffer::new(&endpoint, params)));
+        let shift = WindowScale::new(&endpoint, params).shift;
+        let window = Window::new(largest, shift);
+        let rledbat = params.rledbat.as_ref().map(|controller| {
+            Box::new(RLedbat::new(controller, &endpoint, Bytes::new(1 << shift), window.size()))
+        });
         let receiver = Receiver {
             endpoint,
             rcv_nxt: Seq::SYN,
-            window: Window::new(largest, WindowScale::new(&endpoint, params).shift),
+            window,
             feedback: Feedback::None,
             mds_tau: ack.mds_tau,
             nonces: params.ecn_nonce,
@@ -128,6 +138,7 @@ impl Receiver {
             code_points: CodePoints::default(),
             hiding: Hiding::new(&ack),
             attack: Attack::new(&ack),
+            rledbat,
             timestamps: Timestamps::new(params.timestamps),
             delayed_ack: DelayedAck::new(&ack, params.asks_ack_rate()),
             handshake: Handshake::new(),
@@ -166,6 +177,9 @@ impl Receiver {
         self.spare = Vec::new();
         self.sack.give_back();
         self.reassembly.give_back();
+        if let Some(rledbat) = &mut self.rledbat {
+            rledbat.give_back();
+        }
     }
 
     /// The same receiver, but it discards data that arrive above a gap, as early ones did.
@@ -217,6 +231,9 @@ impl Receiver {
 
     /// The time asked for by [`Receiver::next_timer`] has come. Returns what TCP received by it, with GRO.
     pub fn on_timer(&mut self, now: Time) -> SegmentReport {
+        if let Some(rledbat) = &mut self.rledbat {
+            rledbat.at(now);
+        }
         let report = self.poll_offload(now);
         if now >= self.delayed_ack.deadline() {
             self.stats.delayed_acks += 1;
@@ -288,9 +305,13 @@ impl Receiver {
         self.timestamps.on_segment(Seq::SYN, syn.ts_val);
         let options = self.syn_ack_options(&answer);
         let window = match self.buffer {
-            Some(_) => self.window.offer_unscaled(self.initial_window, self.rcv_nxt),
+            Some(_) => self.window.offer_unscaled(Bytes::new(u64::from(self.initial_window)), self.rcv_nxt),
             None => self.window.offer(self.rcv_nxt),
         };
+        if let Some(rledbat) = &mut self.rledbat {
+            rledbat.at(now);
+            rledbat.on_offer(self.rcv_nxt, self.window.edge(), self.window.size());
+        }
         self.leave(Seq::SYN, TcpFlags::SYN | TcpFlags::ACK | answer.flags, Some(options), window);
     }
 
@@ -418,7 +439,11 @@ impl Receiver {
     fn has_reopened(&self) -> bool {
         self.buffer.as_ref().is_some_and(|buffer| {
             let left = self.window.left(self.rcv_nxt);
-            buffer.is_small(left) && buffer.offer().0 >= (left * 2).max(Bytes::new(1))
+            let room = || match &self.rledbat {
+                None => buffer.offer().0,
+                Some(rledbat) => rledbat.limited(buffer.offer().0),
+            };
+            buffer.is_small(left) && room() >= (left * 2).max(Bytes::new(1))
         })
     }
 
@@ -468,6 +493,9 @@ impl Receiver {
         if self.attack.as_ref().is_some_and(|attack| attack.has_timer()) {
             // An optimist keeps nothing, and so has room for everything.
             return self.window.offer_most(self.rcv_nxt);
+        }
+        if self.rledbat.is_some() {
+            return self.offer_limited();
         }
         let Some(buffer) = &self.buffer else { return self.window.offer(self.rcv_nxt) };
         let (size, low) = buffer.offer();

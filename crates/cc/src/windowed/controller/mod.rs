@@ -406,6 +406,14 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         }
     }
 
+    /// Above a known threshold there is no slow start, so the threshold comes along.
+    fn adopt_window(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd.max(self.mss);
+        if self.stage != Stage::SlowStart {
+            self.ssthresh = self.ssthresh.min(self.cwnd);
+        }
+    }
+
     fn on_undo(&mut self, _path: &PathView) {
         self.undos += 1;
         let Some(undo) = self.undo.take() else { return };

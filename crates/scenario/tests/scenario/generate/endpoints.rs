@@ -45,6 +45,17 @@ impl Draft {
             let dscp = self.random.log(1, 63);
             self.text.insert_str(start, &format!("mds_dscp = {dscp}\n"));
         }
+        let text = &self.text[start..];
+        let deceives = ["division = ", "duplicates = ", "optimistic = "].iter().any(|key| text.contains(key));
+        if has_controller
+            && !self.ideal
+            && !deceives
+            && !self.text.contains("timestamps = false")
+            && self.one_in(4)
+        {
+            let kind = self.random.pick(&["ledbat-pp", "ledbat"]);
+            self.text.insert_str(start, &format!("rledbat = \"{kind}\"\n"));
+        }
         if !has_controller {
             self.text.truncate(end);
             self.remove(start, &["pacing", "ecn", "iw"]);

@@ -8,6 +8,7 @@ mod gro;
 mod handshake;
 mod marks;
 mod options;
+mod rledbat;
 mod sack;
 mod stream;
 mod timestamps;
