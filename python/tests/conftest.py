@@ -78,6 +78,11 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["WINDTUNNEL_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 
+#: Seconds after which what should have ended counts as hung. A loaded machine may stall for ten; without the end that
+#: such a test asks for, what it runs takes minutes.
+HUNG = 60.0
+
+
 def environment() -> dict[str, str]:
     """The environment of a plain shell: the width and colours of the terminal that runs the tests have no effect."""
     kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "FORCE_COLOR", "TERM")}

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import PROGRAM, SCENARIO, Cli, environment, refused, snapshot
+from conftest import HUNG, PROGRAM, SCENARIO, Cli, environment, refused, snapshot
 
 from windtunnel import Scenario, load
 
@@ -190,7 +190,7 @@ def test_interrupted_run_leaves_nothing(tmp_path: Path, number: int, code: int, 
         time.sleep(2.0)
         assert process.poll() is None
         process.send_signal(number)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=HUNG)
     assert process.returncode == code
     assert message in errors
     assert b"Traceback" not in errors
@@ -220,7 +220,7 @@ def test_progress_on_a_terminal(tmp_path: Path) -> None:
                     break
             except OSError:  # the other end is closed
                 break
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=HUNG)
     os.close(ours)
     assert b"Reno and Reno-MDS" in seen
     assert b"%" in seen

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM, SCENARIO, Cli, environment, refused, snapshot
+from conftest import HUNG, PROGRAM, SCENARIO, Cli, environment, refused, snapshot
 
 from windtunnel import Scenario, load
 
@@ -78,7 +78,7 @@ def test_an_interrupt_says_what_is_complete(two: tuple[str, str], tmp_path: Path
             time.sleep(0.05)
         time.sleep(1.0)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=HUNG)
     assert process.returncode == 130
     assert "stopped; complete are results/one" in errors
     assert "Traceback" not in errors

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM, environment
+from conftest import HUNG, PROGRAM, environment
 from emulations import CLIENT, SCENARIO, SERVER, descendants, left_of, needs_namespaces, networks, program
 
 from windtunnel import load
@@ -64,7 +64,7 @@ def test_a_signal_is_its_end(number: signal.Signals, tmp_path: Path) -> None:
         time.sleep(2.5)  # a command that listens nowhere is waited for
         process.send_signal(number)
         ended(process, below, of_networks, 1.0)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=HUNG)
         assert process.returncode == 0, said
         result = load(tmp_path / "results/path-emulated")
         assert result.meta["emulation"]["signal"] == number.name
@@ -81,7 +81,7 @@ def test_ctrl_c_reaches_the_command_too(tmp_path: Path) -> None:
         time.sleep(0.5)
         os.killpg(process.pid, signal.SIGINT)
         ended(process, below, of_networks, 1.0)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=HUNG)
         assert process.returncode == 128 + signal.SIGINT, said
         assert load(tmp_path / "results/path-emulated").meta["emulation"]["commands"]["near"] == "sleep 1000"
 
@@ -103,7 +103,7 @@ def test_an_end_that_dies(tmp_path: Path) -> None:
     with started(tmp_path, ready=4) as (process, below, of_networks):
         time.sleep(0.5)
         os.kill(max(below), signal.SIGKILL)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=HUNG)
         assert process.returncode == 1
         assert "end was ended from outside" in said and "Traceback" not in said
         ended(process, below, of_networks, 1.0)

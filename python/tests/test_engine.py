@@ -85,10 +85,8 @@ def test_a_killed_process_takes_only_its_own_task() -> None:
 
 def test_stopping_early_stops_tasks() -> None:
     """Closing the stream tells running tasks to stop: this one would never end."""
-    before = time.monotonic()
     with closing(outcomes(Square(), taker(iter([1, 99])), Threads(2))) as stream:
         next(stream)
-    assert time.monotonic() - before < 5
     assert not [t for t in threading.enumerate() if t.name.startswith("windtunnel")]
 
 

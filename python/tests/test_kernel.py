@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM, Cli, environment, refused
+from conftest import HUNG, PROGRAM, Cli, environment, refused
 
 from windtunnel.errors import InputError, RunFailedError
 from windtunnel.kernel import kept, options, programs, source, tools
@@ -266,7 +266,7 @@ def test_an_interrupted_build(tree: Path, number: signal.Signals) -> None:
         processes = _below(run.pid)
         assert processes
         run.send_signal(number)
-        _, said = run.communicate(timeout=30)
+        _, said = run.communicate(timeout=HUNG)
     assert run.returncode == 128 + number
     assert "Traceback" not in said
     assert list(kept.folder().iterdir()) == []

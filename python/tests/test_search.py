@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import PROGRAM, Cli, environment
+from conftest import HUNG, PROGRAM, Cli, environment
 
 from windtunnel import InputError, Scenario
 from windtunnel.campaign.sweep import journal_of
@@ -305,7 +305,7 @@ def test_interrupted_hunt_continues(hunt_file: Path, cli: Cli, tmp_path: Path) -
         time.sleep(0.02)
     time.sleep(1.0)  # the journal is written twice a second
     started.send_signal(signal.SIGINT)
-    _, said = started.communicate(timeout=60)
+    _, said = started.communicate(timeout=HUNG)
     assert started.returncode == 130 and "the same command again" in said
     assert not (tmp_path / "results" / "idle").exists() and journal.exists()
     done = cli("hunt", hunt_file.name)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import environment
+from conftest import HUNG, environment
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals of POSIX")
 
@@ -187,7 +187,7 @@ def _launch(self, process):
         kill()
 def command():
     with pool(1) as executor:
-        executor.submit(time.sleep, 60).result()
+        executor.submit(time.sleep, 600).result()
 if __name__ == "__main__":
     popen_forkserver.Popen._launch = _launch
     end_cleanly()
@@ -201,7 +201,7 @@ def command():
         print("ready", flush=True)
         executor.submit(time.sleep, 1).result()
         print("still here", flush=True)
-        executor.submit(time.sleep, 60).result()
+        executor.submit(time.sleep, 600).result()
 if __name__ == "__main__":
     end_cleanly()
     leave(exit_code_of(command))
@@ -244,21 +244,21 @@ def test_a_signal_at_a_bad_moment(program: str, tmp_path: Path) -> None:
     said.
     """
     with started(program, tmp_path) as process:
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=HUNG)
     assert (process.returncode, said) == (128 + signal.SIGTERM, "")
 
 
 def test_a_slow_clean_up_is_left_alone(tmp_path: Path) -> None:
     """The exception is not raised again while it, or one that came of it, is handled."""
     with started(SLOW_TO_CLEAN_UP, tmp_path) as process:
-        said = process.communicate(timeout=60)
+        said = process.communicate(timeout=HUNG)
     assert (process.returncode, *said) == (128 + signal.SIGTERM, "cleaned up\n", "")
 
 
 def test_what_is_registered_for_the_end_is_bounded(tmp_path: Path) -> None:
     """After a signal nothing that a library does at the end holds the process up, and what was said is not lost."""
     with started(STUCK_AT_THE_END, tmp_path) as process:
-        said = process.communicate(timeout=60)
+        said = process.communicate(timeout=HUNG)
     assert (process.returncode, *said) == (128 + signal.SIGTERM, "said", "")
 
 
@@ -268,7 +268,7 @@ def test_ctrl_c_at_a_bad_moment(program: str, tmp_path: Path) -> None:
     second signal soon after the first is a part of it.
     """
     with started(program, tmp_path) as process:
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=HUNG)
     assert (process.returncode, said) == (128 + signal.SIGINT, "")
     assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["program.py"]
 
@@ -287,7 +287,7 @@ def test_a_terminal_tells_all_processes(number: signal.Signals, tmp_path: Path) 
             os.kill(each, number)
         assert process.stdout.readline() == "still here\n"
         os.killpg(process.pid, number)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=HUNG)
     assert (process.returncode, said) == (128 + number, "")
 
 

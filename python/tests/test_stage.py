@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from conftest import environment
+from conftest import HUNG, environment
 
 from windtunnel import InputError
 from windtunnel.atomic import check_free, staged, staged_file
@@ -72,7 +72,7 @@ def test_signals_that_end_a_process(tmp_path: Path, number: signal.Signals) -> N
     with writer(tmp_path / "deep" / "o") as process:
         process.send_signal(number)
         process.send_signal(signal.SIGHUP)
-        assert process.wait(timeout=10) in (128 + number, 128 + signal.SIGHUP)
+        assert process.wait(timeout=HUNG) in (128 + number, 128 + signal.SIGHUP)
     assert names(tmp_path) == []
 
 

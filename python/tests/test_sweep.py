@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from campaigns import BASE, FILE, base, campaign
-from conftest import PROGRAM, Cli, environment
+from conftest import HUNG, PROGRAM, Cli, environment
 
 from windtunnel import Campaign, InputError, Scenario, grid
 from windtunnel.campaign.results import load
@@ -261,7 +261,7 @@ def test_ctrl_c_keeps_what_is_done(file: Path, tmp_path: Path) -> None:
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=HUNG)
     assert process.returncode == 130 and "continue" in errors
     assert not out.exists() and journal_of(out).exists()
     done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Cli, environment
+from conftest import HUNG, Cli, environment
 
 from windtunnel import Scenario, _core
 
@@ -110,7 +110,7 @@ def test_a_run_that_is_ended(tmp_path: Path, end: signal.Signals) -> None:
     time.sleep(3)
     assert process.poll() is None
     process.send_signal(end)
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=HUNG)
     assert process.returncode not in (0, 2) and "Traceback" not in said
     assert not (tmp_path / "out").exists()
     assert {path.name for path in tmp_path.iterdir()} <= {"long.toml", "out.incomplete"}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import environment
+from conftest import HUNG, environment
 
 from windtunnel.errors import RunFailedError
 from windtunnel.workers import pool
@@ -25,7 +25,7 @@ from windtunnel.workers import pool
 if __name__ == "__main__":
     with pool(1) as executor:
         print(executor.submit(os.getpid).result(), flush=True)
-        executor.submit(time.sleep, 60).result()
+        executor.submit(time.sleep, 600).result()
 """
 #: The same with a separate interpreter, as the benchmark uses it.
 SINGLE = """\
@@ -52,7 +52,7 @@ def processes(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[
         process.kill()
 
 
-def wait_for(condition: object, seconds: float = 20.0) -> None:
+def wait_for(condition: object, seconds: float = HUNG) -> None:
     assert callable(condition)
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
@@ -83,8 +83,8 @@ def test_a_plain_kill_ends_a_worker() -> None:
     try:
         with pytest.raises(RunFailedError, match="a worker process ended early"), pool(1) as executor:
             worker = executor.submit(os.getpid).result()
-            future = executor.submit(time.sleep, 60)
+            future = executor.submit(time.sleep, 600)
             os.kill(worker, signal.SIGTERM)
-            future.result(timeout=30)
+            future.result(timeout=HUNG)
     finally:
         signal.signal(signal.SIGTERM, old)
