@@ -16,6 +16,8 @@ pub enum AckRate {
 impl AckRate {
     /// The most that seven bits hold.
     pub const MOST: u8 = 127;
+    /// The request for an ACK at once.
+    pub const AT_ONCE: AckRate = AckRate::Every(0);
 
     /// The length of the option in a header, with the NOPs that make it a multiple of four bytes.
     pub const fn padded_length(self) -> u64 {

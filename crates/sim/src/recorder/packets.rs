@@ -338,7 +338,7 @@ impl PacketColumns {
         self.mds.push(capability.map_or(0, |capability| capability.log2_tau + 1));
     }
 
-    /// The request for an ACK rate: 1 more than the segments per ACK, 255 for the capability alone, 0 without the option.
+    /// The request for an ACK rate: 1 more than the segments per ACK (1 asks for an ACK at once), 255 for the capability alone, 0 without the option.
     fn push_ack_rate(&mut self, packet: &Packet) {
         let rate = packet.options().and_then(|options| options.ack_rate);
         self.ack_rate.push(match rate {

@@ -140,6 +140,11 @@ impl DelayedAck {
         self.asked = Asked::For(ratio);
     }
 
+    /// Segments have arrived that no ACK has acknowledged yet.
+    pub(super) const fn is_pending(&self) -> bool {
+        self.pending > 0
+    }
+
     /// What an ACK of the pending segments says about them: their mark, or, dithered, the one that leaves the least
     /// owed.
     #[inline]

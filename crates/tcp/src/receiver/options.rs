@@ -125,11 +125,13 @@ impl Receiver {
         others + accecn + counts
     }
 
-    /// The sender may ask for an ACK rate with the packet.
+    /// The sender may ask for an ACK rate with the packet, or for an ACK of what no ACK has acknowledged yet.
     #[cold]
     pub(super) fn take_ack_request(&mut self, packet: &Packet) {
-        if let Some(AckRate::Every(ratio)) = packet.options().and_then(|options| options.ack_rate) {
-            self.delayed_ack.on_request(ratio);
+        match packet.options().and_then(|options| options.ack_rate) {
+            Some(AckRate::AT_ONCE) if self.delayed_ack.is_pending() => self.acknowledge(),
+            Some(AckRate::AT_ONCE | AckRate::Capable) | None => {}
+            Some(AckRate::Every(ratio)) => self.delayed_ack.on_request(ratio),
         }
     }
 

@@ -4,7 +4,8 @@
 //! Both ends announce the option in the handshake. A request travels in a packet without data, so that segments keep their size,
 //! and takes effect when it arrives. Nothing acknowledges it: the sender repeats it once per round trip, with what it wants then.
 //! It asks at once for more ACKs than it has asked for, since a path that is probed should not wait (draft-ietf-ccwg-bbr,
-//! "Impact of changing ACK frequency").
+//! "Impact of changing ACK frequency"). A loss probe is followed by a request for an ACK at once: its receiver may otherwise hold
+//! the probe's back, as long as any other (draft-ietf-quic-ack-frequency gives a PTO's probes IMMEDIATE_ACK).
 
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{AckRate, Options, Packet};
@@ -87,6 +88,11 @@ impl Sender {
         let Some(requests) = &mut self.ack_requests else { return self.pure_ack(now) };
         (requests.asked, requests.again) = (Some(requests.wanted), again);
         let rate = AckRate::Every(requests.wanted);
+        self.asking(rate, now)
+    }
+
+    /// A packet without data that asks for this rate.
+    pub(super) fn asking(&mut self, rate: AckRate, now: Time) -> Packet {
         let mut packet = self.pure_ack_with(Bytes::new(rate.padded_length()), now);
         packet.set_options(Options { ack_rate: Some(rate), ..Options::default() });
         packet

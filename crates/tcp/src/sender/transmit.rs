@@ -3,7 +3,7 @@
 
 use windtunnel_cc::{CaState, SentSegment};
 use windtunnel_units::{Bytes, Seq, Time};
-use windtunnel_wire::{Packet, TcpFlags};
+use windtunnel_wire::{AckRate, Packet, TcpFlags};
 
 use super::Sender;
 use super::detection::Detector;
@@ -29,6 +29,8 @@ pub(crate) enum Forced {
     PureAck,
     /// A packet without data that asks for an ACK rate.
     AckRequest,
+    /// A packet without data that asks for an ACK at once.
+    AckAtOnce,
 }
 
 /// The next segment.
@@ -234,6 +236,10 @@ impl Sender {
                 self.ack_enters_host();
                 Some(self.ack_request(now))
             }
+            Forced::AckAtOnce => {
+                self.ack_enters_host();
+                Some(self.asking(AckRate::AT_ONCE, now))
+            }
         }
     }
 
@@ -243,6 +249,9 @@ impl Sender {
             Err(_) => (self.board.last().and_then(|last| self.probe_with(last, now))?, true),
         };
         self.tlp.sent(self.board.nxt(), again);
+        if self.ack_requests.is_some() {
+            self.forced = Some(Forced::AckAtOnce);
+        }
         self.stats.tlps += 1;
         self.timer.arm(TimerKind::Retransmission, now + self.timeout());
         Some(packet)

@@ -76,10 +76,13 @@ struct Pair {
 
 impl Pair {
     fn new(params: &TcpParams, policy: AckPolicy) -> Pair {
+        Pair::with(params, AckParams { policy, ..AckParams::default() })
+    }
+
+    fn with(params: &TcpParams, ack: AckParams) -> Pair {
         let params = Arc::new(TcpParams { receive_window: Bytes::new(1 << 20), ..params.clone() });
         let wish = Arc::new(AtomicU32::new(0));
         let cc = Wishing { wish: Arc::clone(&wish) };
-        let ack = AckParams { policy, ..AckParams::default() };
         let mut sender = Sender::new(endpoint(), &params, Box::new(cc));
         sender.write(Bytes::MAX);
         Pair {
@@ -190,6 +193,28 @@ fn a_request_is_repeated() {
     let times: Vec<Time> = pair.requests.iter().map(|request| request.0).collect();
     assert!((35..=50).contains(&times.len()), "{}", times.len());
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= Duration::from_millis(20)));
+}
+
+/// A window of 40 segments and an ACK for each 64: the receiver would hold the ACK back for a second. A loss probe leaves after two
+/// round trips of 20 ms, and the request that follows it is answered at once; the ratio stays.
+#[test]
+fn a_probe_asks_for_an_ack_at_once() {
+    let params = TcpParams { tlp: true, ..asking(64) };
+    let delay = Duration::SECOND;
+    let mut pair = Pair::with(&params, AckParams { policy: AckPolicy::Every, delay, ..AckParams::default() });
+    pair.run(Duration::from_secs(1));
+    let at_once: Vec<Time> = pair.requests.iter().filter(|each| each.1 == 0).map(|each| each.0).collect();
+    let first = pair.acks.iter().position(|ack| ack.1 == 41).expect("40 and the probe");
+    let (before, answers) = pair.acks.split_at(first);
+    assert!(answers.iter().all(|ack| ack.1 == 41), "{answers:?}");
+    // The request arrives 100 us after the probe.
+    let answered = |left: &Time| *left + ONE_WAY * 2 + Duration::from_micros(100);
+    assert!(at_once.len() > 2 && at_once.len() - answers.len() <= 1);
+    assert!(
+        answers.iter().zip(&at_once).all(|(ack, left)| ack.0 == answered(left)),
+        "{answers:?} {at_once:?}"
+    );
+    assert!(answers[0].0 - before[first - 1].0 < Duration::from_millis(80), "{:?}", pair.acks);
 }
 
 /// Without the option in both SYNs nothing is asked for, and the receiver acknowledges as it would: every second segment.
