@@ -144,11 +144,23 @@ def test_options(cli: Cli, shell: Cli, file: Path, tmp_path: Path) -> None:
     assert done.returncode == 2 and "exclude each other" in done.stderr
     done = cli("sweep", file.name, "--out", "y", "--only", "flow.a.cc")
     assert done.returncode == 2 and "AXIS=VALUE" in done.stderr
+    done = cli("sweep", file.name, "--out", "y", "--quick")
+    assert done.returncode == 2 and "campaign.toml: quick: is missing" in done.stderr
     assert not (tmp_path / "y").exists()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x")
     done = cli("sweep", file.name, "--out", "mine", "--force")
     assert done.returncode == 2 and (tmp_path / "mine" / "thesis.tex").exists()
+
+
+def test_the_quick_part(cli: Cli, file: Path, tmp_path: Path) -> None:
+    """Its seeds and its values of axes; other axes are whole, and `--only` may ask for other values of its axes."""
+    file.write_text(f'quick = {{ seeds = [2], only = {{ "flow.a.cc" = ["cubic"] }} }}\n{FILE}')
+    for out, more, cc in (("x", [], "cubic"), ("y", ["--only", "flow.a.cc=reno"], "reno")):
+        assert cli("sweep", file.name, "--out", out, "--quick", *more).returncode == 0
+        runs = load(tmp_path / out).runs
+        assert runs.num_rows == 3 and set(runs["seed"].to_pylist()) == {2}
+        assert set(runs["flow.a.cc"].to_pylist()) == {cc}
 
 
 def test_an_axis_may_give_what_the_scenario_lacks(cli: Cli, tmp_path: Path) -> None:

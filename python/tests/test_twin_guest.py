@@ -24,7 +24,7 @@ from windtunnel.twin import run_linux
 @needs_kernel
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_guests(tmp_path: Path, number: int) -> None:
-    """A guest that would take minutes ends with the command, and so does a simulation; no process and no folder stays."""
+    """A guest and a simulation that would take minutes end with the command; no process and no folder stays."""
     scenario, temporary = tmp_path / "long.toml", tmp_path / "temporary"
     temporary.mkdir()
     scenario.write_text(TEXT.replace('"5 s"', '"3000 s"'), encoding="utf-8")

@@ -23,8 +23,9 @@ import numpy.typing as npt
 from windtunnel._core import ScenarioError
 from windtunnel.campaign.batch import SPAN, Batch, Done, Measure, Planned
 from windtunnel.campaign.columns import where
+from windtunnel.campaign.errors import CampaignError
 from windtunnel.campaign.ledger import Address, Ledger
-from windtunnel.campaign.model import Campaign, CampaignError
+from windtunnel.campaign.model import Campaign
 from windtunnel.campaign.plan import Cell, Plan
 from windtunnel.campaign.rows import Rows
 from windtunnel.engine.cache import Store

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel._core import ScenarioError
-from windtunnel.campaign.model import Campaign, CampaignError
+from windtunnel.campaign.errors import CampaignError
+from windtunnel.campaign.model import Campaign
 from windtunnel.campaign.places import Lines, line_of_error
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.experiment.axes import Axis, Block
@@ -17,7 +18,7 @@ from windtunnel.scenario_file import STDIN, folder_of, named_file, read_text
 
 KEYS = (
     "title", "scenario", "scenarios", "axes", "seeds", "offsets", "metrics", "baseline", "until", "max", "statistics",
-    "claim", "twin",
+    "claim", "twin", "quick",
 )  # fmt: skip
 STATISTICS = ("confidence", "interval", "correction")
 BLOCKS = ("grid", "zip")
@@ -88,6 +89,7 @@ def _campaign(table: Mapping[str, Any], source: Source, folder: Path, allow_read
         title=title,
         claims=table.get("claim", ()),
         twin=table.get("twin"),
+        quick=table.get("quick"),
         **statistics,
     )
 

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
+from windtunnel.campaign.chosen import MOST_SEEDS, Baseline, Quick, baselines_of, quick_of, seeds_of
+from windtunnel.campaign.errors import CampaignError
 from windtunnel.campaign.twin import LINUX, SIDE, sides, wanted
 from windtunnel.claims.model import Claim, ClaimError, claims_of
 from windtunnel.errors import InputError, cut, did_you_mean
-from windtunnel.experiment.axes import Axis, Block, axes_of, inline
+from windtunnel.experiment.axes import Axis, Block, axes_of
 from windtunnel.experiment.measures import Expression, MetricError
 from windtunnel.experiment.scales import KINDS
 from windtunnel.experiment.statistics import Correction, Interval
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
 #: The most runs of one cell if `max` is not set.
 MOST_RUNS = 100
-MOST_SEEDS = 1_000_000
 #: The most cells; more are a slip, and would take longer than a lifetime.
 MOST_CELLS = 10_000_000
 #: The most metrics, and the most claims: each is calculated from each run.
@@ -39,19 +40,6 @@ SCENARIO = "scenario"
 RESERVED = frozenset({
     "run", "cell", "seed", "offset", "digest", "error", "packets", "seconds", "stalled", "foreign", "flow", "flow_name",
 })  # fmt: skip
-
-
-class CampaignError(InputError):
-    """A campaign that is wrong: ``path`` leads to a value in the file, ``problem`` says what is wrong there."""
-
-    def __init__(self, path: Sequence[str | int], problem: str, value: object = None) -> None:
-        self.path, self.problem, self.value = tuple(path), problem, value
-        super().__init__(f"{shown(self.path)}: {problem}")
-
-
-def shown(path: Iterable[str | int]) -> str:
-    """A path as messages show it: ``axes[0].grid.rate``."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
 @dataclass(frozen=True)
@@ -108,8 +96,6 @@ class Statistics:
                 raise CampaignError(["statistics", key], f"{value!r} is not allowed: {' or '.join(kinds)}{hint}")
 
 
-#: A baseline: values of axes, by name.
-Baseline: TypeAlias = Mapping[str, Any]
 ScenarioLike: TypeAlias = "Scenario | str | Path"
 
 
@@ -133,6 +119,9 @@ class Campaign:
 
     ``twin``: with True, or the name of a kernel, each cell also runs on the real Linux in virtual time. Both sides are
     an axis, ``side``, and the kernel's is the baseline unless there is another.
+
+    ``quick``: ``{"seeds": 2, "only": {"rate": ["10 Mbit/s"]}}``, the part that a quick run is content with
+    (:meth:`quickly`).
     """
 
     title: str
@@ -148,6 +137,7 @@ class Campaign:
     claims: tuple[Claim, ...]
     twin: str | None
     """The kernel of a twin; empty for the newest."""
+    quick: Quick | None
     source: Source | None = field(compare=False)
     """The campaign's file, if it has one."""
 
@@ -168,6 +158,7 @@ class Campaign:
         title: str = "",
         claims: Sequence[Mapping[str, Any] | Claim] = (),
         twin: bool | str | None = None,
+        quick: Mapping[str, Any] | None = None,
     ) -> None:
         kernel = _twin(twin)
         blocks = _blocks(axes) if kernel is None else (*_blocks(axes), sides())
@@ -175,19 +166,21 @@ class Campaign:
             baseline = {SIDE: LINUX}
         bases = _bases(scenario)
         names = _names(bases, blocks)
+        labels = _labels(bases, blocks)
         values: dict[str, object] = {
             "title": title,
             "bases": bases,
             "blocks": blocks,
-            "seeds": _seeds(seeds),
+            "seeds": seeds_of(["seeds"], seeds),
             "offsets": _offsets(offsets),
             "metrics": (expressions := _metrics(metrics, names)),
-            "baselines": _baselines(baseline, bases, blocks),
+            "baselines": baselines_of(baseline, labels, blocks),
             "until": None if until is None else Until.of(until),
             "max_runs": _max_runs(max_runs, until),
             "statistics": Statistics(confidence, interval, correction),
-            "claims": _claims(claims, dict(expressions), _labels(bases, blocks)),
+            "claims": _claims(claims, dict(expressions), labels),
             "twin": kernel,
+            "quick": None if quick is None else quick_of(quick, labels),
             "source": None,
         }
         for name, value in values.items():
@@ -242,6 +235,12 @@ class Campaign:
     def override(self, *settings: str) -> Campaign:
         """The same campaign with ``key=value`` strings applied to its scenarios, before those of the axes."""
         return self._with(bases=tuple(Base(base.name, base.scenario.override(*settings)) for base in self.bases))
+
+    def quickly(self) -> tuple[Campaign, dict[str, tuple[str, ...]]]:
+        """The campaign with the seeds of its quick part, and the values of axes that this keeps. Raises InputError."""
+        if self.quick is None:
+            raise CampaignError(["quick"], "is missing: the campaign does not say which part of it is quick")
+        return self._with(seeds=self.quick.seeds or self.seeds), dict(self.quick.only)
 
     def _with(self, **changes: object) -> Campaign:
         changed = Campaign.__new__(Campaign)
@@ -354,22 +353,6 @@ def _names(bases: Sequence[Base], blocks: Iterable[Block]) -> set[str]:
     return names
 
 
-def _seeds(value: object) -> tuple[int, ...] | None:
-    if value is None:
-        return None
-    if isinstance(value, int) and not isinstance(value, bool):
-        if not 1 <= value <= MOST_SEEDS:
-            raise CampaignError(["seeds"], f"{value} is not allowed: from 1 to {MOST_SEEDS}, or a list of seeds", value)
-        return tuple(range(1, value + 1))
-    if isinstance(value, Sequence | range) and not isinstance(value, str) and value:
-        seeds = tuple(value)
-        if all(isinstance(s, int) and not isinstance(s, bool) and 0 <= s < 2**63 for s in seeds):
-            if len(set(seeds)) < len(seeds):
-                raise CampaignError(["seeds"], "a seed is there twice: it would give the same run", value)
-            return seeds
-    raise CampaignError(["seeds"], f"{value!r} is not allowed: the number of seeds, or a list of whole numbers", value)
-
-
 def _offsets(value: object) -> bool | int:
     if isinstance(value, bool):
         return value
@@ -437,47 +420,6 @@ def _claims(value: object, metrics: Mapping[str, Expression], axes: Mapping[str,
         return claims_of(value, metrics, axes)
     except ClaimError as error:
         raise CampaignError(["claim", *error.path], str(error), error.value) from None
-
-
-def _baselines(
-    baselines: object, bases: Sequence[Base], blocks: Sequence[Block]
-) -> tuple[tuple[tuple[str, str], ...], ...]:
-    axes = _labels(bases, blocks)
-    if not isinstance(baselines, Mapping | Sequence) or isinstance(baselines, str):
-        msg = f'{baselines!r} is not allowed: values of axes, such as {{ cc = "reno" }}, or a list of such'
-        raise CampaignError(["baseline"], msg, baselines)
-    several = not isinstance(baselines, Mapping)
-    checked = []
-    for index, table in enumerate(baselines if several else [baselines] if baselines else []):
-        path: list[str | int] = ["baseline", index] if several else ["baseline"]
-        if not isinstance(table, Mapping) or not table:
-            raise CampaignError(path, f'{table!r} is not allowed: values of axes, such as {{ cc = "reno" }}', table)
-        for name, value in table.items():
-            if name not in axes:
-                names = ", ".join(axes) or "none"
-                raise CampaignError([*path, name], f"is no axis; there are {names}{did_you_mean(name, axes)}", name)
-            if _label(value) not in axes[name]:
-                hint = did_you_mean(_label(value), axes[name])
-                raise CampaignError(
-                    [*path, name], f"{value!r} is no value of this axis: {', '.join(axes[name][:20])}{hint}", value
-                )
-        _check_zips(path, table, blocks)
-        checked.append(tuple((str(name), _label(value)) for name, value in table.items()))
-    return tuple(checked)
-
-
-def _label(value: object) -> str:
-    return value if isinstance(value, str) else inline(value)
-
-
-def _check_zips(path: Sequence[str | int], table: Baseline, blocks: Iterable[Block]) -> None:
-    """Axes of a zip have values together: a baseline must name some that are side by side."""
-    for block in blocks:
-        named = [(axis, _label(table[axis.name])) for axis in block.axes if axis.name in table]
-        if block.kind == "zip" and named:
-            rows = range(len(block.axes[0].values))
-            if not any(all(axis.values[row].label == label for axis, label in named) for row in rows):
-                raise CampaignError(path, "the values are never side by side in their zip")
 
 
 def _max_runs(value: object, until: object) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--only", metavar="AXIS=VALUE", multiple=True, help="Leave out cells with another value of this axis. Repeatable."
 )
+@click.option("--quick", is_flag=True, help="Run the part that the campaign calls quick: fewer seeds and cells.")
 @click.option(
     "--page",
     metavar="CELL.RUN",
@@ -60,6 +61,7 @@ def sweep(
     force: bool,
     dry_run: bool,
     only: tuple[str, ...],
+    quick: bool,
     page: str | None,
     pages: int,
     rows: int,
@@ -85,7 +87,12 @@ def sweep(
 
     load_plugins(plugin)
     campaign = Campaign.from_file(file, allow_read=allow_read).override(*settings)
-    plan = Plan(campaign, _only(only))
+    kept: Mapping[str, Sequence[str]] = _only(only)
+    if quick:
+        with campaign.located():
+            campaign, part = campaign.quickly()
+        kept = {**part, **kept}
+    plan = Plan(campaign, kept)
     stem = "stdin" if file == STDIN else file.stem
     target = out or Path("results", stem)
     if page is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from windtunnel._core import ScenarioError
 from windtunnel.atomic import check_free
-from windtunnel.campaign.model import CampaignError
+from windtunnel.campaign.errors import CampaignError
 from windtunnel.campaign.sweep import Show, default_backend, journal_at, memory_of_run
 from windtunnel.engine import cache
 from windtunnel.engine.progress import Count

@@ -9,8 +9,8 @@ from typing import Any, TypeVar, get_args
 
 from windtunnel._core import ScenarioError
 from windtunnel.campaign.conduct import steps
+from windtunnel.campaign.errors import CampaignError
 from windtunnel.campaign.file import Source, blocks_of, check_keys, dotted, scenarios_of, toml_table
-from windtunnel.campaign.model import CampaignError
 from windtunnel.campaign.places import Lines
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.experiment.axes import Block, inline

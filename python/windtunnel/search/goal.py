@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from windtunnel.campaign.model import CampaignError
+from windtunnel.campaign.errors import CampaignError
 from windtunnel.errors import did_you_mean
 from windtunnel.experiment.expectation import Limits
 from windtunnel.experiment.measures import Condition, Expression, MetricError

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from windtunnel.campaign.model import CampaignError
+from windtunnel.campaign.errors import CampaignError
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.experiment.axes import Value
 from windtunnel.scenario import Scenario
