@@ -229,3 +229,28 @@ fn half_of_the_target_stays_within_the_range() {
         assert_near(flow.get("ref_wnd_bytes"), wnd);
     }
 }
+
+/// While half of the target is used, the target of the window decides whether it is low: marks are answered as without
+/// the part. 24 segments in 100 ms are 1.9 Mbit/s, between 1.25 times the half and 1.25 times the whole.
+#[test]
+fn half_of_the_target_is_no_low_target() {
+    let [with, without] = [0.8, 0.0].map(|margin| {
+        let params = ScreamParams { acked_bitrate_margin: margin, clock_drift_compensation: true, ..l4s() };
+        let mut flow = Flow::new(&params, ms(100));
+        flow.grow_above(30_000.0);
+        for _ in 0..356 {
+            flow.now += ms(100);
+            flow.report(0, 0, ms(20));
+        }
+        let wnd = flow.get("ref_wnd_bytes");
+        for _ in 0..4 {
+            flow.now += ms(100);
+            flow.report(24, 24, ms(20));
+        }
+        let (target, after) = (flow.get("target_bitrate_bits_per_s"), flow.get("ref_wnd_bytes"));
+        assert!(after < wnd && target < 0.45 * 8.0 * after / 0.1, "{wnd} {after} {target}");
+        assert!(0.8 * 1.92e6 < 2.0 * target && target < 0.8 * 1.92e6, "{target}");
+        after
+    });
+    assert_near(with, without);
+}
