@@ -10,6 +10,7 @@ use crate::controller::{CongestionControl, ControllerParams};
 use crate::sample::FlowInit;
 
 /// Parameters of SCReAM version 2.
+#[expect(clippy::struct_excessive_bools, reason = "independent parts of the draft")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend(
