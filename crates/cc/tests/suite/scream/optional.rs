@@ -13,8 +13,9 @@ pub(super) fn all() -> ScreamParams {
     }
 }
 
+/// The part for losses of the link, with a delay target of 60 ms.
 fn link_losses() -> ScreamParams {
-    ScreamParams { loss_rate_threshold: 0.01, ..ScreamParams::default() }
+    ScreamParams { loss_rate_threshold: 0.01, competing_flows_compensation: false, ..ScreamParams::default() }
 }
 
 /// A flow with a window of 100 kB, and its window.
@@ -99,7 +100,7 @@ fn a_policer_bounds_the_window() {
         for _ in 0..losses {
             flow.find_loss();
         }
-        flow.now += ms(25);
+        flow.now += ms(50);
         flow.report(0, 0, ms(qdelay));
         assert_near(flow.get("ref_wnd_bytes"), 0.7 * wnd);
         let bound = flow.get("max_policed_ref_wnd_bytes");
@@ -120,6 +121,26 @@ fn a_policer_bounds_the_window() {
             assert!(grown > wnd, "{grown}");
         }
     }
+}
+
+/// The bound holds for what a loss leaves, too, and the least window for the bound.
+#[test]
+fn a_policer_bounds_what_a_loss_leaves() {
+    let policer = ScreamParams { loss_rate_threshold_policer: 0.1, beta_loss: 0.95, ..link_losses() };
+    let (mut flow, wnd) = with_100_kb(&policer);
+    for _ in 0..52 {
+        flow.find_loss();
+    }
+    flow.report(0, 0, Duration::ZERO);
+    assert_near(flow.get("ref_wnd_bytes"), 0.9 * wnd);
+
+    let mut least = Flow::new(&policer, ms(50));
+    for _ in 0..52 {
+        least.find_loss();
+    }
+    least.report(10, 0, Duration::ZERO);
+    assert_near(least.get("max_policed_ref_wnd_bytes"), 2700.0);
+    assert_near(least.get("ref_wnd_bytes"), 3000.0);
 }
 
 /// The target of 100 kB in 50 ms is 13 Mbit/s. Where 16 Mbit/s or less are acknowledged, 200 segments in two round trips,
