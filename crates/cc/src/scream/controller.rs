@@ -2,10 +2,13 @@
 
 use windtunnel_units::{Bytes, Duration, Rate};
 
+use super::acked::AckedRate;
 use super::alpha::Alpha;
 use super::competing::Competing;
+use super::drift::Drift;
 use super::in_flight::MaxInFlight;
 use super::jitter::Jitter;
+use super::link_loss::LinkLoss;
 use super::media::MediaRate;
 use super::params::ScreamParams;
 use super::qdelay::QueueDelay;
@@ -33,6 +36,9 @@ pub(super) struct Scream {
     competing: Competing,
     in_flight: MaxInFlight,
     media: MediaRate,
+    link_loss: LinkLoss,
+    acked: AckedRate,
+    drift: Drift,
     /// Set where the transport echoes a mark until it hears of the answer: later echoes of a round tell nothing new.
     echoes: Option<HoldOff>,
     /// Bytes that arrived or were lost since the last update, and those of them that were marked.
@@ -52,6 +58,9 @@ impl Scream {
             competing: Competing::new(lowest, highest),
             in_flight: MaxInFlight::default(),
             media: MediaRate::new(),
+            link_loss: LinkLoss::default(),
+            acked: AckedRate::default(),
+            drift: Drift::new(),
             echoes: None,
             newly_acked: Bytes::ZERO,
             newly_marked: Bytes::ZERO,
@@ -70,21 +79,26 @@ impl Scream {
     }
 
     fn measured(&self, path: &PathView) -> Measured {
+        let (qdelay_avg, qdelay_target) = (self.qdelay.average(), self.competing.target());
         Measured {
             now: path.now,
             srtt: path.srtt,
             qdelay: self.qdelay.get(),
-            qdelay_avg: self.qdelay.average(),
-            qdelay_target: self.competing.target(),
+            qdelay_avg,
+            qdelay_target,
             l4s_alpha: self.alpha.get(),
             delay_scale: self.delay_scale(),
             max_in_flight: self.in_flight.most(),
             max_in_flight_prev: self.in_flight.previous,
+            loss_counts: self.link_loss.counts(&self.params, qdelay_avg, qdelay_target),
+            policed: self.link_loss.is_policed(&self.params, qdelay_avg, qdelay_target),
+            low_target: self.media.of_window() < self.acked.get() * self.params.acked_bitrate_margin,
         }
     }
 
     fn measure(&mut self, ack: &AckSample, path: &PathView) {
         self.qdelay.sample(ack.one_way, ack.rtt, path.now);
+        self.measure_drift(path);
         if self.params.reduce_jitter {
             self.jitter.sample(self.qdelay.get(), self.competing.target());
         }
@@ -96,12 +110,27 @@ impl Scream {
             self.competing.update(self.qdelay.get(), path.now, path.srtt);
         }
         self.newly_acked += ack.newly_lost;
+        self.acked.on_ack(self.newly_acked, path.now, path.srtt, self.media.period());
+    }
+
+    fn measure_drift(&mut self, path: &PathView) {
+        if !self.params.clock_drift_compensation {
+            return;
+        }
+        if self.drift.sample(self.qdelay.get(), self.competing.target(), path.now, path.srtt) {
+            self.qdelay.forget_base(path.now);
+        }
+        self.media.halve(self.drift.is_halved(path.now));
     }
 
     /// The reference window, and the target rate that follows from it.
     fn update(&mut self, path: &PathView) {
         let measured = self.measured(path);
         self.ref_wnd.reduce(&self.params, &measured);
+        if !measured.loss_counts {
+            self.ref_wnd.forget_loss();
+        }
+        self.ref_wnd.raise_policed(path.now, path.srtt);
         let acked = std::mem::take(&mut self.newly_acked);
         let marked = std::mem::take(&mut self.newly_marked);
         if !self.media.is_at_most() && self.ref_wnd.get() < LARGEST {
@@ -156,9 +185,11 @@ impl CongestionControl for Scream {
         self.newly_acked += delivered.bytes;
         self.newly_marked += marked.bytes;
         self.alpha.on_delivery(delivered.packets, marked.packets, path.now, path.srtt);
+        self.link_loss.on_delivery(&self.params, delivered.packets, self.ref_wnd.segment_ratio());
     }
 
     fn on_lost(&mut self, _segment: &LostSegment, _path: &PathView) {
+        self.link_loss.on_loss(&self.params, self.ref_wnd.segment_ratio());
         self.note_loss();
     }
 
@@ -221,5 +252,18 @@ impl CongestionControl for Scream {
         out("media_qdelay_s", self.media.waited());
         out("rate_adjust_factor", self.media.adjustment());
         out("frame_size_dev", self.media.deviation());
+        if self.params.loss_rate_threshold > 0.0 {
+            out("loss_rate", self.link_loss.rate());
+        }
+        if self.params.loss_rate_threshold_policer < 1.0 {
+            let most = self.ref_wnd.policed();
+            out("max_policed_ref_wnd_bytes", if most.is_finite() { most } else { f64::NAN });
+        }
+        if self.params.acked_bitrate_margin > 0.0 {
+            out("acked_bitrate_bits_per_s", self.acked.get());
+        }
+        if self.params.clock_drift_compensation {
+            out("qdelay_min_avg_s", self.drift.average());
+        }
     }
 }

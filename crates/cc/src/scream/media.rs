@@ -33,6 +33,10 @@ pub(super) struct MediaRate {
     deviation: f64,
     /// How long the oldest data waited when the last frame came, in seconds.
     waited: f64,
+    /// The time between frames; zero without any.
+    period: Duration,
+    /// The clocks drift: half of the target is used while the base is measured again.
+    halved: bool,
 }
 
 impl MediaRate {
@@ -44,11 +48,32 @@ impl MediaRate {
             adjustment: 0.0,
             deviation: 0.0,
             waited: 0.0,
+            period: Duration::ZERO,
+            halved: false,
         }
     }
 
+    /// What the encoder is given.
     pub(super) fn target(&self) -> f64 {
+        self.used(self.of_window())
+    }
+
+    /// What the window gives, whether or not half of it is used.
+    pub(super) fn of_window(&self) -> f64 {
         self.target.unwrap_or(self.least)
+    }
+
+    const fn used(&self, target: f64) -> f64 {
+        if self.halved { (target / 2.0).max(self.least) } else { target }
+    }
+
+    pub(super) const fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// Half of the target is used, or all of it again.
+    pub(super) const fn halve(&mut self, halved: bool) {
+        self.halved = halved;
     }
 
     pub(super) const fn adjustment(&self) -> f64 {
@@ -65,7 +90,7 @@ impl MediaRate {
 
     /// The encoder cannot use more.
     pub(super) fn is_at_most(&self) -> bool {
-        self.target() >= self.most
+        self.of_window() >= self.most
     }
 
     /// A frame was made.
@@ -73,6 +98,7 @@ impl MediaRate {
         self.least = frame.least.bits_per_sec() as f64;
         self.most = frame.most.bits_per_sec() as f64;
         self.waited = frame.waited.as_secs_f64();
+        self.period = frame.period;
         let period = frame.period.as_secs_f64();
         let error = (self.waited - period / 4.0) / period;
         self.adjustment = (self.adjustment + error * RATE_ADJUST_GAIN).clamp(0.0, LARGEST_ADJUSTMENT);
@@ -99,6 +125,7 @@ impl MediaRate {
     /// The pace: above the target by the headroom, and more as the target nears the encoder's largest rate.
     pub(super) fn pace(&self, headroom: f64) -> Rate {
         let Some(target) = self.target else { return Rate::from_bits_per_sec(FIRST_PACE as u64) };
+        let target = self.used(target);
         let pace = target.max(RATE_PACE_MIN) * headroom;
         let beyond = (target / self.most - RELAXED_PACING_LIMIT_LOW) / (1.0 - RELAXED_PACING_LIMIT_LOW);
         let scale = (1.0 - beyond.min(1.0)).clamp(1.0 / MAX_RELAXED_PACING_FACTOR, 1.0);

@@ -14,18 +14,25 @@
 //!   ago. It grows little where it was before the last congestion (the *inflection point*), and never far beyond what was
 //!   in flight, because an encoder can send less than its target.
 //! - Flows with a round trip below 25 ms grow and react as if they had that one, as Prague's do.
+//! - Four optional parts are off (section "Additional functions"; docs/spec/ccwg-2026.md, K.1): losses of the link and of a
+//!   policer, a weaker answer where the target is below what arrives, and a new base for clocks that drift. The part for
+//!   policers is that of -01; the editors' branch for -02 (b007af7, 11 August 2026) drops it and leaves the rest as it is.
 //!
 //! The draft leaves some points open; section 3.27 lists them with what is done here.
 //!
 //! [`controller`] has the events, [`ref_wnd`] the reference window, [`alpha`] the share of marks, [`qdelay`] the queueing delay,
 //! [`jitter`] its variation, [`competing`] the target where others fill the queue, [`in_flight`] how much was in flight,
-//! [`media`] the target rate and the pace.
+//! [`media`] the target rate and the pace, [`link_loss`] which losses count, [`acked`] the rate acknowledged, [`drift`] the
+//! clocks.
 
+mod acked;
 mod alpha;
 mod competing;
 mod controller;
+mod drift;
 mod in_flight;
 mod jitter;
+mod link_loss;
 mod media;
 mod params;
 mod qdelay;

@@ -16,6 +16,8 @@ pub(super) struct QueueDelay {
     base: BaseDelay,
     /// One-way delays are known, so round trips do not count.
     one_way: bool,
+    /// The last delay, its base included.
+    last: Option<Duration>,
     qdelay: f64,
     average: f64,
     averaged: Option<Time>,
@@ -23,7 +25,14 @@ pub(super) struct QueueDelay {
 
 impl QueueDelay {
     pub(super) const fn new() -> QueueDelay {
-        QueueDelay { base: BaseDelay::new(), one_way: false, qdelay: 0.0, average: 0.0, averaged: None }
+        QueueDelay {
+            base: BaseDelay::new(),
+            one_way: false,
+            last: None,
+            qdelay: 0.0,
+            average: 0.0,
+            averaged: None,
+        }
     }
 
     pub(super) const fn get(&self) -> f64 {
@@ -43,7 +52,16 @@ impl QueueDelay {
         self.one_way |= one_way.is_some();
         let Some(delay) = (if self.one_way { one_way } else { rtt }) else { return };
         let base = self.base.update(delay, now);
+        self.last = Some(delay);
         self.qdelay = delay.saturating_sub(base).as_secs_f64();
+    }
+
+    /// The base is forgotten: the last delay is the new one, until there is a shorter one.
+    pub(super) fn forget_base(&mut self, now: Time) {
+        let Some(last) = self.last else { return };
+        self.base = BaseDelay::new();
+        self.base.update(last, now);
+        self.qdelay = 0.0;
     }
 
     /// Updates the average if `interval` has passed. Returns whether it did.
@@ -129,6 +147,24 @@ mod tests {
             (delay.get() * 1e3) as i64
         };
         assert_eq!([queueing(0, 50), queueing(3, 70), queueing(9, 70), queueing(10, 70)], [0, 20, 20, 0]);
+    }
+
+    /// A base that is forgotten gives way to the last delay, and that to a shorter one; the average follows at once.
+    #[test]
+    fn a_forgotten_base_is_measured_again() {
+        let mut delay = QueueDelay::new();
+        for one_way in [50, 90] {
+            delay.sample(Some(ms(one_way)), None, Time::ZERO);
+        }
+        assert!(delay.average_after(ms(25), Time::ZERO) && delay.average() > 0.0);
+        delay.forget_base(Time::ZERO);
+        assert!(delay.get() < 1e-12 && delay.base() == Some(ms(90)));
+        assert!(delay.average_after(ms(25), Time::ZERO + ms(25)) && delay.average() < 1e-12);
+        let mut queueing = |one_way| {
+            delay.sample(Some(ms(one_way)), None, Time::ZERO);
+            (delay.get() * 1e3).round() as i64
+        };
+        assert_eq!([queueing(100), queueing(70), queueing(90)], [10, 0, 20]);
     }
 
     /// Without timestamps the round trip replaces the one-way delay; with them it does not count.

@@ -10,6 +10,11 @@ const INFLECTION_SHARPNESS: f64 = 8.0;
 const LEAST_NEAR_INFLECTION: f64 = 0.25;
 /// After this many round trips without an answer the window is first cut to what was in flight.
 const LONG_AGO: u64 = 100;
+/// What part of the window a policer leaves as the most it may be, and by what part of itself that rises in a round trip.
+const BETA_LOSS_POLICER: f64 = 0.9;
+const POLICED_RISE: f64 = 0.001;
+/// The part of an answer that is given where the target rate is low already.
+const BACKOFF_SCALE_LOW_TARGET_RATE: f64 = 0.25;
 
 /// The state of the path at an update. Delays in seconds, amounts in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +28,12 @@ pub(super) struct Measured {
     pub(super) delay_scale: f64,
     pub(super) max_in_flight: f64,
     pub(super) max_in_flight_prev: f64,
+    /// A loss is a sign of congestion.
+    pub(super) loss_counts: bool,
+    /// It is that of a policer.
+    pub(super) policed: bool,
+    /// The target rate is well below what is acknowledged.
+    pub(super) low_target: bool,
 }
 
 /// Why the window is reduced.
@@ -50,6 +61,9 @@ pub(super) struct RefWnd {
     marked: bool,
     /// How far the window is from the inflection point: from 0.1, near, to 1.
     distance: f64,
+    /// `max_policed_ref_wnd`, and when it last rose.
+    policed: f64,
+    policed_at: Time,
     mss: f64,
 }
 
@@ -64,6 +78,8 @@ impl RefWnd {
             loss: false,
             marked: false,
             distance: 1.0,
+            policed: f64::INFINITY,
+            policed_at: Time::ZERO,
             mss,
         }
     }
@@ -81,8 +97,18 @@ impl RefWnd {
         (self.mss / self.wnd).min(1.0)
     }
 
+    /// The most that a policer leaves; infinite where none was found.
+    pub(super) const fn policed(&self) -> f64 {
+        self.policed
+    }
+
     pub(super) const fn on_loss(&mut self) {
         self.loss = true;
+    }
+
+    /// A loss that does not count when its report has come is none: it hides no marks and no delay.
+    pub(super) const fn forget_loss(&mut self) {
+        self.loss = false;
     }
 
     pub(super) const fn on_mark(&mut self) {
@@ -106,13 +132,19 @@ impl RefWnd {
         }
         let scl = INFLECTION_SHARPNESS * (self.wnd - self.inflection) / self.inflection;
         self.distance = (scl * scl).clamp(0.1, 1.0);
-        if self.loss || self.marked {
+        if (self.loss && m.loss_counts) || self.marked {
             self.detected = Some(m.now);
         }
         let Some(cause) = self.cause(params, m) else { return false };
         self.note_inflection();
         let kept = match cause {
-            Cause::Loss => params.beta_loss,
+            Cause::Loss => {
+                if m.policed {
+                    self.policed = self.wnd * BETA_LOSS_POLICER;
+                    self.policed_at = m.now;
+                }
+                params.beta_loss
+            }
             Cause::Ce if params.is_l4s => {
                 if self.reacted.is_none_or(|last| is_long_ago(last, params, m)) {
                     self.wnd = self.wnd.min(m.max_in_flight_prev);
@@ -123,10 +155,10 @@ impl RefWnd {
             Cause::VirtualCe => {
                 let half = m.qdelay_target / 2.0;
                 let alpha = ((m.qdelay_avg - half) / half).clamp(0.0, 1.0);
-                1.0 - alpha / 2.0 / round_trips(params, m)
+                1.0 - answer(alpha, params, m)
             }
         };
-        self.wnd = (self.wnd * kept).max(params.min_ref_wnd.as_f64());
+        self.wnd = (self.wnd * kept).min(self.policed).max(params.min_ref_wnd.as_f64());
         self.reacted = Some(m.now);
         self.loss = false;
         self.marked = false;
@@ -137,7 +169,7 @@ impl RefWnd {
         let pause = params.virtual_rtt.min(m.srtt);
         if self.reacted.is_some_and(|last| m.now.since(last) < pause) {
             None
-        } else if self.loss {
+        } else if self.loss && m.loss_counts {
             Some(Cause::Loss)
         } else if self.marked {
             Some(Cause::Ce)
@@ -156,7 +188,7 @@ impl RefWnd {
     /// The part of the window that marks take in L4S mode. Where the queue is short, a window near the inflection point
     /// is left nearly as it is.
     fn answer_to_share(&self, params: &ScreamParams, m: &Measured) -> f64 {
-        let mut answer = m.l4s_alpha / 2.0 / round_trips(params, m);
+        let mut answer = answer(m.l4s_alpha, params, m);
         if m.qdelay < m.qdelay_target * 0.25 {
             answer *= self.distance.max(LEAST_NEAR_INFLECTION);
             answer *= m.delay_scale.max(0.25);
@@ -179,10 +211,32 @@ impl RefWnd {
             * (1.0 + proportional * calm * self.distance);
         let most = self.mss + m.max_in_flight * params.bytes_in_flight_head_room;
         if increment > 0.0 && self.wnd + increment <= most {
-            self.wnd += increment;
+            self.grow(increment);
+        }
+    }
+
+    /// Grows, but not above what a policer leaves.
+    fn grow(&mut self, increment: f64) {
+        let grown = (self.wnd + increment).min(self.policed);
+        if grown > self.wnd {
+            self.wnd = grown;
             self.inflection_may_move = true;
         }
     }
+
+    /// What a policer leaves rises in each round trip: it may have been taken for one.
+    pub(super) fn raise_policed(&mut self, now: Time, srtt: Duration) {
+        if now.since(self.policed_at) >= srtt {
+            self.policed *= 1.0 + POLICED_RISE;
+            self.policed_at = now;
+        }
+    }
+}
+
+/// The part of the window that a share of marks takes.
+fn answer(share: f64, params: &ScreamParams, m: &Measured) -> f64 {
+    let scale = if m.low_target { BACKOFF_SCALE_LOW_TARGET_RATE } else { 1.0 };
+    share / 2.0 / round_trips(params, m) * scale
 }
 
 /// How many virtual round trips a round trip has: an answer is given in each.
@@ -216,6 +270,9 @@ mod tests {
             delay_scale: 1.0,
             max_in_flight: 1e6,
             max_in_flight_prev: 1e6,
+            loss_counts: true,
+            policed: false,
+            low_target: false,
         }
     }
 

@@ -68,6 +68,8 @@ fn bounds_of_controllers() {
         ("ref_wnd_overhead_max", list(json!([1.5, 10.0, 1.49, 10.01]))),
         ("packet_pacing_headroom", list(factor())),
         ("mul_increase_factor", list(json!([0.0, 1.0, -0.01, 1.01]))),
+        ("loss_rate_threshold", list(json!([0.0, 1.0, -0.01, 1.01]))),
+        ("acked_bitrate_margin", list(json!([0.0, 1.0, -0.01, 1.01]))),
         ("virtual_rtt", time()),
         ("qdelay_target_hi", list(json!(["60 ms", "10 s", "59 ms", "10001 ms"]))),
         ("min_ref_wnd", list(json!(["1 B", "1 GB", "0 B", "1000001 kB"]))),
@@ -109,7 +111,7 @@ fn bounds_of_controllers() {
 }
 
 /// Bounds that another key sets: SCReAM's larger overhead and target are not below the smaller ones; counts of round
-/// trips are not zero.
+/// trips are not zero; a policer loses at least as much as a link, and its loss rate is averaged with the link's threshold.
 #[test]
 fn bounds_between_keys() {
     let scream = refused::<ScreamParams>;
@@ -124,6 +126,16 @@ fn bounds_between_keys() {
     }
     assert_eq!(scream(json!({"post_congestion_delay_rtt": 0})), Some("post_congestion_delay_rtt"));
     assert_eq!(scream(json!({"post_congestion_delay_rtt": 1})), None);
+    for (policer, expected) in [
+        (0.01, None),
+        (1.0, None),
+        (0.009, Some("loss_rate_threshold_policer")),
+        (1.01, Some("loss_rate_threshold_policer")),
+    ] {
+        let both = json!({"loss_rate_threshold": 0.01, "loss_rate_threshold_policer": policer});
+        assert_eq!(scream(both), expected, "{policer}");
+    }
+    assert_eq!(scream(json!({"loss_rate_threshold_policer": 0.1})), Some("loss_rate_threshold"));
 }
 
 /// Bounds of slow starts and of the conventional response; the thresholds of HyStart and HyStart++ may be equal.

@@ -247,10 +247,22 @@ impl Draft {
 
     pub(super) fn scream(&mut self) {
         self.key("kind", "scream");
-        for key in ["is_l4s", "reduce_jitter", "competing_flows_compensation"] {
+        for key in ["is_l4s", "reduce_jitter", "competing_flows_compensation", "clock_drift_compensation"] {
             if self.one_in(2) {
                 self.some_switch(key);
             }
+        }
+        if self.one_in(2) {
+            let thousandths = 1 + self.random.below(500);
+            self.bare("loss_rate_threshold", format_args!("{:?}", thousandths as f64 / 1000.0));
+            if self.one_in(2) {
+                let policed = thousandths + self.random.below(500);
+                self.bare("loss_rate_threshold_policer", format_args!("{:?}", policed as f64 / 1000.0));
+            }
+        }
+        if self.one_in(2) {
+            let percent = self.random.below(101);
+            self.bare("acked_bitrate_margin", format_args!("{:?}", percent as f64 / 100.0));
         }
         if self.one_in(2) {
             self.some_time("qdelay_target_lo", 1_000_000, 400_000_000);

@@ -9,6 +9,8 @@ use windtunnel_cc::{
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
+mod optional;
+
 /// The draft's segment.
 const MSS: u64 = 1000;
 
@@ -490,13 +492,14 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    /// Whatever happens, the window is at least the least, the target within the encoder's range, the share of marks between 0 and
-    /// 1, the delay target within its bounds, and the pace positive.
+    /// Whatever happens, with and without the optional parts, the window is at least the least, the target within the encoder's
+    /// range, the share of marks between 0 and 1, the delay target within its bounds, and the pace positive.
     #[test]
     fn stays_within_its_bounds(
-        is_l4s in any::<bool>(), reduce_jitter in any::<bool>(), events in vec(event(), 1..300)
+        (is_l4s, reduce_jitter, options) in any::<(bool, bool, bool)>(), events in vec(event(), 1..300)
     ) {
-        let params = ScreamParams { is_l4s, reduce_jitter, ..ScreamParams::default() };
+        let base = if options { optional::all() } else { ScreamParams::default() };
+        let params = ScreamParams { is_l4s, reduce_jitter, ..base };
         let mut flow = Flow::new(&params, ms(50));
         flow.frame(1000, Duration::ZERO, Rate::from_mbps(20));
         for event in events {
