@@ -50,6 +50,7 @@ mod prague;
 pub mod rate_sample;
 mod regression;
 mod sample;
+mod saved_path;
 mod scream;
 mod state;
 mod style;

@@ -22,7 +22,7 @@ fn in_links_and_queues() {
 
 #[test]
 fn in_controllers() {
-    check(DUMBBELL, include_str!("bad_input/controllers.txt"), 101);
+    check(DUMBBELL, include_str!("bad_input/controllers.txt"), 103);
 }
 
 #[test]

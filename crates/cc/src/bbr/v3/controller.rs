@@ -11,6 +11,7 @@ use super::model::{
     Restart, Round, Undo,
 };
 use super::params::TextPoint;
+use super::resume::Resume;
 use super::rules::Rules;
 use crate::control::{Control, ExitReason, Pacing, Phase};
 use crate::controller::CongestionControl;
@@ -94,6 +95,8 @@ pub(super) struct Bbr3 {
     pub(super) ack_frequency: Option<AckFrequency>,
     pub(super) ecn: Ecn,
     pub(super) ce: CeAsLoss,
+    /// Careful Resume, where an earlier connection has saved something.
+    pub(super) resume: Option<Resume>,
 }
 
 impl Bbr3 {
@@ -133,6 +136,7 @@ impl Bbr3 {
             ack_frequency: None,
             ecn: Ecn::new(ecn),
             ce: CeAsLoss::new(ce_as_loss),
+            resume: None,
         };
         bbr.init_pacing_rate(Duration::ZERO);
         bbr
@@ -206,6 +210,7 @@ impl CongestionControl for Bbr3 {
         self.check_drain(ack, path);
         self.update_cycle(ack, path);
         self.update_min_rtt(ack, path);
+        self.update_resume(ack, path);
         self.advance_latest_delivery_signals(ack);
         self.update_gains();
         self.set_pacing_rate_with_gain(self.pacing_gain, path.srtt);
@@ -228,11 +233,17 @@ impl CongestionControl for Bbr3 {
         if new_episode {
             self.start_recovery(true);
         }
+        if let Some(resume) = &mut self.resume {
+            *resume = Resume::Normal;
+        }
         self.cwnd = path.in_flight.as_f64() + self.mss;
     }
 
     fn on_lost(&mut self, segment: &LostSegment, path: &PathView) {
         self.note_loss(segment);
+        if let Some(resume) = &mut self.resume {
+            resume.on_congestion();
+        }
         if self.probe_bw.is_sample {
             self.handle_lost_packet(segment, path);
         }
@@ -356,6 +367,9 @@ impl CongestionControl for Bbr3 {
         out("undo_bw_short_bit_per_s", saved_bound(|bounds| bounds.bw_shortterm * 8.0));
         out("undo_inflight_short_bytes", saved_bound(|bounds| bounds.inflight_shortterm));
         out("undo_inflight_long_bytes", saved_bound(|bounds| bounds.inflight_longterm));
+        if let Some(resume) = self.resume {
+            out("cr_phase", resume.number());
+        }
         if self.ecn.rule.low {
             out("ecn_alpha", self.ecn.alpha());
             out("ecn_eligible", f64::from(u8::from(self.ecn.eligible)));

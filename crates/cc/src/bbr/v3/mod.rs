@@ -21,7 +21,7 @@
 //!
 //! [`rules`] has the numbers in which draft, Linux and version 2 differ, [`model`] the parts of the state, [`controller`]
 //! the events, [`signals`], [`cycle`], [`round_trip`] and [`window`] the rules in the order in which an ACK runs through
-//! them; [`ce_as_loss`] has the draft's answer to CE, [`ecn`] Linux's.
+//! them; [`ce_as_loss`] has the draft's answer to CE, [`ecn`] Linux's; [`resume`] has Careful Resume.
 
 mod ack_frequency;
 mod ce_as_loss;
@@ -30,6 +30,7 @@ mod cycle;
 mod ecn;
 mod model;
 mod params;
+mod resume;
 mod round_trip;
 mod rules;
 mod signals;

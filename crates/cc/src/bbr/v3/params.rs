@@ -2,13 +2,14 @@
 
 use windtunnel_algorithm::schema::{Deserialize, JsonSchema, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
-use windtunnel_units::Duration;
+use windtunnel_units::{Bytes, Duration};
 
 use super::controller::Bbr3;
 use super::ecn::EcnRule;
 use super::rules::Rules;
 use crate::controller::{CongestionControl, ControllerParams};
 use crate::sample::FlowInit;
+use crate::saved_path::SavedPath;
 
 /// Whose rules are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -87,6 +88,13 @@ pub struct Bbr3Params {
     /// The sender asks for as many ACKs as the draft advises for each mode: four per round trip or more while it probes, one per
     /// quarter of the window in `DOWN` and `CRUISE`. With the draft's rules alone.
     pub ack_frequency: bool,
+    /// Careful Resume (RFC 9959): what was acknowledged in a round trip of an earlier connection, with `saved_rtt`. Startup then
+    /// goes on at half of that rate. With the draft's rules alone, as the next two.
+    pub saved_cwnd: Option<Bytes>,
+    /// `saved_rtt`: the least round trip of that connection.
+    pub saved_rtt: Option<Duration>,
+    /// `max_jump`: the most that `saved_rtt` may carry after the jump; if left out, half of `saved_cwnd` alone limits it.
+    pub max_jump: Option<Bytes>,
     /// The point of the draft's text that is taken literally; with the draft's rules alone.
     pub literal: Option<TextPoint>,
     /// The route's queues mark early (Linux: `ip route ... features ecn_low`), so CE is answered in proportion to its share;
@@ -103,6 +111,9 @@ impl Default for Bbr3Params {
             ce: None,
             offload: None,
             ack_frequency: false,
+            saved_cwnd: None,
+            saved_rtt: None,
+            max_jump: None,
             literal: None,
             ecn_low: false,
             ecn_max_rtt: Duration::from_millis(5),
@@ -116,6 +127,7 @@ impl Params for Bbr3Params {
         "BBR, version 3: the model has bounds that losses set, and probes leave room for Reno";
 
     fn check(&self) -> Result<(), OutOfRange> {
+        SavedPath::check(self.saved_cwnd, self.saved_rtt, self.max_jump)?;
         match self.variant {
             Bbr3Variant::Draft | Bbr3Variant::Draft06 => self.check_draft(),
             Bbr3Variant::Linux => self.check_linux(),
@@ -151,6 +163,10 @@ impl Bbr3Params {
             let allowed = "absent, unless the rules are the draft's: it is a point of its text";
             return Err(OutOfRange::new("literal", point.name(), allowed));
         }
+        if let Some(cwnd) = self.saved_cwnd {
+            let allowed = "absent, unless the rules are the draft's: Linux does not resume";
+            return Err(OutOfRange::new("saved_cwnd", cwnd, allowed));
+        }
         if self.ack_frequency {
             let allowed = "false, unless the rules are the draft's: Linux asks for no ACKs";
             return Err(OutOfRange::new("ack_frequency", true, allowed));
@@ -170,7 +186,11 @@ impl ControllerParams for Bbr3Params {
         let ecn = EcnRule { low: self.ecn_low, max_rtt: self.ecn_max_rtt };
         let ce_as_loss = self.variant != Bbr3Variant::Linux && self.ce != Some(CeAnswer::None);
         let bbr = Bbr3::new(Rules { quanta, literal: self.literal, ..rules }, ecn, ce_as_loss, init);
-        Box::new(if self.ack_frequency { bbr.asking_for_acks() } else { bbr })
+        let bbr = if self.ack_frequency { bbr.asking_for_acks() } else { bbr };
+        Box::new(match SavedPath::of(self.saved_cwnd, self.saved_rtt, self.max_jump) {
+            Some(saved) => bbr.resuming(saved),
+            None => bbr,
+        })
     }
 }
 

@@ -20,7 +20,9 @@ impl Bbr3 {
         self.round.update(sample.departure.delivered, ack.delivered);
         self.probe_bw.rounds_since_up += u64::from(self.round.start);
         self.update_ecn(ack);
-        self.max_bw.update(delivery_rate(sample), sample.departure.app_limited);
+        if !self.discards_rates() {
+            self.max_bw.update(delivery_rate(sample), sample.departure.app_limited);
+        }
         if self.signals.loss_round_start {
             if !self.mode.probes() {
                 self.adapt_lower_bounds();
@@ -156,16 +158,21 @@ impl Bbr3 {
             self.leave_full_startup();
         }
         if self.full_bw.reached {
-            self.exit.get_or_insert(reason);
-            self.mode = Mode::Drain;
-            self.drain_start_round = Some(self.round.count);
-            // The losses and marks of Startup say nothing of what Drain leaves.
-            if self.rules.linux_signals {
-                self.reset_congestion_signals();
-            }
-            self.update_gains();
-            self.check_drain(ack, path);
+            self.enter_drain(reason, ack, path);
         }
+    }
+
+    /// Startup ends.
+    pub(super) fn enter_drain(&mut self, reason: ExitReason, ack: &AckSample, path: &PathView) {
+        self.exit.get_or_insert(reason);
+        self.mode = Mode::Drain;
+        self.drain_start_round = Some(self.round.count);
+        // The losses and marks of Startup say nothing of what Drain leaves.
+        if self.rules.linux_signals {
+            self.reset_congestion_signals();
+        }
+        self.update_gains();
+        self.check_drain(ack, path);
     }
 
     /// Startup has filled the queue: the amount delivered of it is the long-term bound.

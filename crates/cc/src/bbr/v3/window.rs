@@ -38,7 +38,7 @@ impl Bbr3 {
         if !self.has_rtt && !srtt.is_zero() {
             self.init_pacing_rate(srtt);
         }
-        let rate = gain * self.bw() * MARGIN;
+        let rate = (gain * self.bw() * MARGIN).max(self.probing_rate());
         if self.full_bw.reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }

@@ -11,9 +11,7 @@
 //! - A loss or CE in the two phases is answered by a [`SafeRetreat`] to half of what the path is known to hold
 //!   (`PipeSize`: the flight at the jump, and what was acknowledged of the data after it).
 //!
-//! Half of the saved window, because other flows may have come in the meantime. An application that does not fill the
-//! window stays in Reconnaissance. What a scenario gives as saved counts as young enough; other ways to lose the right to jump
-//! (several users of one set, a changed address) do not happen in it.
+//! An application that does not fill the window stays in Reconnaissance. BBR jumps in a way of its own (`bbr/v3/resume.rs`).
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -29,9 +27,8 @@ use super::{
 };
 use crate::Style;
 use crate::sample::{AckSample, FlowInit, PathView};
+use crate::saved_path::SavedPath;
 
-/// The least round trip may be as many times the saved one (section "Confirming the Path").
-const LONGEST_RTT: u64 = 10;
 /// The pacing gain of slow start: departures at twice cwnd per round trip carry its growth.
 const SLOW_START_GAIN: f64 = 2.0;
 
@@ -58,24 +55,7 @@ impl Params for ResumeParams {
     const SUMMARY: &'static str = "Careful Resume: cwnd jumps to half of what an earlier connection found";
 
     fn check(&self) -> Result<(), OutOfRange> {
-        if self.max_jump == Some(Bytes::ZERO) {
-            return Err(OutOfRange::new("max_jump", Bytes::ZERO, "1 byte or more"));
-        }
-        match (self.saved_cwnd, self.saved_rtt) {
-            (Some(Bytes::ZERO), _) => Err(OutOfRange::new("saved_cwnd", Bytes::ZERO, "1 byte or more")),
-            (Some(cwnd), None) => Err(OutOfRange::new(
-                "saved_cwnd",
-                cwnd,
-                "absent, or give `saved_rtt` as well: both tell the path",
-            )),
-            (None, Some(rtt)) => Err(OutOfRange::new(
-                "saved_rtt",
-                rtt,
-                "absent, or give `saved_cwnd` as well: both tell the path",
-            )),
-            (Some(_), Some(rtt)) if rtt.is_zero() => Err(OutOfRange::new("saved_rtt", rtt, "more than 0 s")),
-            _ => Ok(()),
-        }
+        SavedPath::check(self.saved_cwnd, self.saved_rtt, self.max_jump)
     }
 }
 
@@ -91,10 +71,7 @@ impl SlowStartParams for ResumeParams {
     }
 
     fn build(&self, flow: &FlowInit, tau: NonZeroU32) -> Box<dyn SlowStart> {
-        let saved = self
-            .saved_cwnd
-            .zip(self.saved_rtt)
-            .map(|(cwnd, rtt)| Saved { jump: (cwnd / 2).min(self.max_jump.unwrap_or(Bytes::MAX)), rtt });
+        let saved = SavedPath::of(self.saved_cwnd, self.saved_rtt, self.max_jump);
         Box::new(Resume {
             standard: Standard::new(self.standard(), tau.get()),
             iw: flow.iw,
@@ -111,25 +88,10 @@ impl ResumeParams {
     }
 }
 
-/// What an earlier connection left.
-#[derive(Clone, Copy, Debug)]
-struct Saved {
-    /// `jump_cwnd`.
-    jump: Bytes,
-    rtt: Duration,
-}
-
-impl Saved {
-    /// The path may be the one of the saved parameters.
-    fn confirms(&self, min_rtt: Duration) -> bool {
-        min_rtt * 2 > self.rtt && min_rtt <= self.rtt * LONGEST_RTT
-    }
-}
-
 /// The phase (`CC.CRPhase`).
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    Reconnaissance(Saved),
+    Reconnaissance(SavedPath),
     Unvalidated {
         pipe: Pipe,
         began: Time,
@@ -212,7 +174,7 @@ struct Resume {
 
 impl Resume {
     /// Reconnaissance ends when the initial window is acknowledged: with a jump, if the path is the saved one.
-    fn reconnoitre(&mut self, saved: Saved, cwnd: &mut Bytes, ack: &AckSample, path: &PathView) {
+    fn reconnoitre(&mut self, saved: SavedPath, cwnd: &mut Bytes, ack: &AckSample, path: &PathView) {
         if path.una < Seq::FIRST_DATA + self.iw {
             return;
         }

@@ -10,6 +10,7 @@ mod literal;
 mod no_sack;
 mod probe;
 mod probe_rtt;
+mod resume;
 mod short_term;
 mod startup;
 mod undo;

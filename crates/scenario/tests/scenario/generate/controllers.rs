@@ -161,7 +161,12 @@ impl Draft {
             }
             1 => {
                 self.key("kind", "bbr3");
-                match self.random.below(6) {
+                match self.random.below(7) {
+                    6 => {
+                        let bytes = 1 + self.random.below(5_000_000);
+                        self.key("saved_cwnd", format_args!("{bytes} B"));
+                        self.some_time("saved_rtt", 1_000_000, 1_000_000_000);
+                    }
                     0 => self.key("ce", "loss"),
                     1 => self.key("ce", "none"),
                     2 => self.key("variant", "draft-06"),

@@ -86,15 +86,20 @@ fn jitter_ends_hystart_and_not_search() {
 
 /// 100 MB to a satellite: 250 Mbit/s, 600 ms, a queue of one capacity (18.75 MB), unless `path` says otherwise. Returns the
 /// result and the time of the transfer.
-fn satellite(slow_start: &str, path: &str) -> (RunResult, f64) {
+fn satellite(cc: &str, path: &str) -> (RunResult, f64) {
     let text = format!(
         "duration = \"60 s\"\n[tcp]\nreceive_window = \"100 MB\"\nwindow_growth = false\nautotuning = false\n\
          [record]\nstate = \"changes\"\n[bottleneck]\nqueue = {{ kind = \"fifo\", limit = \"1 BDP\" }}\n{path}\n\
-         cc = {{ kind = \"cubic\", slow_start = {slow_start} }}\napp = {{ kind = \"transfer\", size = \"100 MB\" }}\n"
+         cc = {cc}\napp = {{ kind = \"transfer\", size = \"100 MB\" }}\n"
     );
     let result = run(&text, &[]);
     let time = flow(&result).transfers.as_ref().and_then(|transfers| transfers.time_ms).expect("completed");
     (result, time.mean / 1000.0)
+}
+
+/// CUBIC with this slow start.
+fn cubic(slow_start: &str) -> String {
+    format!("{{ kind = \"cubic\", slow_start = {slow_start} }}")
 }
 
 const SATELLITE: &str = "rate = \"250 Mbit/s\"\n[[flow]]\nrtt = \"600 ms\"";
@@ -104,14 +109,14 @@ const RESUME: &str = "{ kind = \"careful-resume\", saved_cwnd = \"18.75 MB\", sa
 /// 9 s or more without it.
 #[test]
 fn careful_resume_spares_round_trips() {
-    let (resumed, time) = satellite(RESUME, SATELLITE);
+    let (resumed, time) = satellite(&cubic(RESUME), SATELLITE);
     assert!(time < 7.4, "{time} s");
     let phases: Vec<f64> =
         columns(&resumed, "cc", ["time_s", "cr_phase"]).iter().map(|(_, phase)| *phase).collect();
     for phase in [1.0, 2.0, 3.0, 5.0] {
         assert!(phases.contains(&phase), "{phase}");
     }
-    let (_, plain) = satellite("\"standard\"", SATELLITE);
+    let (_, plain) = satellite(&cubic("\"standard\""), SATELLITE);
     assert!(plain > 9.0, "{plain} s");
 }
 
@@ -121,14 +126,39 @@ fn careful_resume_spares_round_trips() {
 #[test]
 fn careful_resume_on_another_path() {
     let nearer = "rate = \"250 Mbit/s\"\n[[flow]]\nrtt = \"290 ms\"";
-    let (resumed, _) = satellite(RESUME, nearer);
-    let (plain, _) = satellite("\"careful-resume\"", nearer);
+    let (resumed, _) = satellite(&cubic(RESUME), nearer);
+    let (plain, _) = satellite(&cubic("\"careful-resume\""), nearer);
     assert_eq!(resumed.summary.digest, plain.summary.digest);
 
     let narrower = "rate = \"25 Mbit/s\"\n[[flow]]\nrtt = \"600 ms\"";
-    let (resumed, time) = satellite(RESUME, narrower);
-    let (_, without) = satellite("\"careful-resume\"", narrower);
+    let (resumed, time) = satellite(&cubic(RESUME), narrower);
+    let (_, without) = satellite(&cubic("\"careful-resume\""), narrower);
     let exit = flow(&resumed).slow_start_exit.expect("it ended");
     assert_eq!((exit.reason, flow(&resumed).sender.rtos), ("loss", Some(0)));
+    assert!(time < 1.1 * without, "{time} s, and {without} s without the jump");
+}
+
+const BBR: &str = "{ kind = \"bbr3\", saved_cwnd = \"18.75 MB\", saved_rtt = \"600 ms\" }";
+
+/// RFC 9959's notes for BBR on the same path: two rounds at half of the saved rate, and then Startup. The transfer takes at least four
+/// round trips less.
+#[test]
+fn bbr_resumes_too() {
+    let (_, time) = satellite(BBR, SATELLITE);
+    let (_, plain) = satellite("\"bbr3\"", SATELLITE);
+    assert!(time < plain - 4.0 * 0.6, "{time} s, and {plain} s without the jump");
+}
+
+/// A path that is not the saved one: with less than half of the round trip nothing is resumed; with a tenth of the rate the queue
+/// overflows, Drain follows, and the transfer takes no longer than a tenth more, whatever two rounds at five times the rate lose.
+#[test]
+fn bbr_resumes_on_another_path() {
+    let nearer = "rate = \"250 Mbit/s\"\n[[flow]]\nrtt = \"290 ms\"";
+    assert_eq!(satellite(BBR, nearer).1.to_bits(), satellite("\"bbr3\"", nearer).1.to_bits());
+
+    let narrower = "rate = \"25 Mbit/s\"\n[[flow]]\nrtt = \"600 ms\"";
+    let (resumed, time) = satellite(BBR, narrower);
+    let (_, without) = satellite("\"bbr3\"", narrower);
+    assert_eq!(flow(&resumed).slow_start_exit.expect("it ended").reason, "careful resume");
     assert!(time < 1.1 * without, "{time} s, and {without} s without the jump");
 }

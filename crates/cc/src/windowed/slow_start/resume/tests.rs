@@ -12,10 +12,7 @@ fn params() -> ResumeParams {
 }
 
 fn resume(params: &ResumeParams) -> Resume {
-    let saved = Saved {
-        jump: (params.saved_cwnd.expect("given") / 2).min(params.max_jump.unwrap_or(Bytes::MAX)),
-        rtt: SAVED_RTT,
-    };
+    let saved = SavedPath::of(params.saved_cwnd, params.saved_rtt, params.max_jump).expect("given");
     Resume {
         standard: Standard::new(params.standard(), TAU.get()),
         iw: MSS * 10,
