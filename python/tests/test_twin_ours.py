@@ -81,6 +81,8 @@ def test_what_linux_lacks_is_in_our_network() -> None:
         planned(scenario.override("flow.0.cc=reno-mds"), linux())
     with pytest.raises(InputError, match="rledbat"):
         planned(scenario.override("flow.0.rledbat=ledbat-pp"), linux())
+    with pytest.raises(InputError, match="connection"):
+        planned(scenario.override("flow.0.connection=m"), linux())
 
 
 def test_several_links_are_in_our_network() -> None:

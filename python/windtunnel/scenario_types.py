@@ -420,6 +420,11 @@ class Flow(_FlowKeys, total=False):
     #: How its receiver acknowledges: a policy, or a table.
     ack: Literal["immediate", "quick-signal", "state-change", "dithered", "every", "linux", "quic"] | Mapping[str, Any]
 
+    #: The name of a connection: the flow is one of its subflows, as all flows with the same name are, each on its own
+    #: path, and all that `count` makes. Their controllers (`lia`, `olia`, `balia`) know each other; all others remain
+    #: uncoupled. Subflows always have data to send, up to the end of the run.
+    connection: str | None
+
     #: rLEDBAT (RFC 9840): its receiver runs this controller, and limits the sender by the window that it offers,
     #: whatever the sender's own controller is: a name, or a table with `kind`. It needs timestamps.
     rledbat: Algorithm | None

@@ -12,6 +12,7 @@ use crate::sample::{
     SentSegment,
 };
 use crate::state::CaState;
+use crate::subflow::Subflow;
 
 /// A congestion controller: events in, state inside, one value out.
 ///
@@ -84,6 +85,10 @@ pub trait CongestionControl: Debug + Send + Sync {
     fn needs(&self) -> Needs {
         Needs::default()
     }
+
+    /// The flow is this subflow of a connection over several paths. Called once, before anything else; coupled controllers
+    /// learn of the other subflows by it, and all others do not need it.
+    fn join(&mut self, _subflow: Subflow) {}
 
     /// An ACK arrived. Called once per ACK that delivers data and, with [`Needs::every_ack`], for every other ACK too.
     /// The SYN-ACK is not reported, because it carries no data.

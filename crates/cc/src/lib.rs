@@ -3,7 +3,8 @@
 //! A controller receives the events of its connection ([`CongestionControl`]) with a read-only [`PathView`] and answers
 //! with one value, [`Control`]: the window, the slow-start threshold, the pacing, and the send quantum. It states what
 //! it needs to be told ([`Needs`]). It reads no clock, holds no queue or socket, allocates and logs nothing per ACK,
-//! and knows no other flow. Its random numbers come from its own stream ([`FlowInit::random`]).
+//! and knows no other flow but the subflows of its own connection ([`Subflow`]). Its random numbers come from its own stream
+//! ([`FlowInit::random`]).
 //!
 //! # Families
 //!
@@ -54,6 +55,7 @@ mod saved_path;
 mod scream;
 mod state;
 mod style;
+mod subflow;
 mod tfrc;
 mod unresponsive;
 mod vivace;
@@ -71,6 +73,7 @@ pub use sample::{
 };
 pub use state::CaState;
 pub use style::Style;
+pub use subflow::{Subflow, SubflowState};
 pub use unresponsive::{Ignored, Unresponsive};
 pub use windowed::*;
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};

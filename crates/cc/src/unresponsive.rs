@@ -14,6 +14,7 @@ use crate::sample::{
     SentSegment, Trigger,
 };
 use crate::state::CaState;
+use crate::subflow::Subflow;
 
 /// What a flow does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +60,10 @@ impl Unresponsive {
 impl CongestionControl for Unresponsive {
     fn needs(&self) -> Needs {
         self.inner.needs()
+    }
+
+    fn join(&mut self, subflow: Subflow) {
+        self.inner.join(subflow);
     }
 
     fn on_ack(&mut self, ack: &AckSample, path: &PathView) {

@@ -150,12 +150,17 @@ struct Shared {
     transport: windtunnel_sim::Transport,
     forward: Vec<PathHop>,
     reverse: Vec<PathHop>,
+    connection: Option<u32>,
 }
 
 impl Shared {
     fn of(scenario: &Scenario, ways: &Ways, group: &FlowGroup) -> Shared {
         let (forward, reverse) = paths(scenario, ways, &group.route);
-        Shared { cc_name: group.cc_name.as_str().into(), transport: transport(group), forward, reverse }
+        // A connection has the number of its first group.
+        let first = |name| scenario.flows.iter().position(|other| other.connection.as_deref() == Some(name));
+        let connection = group.connection.as_deref().and_then(first).map(|number| number as u32);
+        let (cc_name, transport) = (group.cc_name.as_str().into(), transport(group));
+        Shared { cc_name, transport, forward, reverse, connection }
     }
 }
 
@@ -170,6 +175,7 @@ fn flow(scenario: &Scenario, shared: &Shared, index: usize, group: &FlowGroup, m
         forward: shared.forward.clone(),
         reverse: shared.reverse.clone(),
         base_rtt: group.route.rtt,
+        connection: shared.connection,
     }
 }
 

@@ -222,6 +222,10 @@ pub(crate) struct FlowTable {
     /// How its receiver acknowledges: a policy, or a table.
     #[serde(default, rename = "ack")]
     pub(crate) _ack: Elsewhere<AckValue>,
+    /// The name of a connection: the flow is one of its subflows, as all flows with the same name are, each on its own
+    /// path, and all that `count` makes. Their controllers (`lia`, `olia`, `balia`) know each other; all others
+    /// remain uncoupled. Subflows always have data to send, up to the end of the run.
+    pub(crate) connection: Option<String>,
     /// rLEDBAT (RFC 9840): its receiver runs this controller, and limits the sender by the window that it offers, whatever
     /// the sender's own controller is: a name, or a table with `kind`. It needs timestamps.
     #[serde(default, rename = "rledbat")]

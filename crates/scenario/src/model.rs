@@ -172,6 +172,8 @@ pub struct FlowGroup {
     pub route: Route,
     /// The hosts at its ends.
     pub hosts: Hosts,
+    /// The name of the connection whose subflows its flows are.
+    pub connection: Option<String>,
 }
 
 /// The names of the hosts that all flows of a group share; where there is no name, each flow has a host of its own.

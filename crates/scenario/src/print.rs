@@ -91,6 +91,7 @@ impl Scenario {
         let Hosts { sender, receiver } = &group.hosts;
         flow.extend(sender.as_ref().map(|name| ("sender_host".to_owned(), json!(name))));
         flow.extend(receiver.as_ref().map(|name| ("receiver_host".to_owned(), json!(name))));
+        flow.extend(group.connection.as_ref().map(|name| ("connection".to_owned(), json!(name))));
         if let [Active { from: Moment::At(from), to }] = &group.active[..]
             && to.as_ref().is_none_or(|to| to.time().is_some())
         {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_cc::CongestionControl;
+use windtunnel_cc::{CongestionControl, Subflow};
 use windtunnel_qdisc::{QueueDiscipline, Selector};
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
@@ -135,6 +135,8 @@ pub struct FlowSpec {
     pub reverse: Vec<PathHop>,
     /// The round-trip time of the path without queues.
     pub base_rtt: Duration,
+    /// The number of the connection whose subflow it is: the controllers of a connection know each other.
+    pub connection: Option<u32>,
 }
 
 impl FlowSpec {
@@ -262,6 +264,8 @@ pub struct ControllerFactory {
     seed: u64,
     /// See [`ControllerFactory::starting_alike`].
     alike: bool,
+    /// The subflow that its flow is of a connection.
+    subflow: Option<Subflow>,
 }
 
 type Maker = dyn Fn(Connection) -> Box<dyn CongestionControl> + Send + Sync;
@@ -282,7 +286,7 @@ impl ControllerFactory {
     pub fn new(
         make: impl Fn(Connection) -> Box<dyn CongestionControl> + Send + Sync + 'static,
     ) -> ControllerFactory {
-        ControllerFactory { make: Arc::new(make), seed: 0, alike: false }
+        ControllerFactory { make: Arc::new(make), seed: 0, alike: false, subflow: None }
     }
 
     /// States that all controllers start in the same state, whatever their seeds: then those of flows that have not
@@ -298,9 +302,19 @@ impl ControllerFactory {
         ControllerFactory { seed, ..self.clone() }
     }
 
+    /// The factory of a flow that is a subflow of a connection, if it is one.
+    #[must_use]
+    pub(crate) fn with_subflow(&self, subflow: Option<Subflow>) -> ControllerFactory {
+        ControllerFactory { subflow, ..self.clone() }
+    }
+
     /// A new controller, of a connection that `earlier` ones preceded, which left this slow-start threshold.
     pub fn make(&self, earlier: u64, ssthresh: Option<Bytes>) -> Box<dyn CongestionControl> {
-        (self.make)(Connection { seed: self.seed, earlier, ssthresh })
+        let mut controller = (self.make)(Connection { seed: self.seed, earlier, ssthresh });
+        if let Some(subflow) = &self.subflow {
+            controller.join(subflow.clone());
+        }
+        controller
     }
 
     /// Whether a controller of this factory starts as one of `other` does.

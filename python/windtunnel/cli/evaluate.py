@@ -14,8 +14,8 @@ from windtunnel.cli.plugins import load_plugins, plugin_option
     "--cc",
     metavar="NAME",
     shell_complete=controllers,
-    help="The controller to examine: rfc9743, tcpeval, ccwg-bbr, rmcat. A table in TOML has its parameters, or a "
-    'stack\'s own: \'{ stack = "quinn", cc = "bbr" }\'.',
+    help="The controller to examine: rfc9743, tcpeval, ccwg-bbr, rmcat, multipath. A table in TOML has its parameters, "
+    'or a stack\'s own: \'{ stack = "quinn", cc = "bbr" }\'.',
 )
 @click.option(
     "--queue", metavar="NAME", shell_complete=queues, help="The queue to examine: rfc7928, l4s-aqm, bufferbloat."
@@ -50,7 +50,8 @@ def evaluate(
     """Examine a controller or a queue as a document asks; write an evidence pack.
 
     NAME is rfc9743 (new congestion controls), rfc7928 (AQMs), tcpeval (draft-irtf-iccrg-tcpeval-01), l4s-aqm (RFC 9331
-    and 9332), bufferbloat (RRUL), ccwg-bbr (the example test cases of BBR's draft), or rmcat (calls, RFC 8867).
+    and 9332), bufferbloat (RRUL), ccwg-bbr (the example test cases of BBR's draft), rmcat (calls, RFC 8867),
+    or multipath (the goals of RFC 6356).
     """
     from windtunnel.cli.consoles import output
     from windtunnel.evaluate import evaluate as examine

@@ -39,7 +39,7 @@ _NO_VALUES: Mapping[str, Any] = {}
 _SHARED = ("axes", "quick", "numbers", "where", "metrics", "kinds")
 
 #: The packs in the order of the help.
-NAMES = ("rfc9743", "rfc7928", "tcpeval", "l4s-aqm", "bufferbloat", "ccwg-bbr", "rmcat")
+NAMES = ("rfc9743", "rfc7928", "tcpeval", "l4s-aqm", "bufferbloat", "ccwg-bbr", "rmcat", "multipath")
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,8 @@ from windtunnel.explain.training_page import page
 from windtunnel.kinds import has_trait, listing
 
 #: Controllers that behave as another one, which stands for them.
-SAME = {"newreno": "reno", "reno1990": "reno", "aimd": "reno", "dctcp-sce": "dctcp", "binomial": "sqrt"}
+SAME = {"newreno": "reno", "reno1990": "reno", "aimd": "reno", "dctcp-sce": "dctcp", "binomial": "sqrt",
+        "lia": "reno", "olia": "reno", "balia": "reno"}  # fmt: skip
 #: Controllers that no host of today uses, and those of media, which no TCP has.
 LEFT_OUT = ("bsd42", "gcc", "nada", "scream")
 _ONE = "one"

@@ -88,6 +88,7 @@ def over_kernel(scenario: Scenario, kernel: Kernel, why: str) -> Ours:
         "pacing",
         "unresponsive",
         "rledbat",
+        "connection",
     )
     hosts = _hosts(resolved, [{key: table[key] for key in of_hosts if key in table} for table in each], kernel)
     of_network = ("name", "rtt", "start", "ecn", "from", "to", "path", "reverse", "sender_host", "receiver_host")

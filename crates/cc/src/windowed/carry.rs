@@ -32,6 +32,15 @@ impl Fraction {
         self.0 = total - whole.as_f64();
         whole
     }
+
+    /// Returns the whole bytes of a window of `cwnd` that `amount` changes in either direction, including the remainders of
+    /// earlier calls.
+    pub(crate) fn change(&mut self, cwnd: Bytes, amount: f64) -> Bytes {
+        let total = self.0 + amount;
+        let whole = total.floor();
+        self.0 = total - whole;
+        if whole < 0.0 { cwnd.saturating_sub(Bytes::from_f64(-whole)) } else { cwnd + Bytes::from_f64(whole) }
+    }
 }
 
 #[cfg(test)]
@@ -47,5 +56,16 @@ mod tests {
             assert_eq!(fraction.whole(amount), Bytes::new(whole));
             assert!((fraction.ahead(Bytes::new(10)) - ahead).abs() < 1e-12);
         }
+    }
+
+    /// 10 and 1.75 are 11 and 0.75; less 2.5 they are 9 and 0.25; less 20 they are 0, as no window is negative.
+    #[test]
+    fn changes_go_in_either_direction() {
+        let (mut fraction, mut cwnd) = (Fraction::default(), Bytes::new(10));
+        for (amount, left) in [(1.75, 11), (-2.5, 9), (-0.25, 9), (-20.0, 0)] {
+            cwnd = fraction.change(cwnd, amount);
+            assert_eq!(cwnd, Bytes::new(left));
+        }
+        assert_eq!(fraction, Fraction::default());
     }
 }

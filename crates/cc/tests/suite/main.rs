@@ -7,6 +7,7 @@ mod bbr_ecn;
 mod c4;
 mod chirping;
 mod copa;
+mod coupled;
 #[expect(dead_code, reason = "the tests of the senders read what it heard")]
 mod cruise;
 mod cubic;

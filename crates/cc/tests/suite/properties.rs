@@ -9,15 +9,15 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 use windtunnel_cc::{
-    AbeParams, AimdGrowth, AimdParams, AnyParams, AvoidanceParams, BicParams, BinomialParams, CdgParams,
-    CompoundParams, CompoundRtt, CongestionControl, ControllerParams, ConventionalParams, CopaParams,
-    CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse,
-    FlowInit, HighspeedParams, HtcpParams, HyblaParams, HystartParams, HystartPpParams, IllinoisParams,
-    Kinds, LedbatParams, LedbatPpParams, LimitedParams, LimiterWindow, LpParams, MdsParams, NvParams, Pacing,
-    Params, RapidParams, RapidVariant, RenoParams, ResponseParams, ScalableParams, ScalableVariant,
-    SceParams, SearchParams, SentSegment, SlowStartGrowth, SlowStartParams, SsthreshBase, StandardParams,
-    Style, VegasParams, VegasVariant, VenoParams, VivaceParams, VivaceUtility, WestwoodParams,
-    WindowedConfig, YeahParams,
+    AbeParams, AimdGrowth, AimdParams, AnyParams, AvoidanceParams, BaliaParams, BicParams, BinomialParams,
+    CdgParams, CompoundParams, CompoundRtt, CongestionControl, ControllerParams, ConventionalParams,
+    CopaParams, CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams,
+    ExitResponse, FlowInit, HighspeedParams, HtcpParams, HyblaParams, HystartParams, HystartPpParams,
+    IllinoisParams, Kinds, LedbatParams, LedbatPpParams, LiaParams, LimitedParams, LimiterWindow, LpParams,
+    MdsParams, NvParams, OliaParams, Pacing, Params, RapidParams, RapidVariant, RenoParams, ResponseParams,
+    ScalableParams, ScalableVariant, SceParams, SearchParams, SentSegment, SlowStartGrowth, SlowStartParams,
+    SsthreshBase, StandardParams, Style, VegasParams, VegasVariant, VenoParams, VivaceParams, VivaceUtility,
+    WestwoodParams, WindowedConfig, YeahParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -236,6 +236,9 @@ fn avoidance() -> impl Strategy<Value = Arc<dyn AvoidanceParams>> {
         scalable().prop_map(|params| Arc::new(params) as _),
         loss_based(),
         delay(),
+        Just(Arc::new(LiaParams {}) as _),
+        Just(Arc::new(OliaParams {}) as _),
+        Just(Arc::new(BaliaParams {}) as _),
         select(every().avoidances),
     ]
 }

@@ -6,6 +6,7 @@ use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_units::Duration;
 
 use super::application::application;
+use super::connection::connections;
 use super::cursor::Cursor;
 use super::fault::Fault;
 use super::interrupt::Interrupt;
@@ -59,6 +60,7 @@ pub(crate) fn flows(
         groups.push(flow(table, root, &at.item(index), topology, of)?);
     }
     name(&mut groups, tables, at, of.interrupt)?;
+    connections(&groups, at)?;
     Ok(groups)
 }
 
@@ -125,6 +127,7 @@ fn flow(
         endpoint,
         route: route(table, at, topology)?,
         hosts: hosts(table, at)?,
+        connection: table.connection.clone(),
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod application;
 mod claim;
+mod connection;
 mod controller;
 pub(crate) mod cursor;
 pub(crate) mod deserialize;

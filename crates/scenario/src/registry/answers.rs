@@ -53,16 +53,19 @@ const CONTROLLERS: &[Row] = &[
     ("dcqcn", Nearest("a controller of RDMA, by marks", &["dctcp"])),
     ("d2tcp", Nearest("DCTCP with deadlines", &["dctcp"])),
     ("hpcc", Nearest("a controller of data centres, by telemetry of every link", &["dctcp"])),
-    ("mptcp", Nearest("TCP over several paths; every flow here has one", &["reno"])),
-    ("lia", Nearest("a controller of MPTCP; every flow here has one path", &["reno"])),
-    ("olia", Nearest("a controller of MPTCP; every flow here has one path", &["reno"])),
-    ("balia", Nearest("a controller of MPTCP; every flow here has one path", &["reno"])),
     (
         "quic",
         Elsewhere(
             "a transport: `cc` names a controller; ecn = \"quic\" is QUIC's feedback of marks, [tcp] the sender",
         ),
     ),
+    (
+        "mptcp",
+        Elsewhere(
+            "a transport: flows with the same `connection` are its subflows; cc = \"lia\" couples them",
+        ),
+    ),
+    ("wvegas", Nearest("weighted Vegas, which couples subflows by their delays", &["olia", "balia", "lia"])),
     ("rledbat", Elsewhere("a mechanism of a flow's receiver: rledbat = \"ledbat-pp\"")),
     ("sack", Elsewhere("a mechanism of TCP: [tcp] sack, which is on")),
     ("rack", Elsewhere("a mechanism of TCP: `windtunnel list tcp` shows loss detections")),

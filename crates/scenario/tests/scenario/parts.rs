@@ -48,6 +48,19 @@ fn at_the_same_time() {
     }
 }
 
+/// The subflows of a connection are in one part, although they take the first and the third link: their controllers read
+/// each other's state.
+#[test]
+fn subflows_stay_together() {
+    for cc in ["lia", "olia", "balia"] {
+        let mut text = row(4, "2 ms", 2, &format!("cc = \"{cc}\"\nrtt = \"40 ms\"\n"));
+        for name in ["name = \"local0\"\n", "name = \"local2\"\n"] {
+            text = text.replace(name, &format!("{name}connection = \"m\"\n"));
+        }
+        assert!(relations::check_parts(&parse(&text), 200_000), "cannot be divided: {text}");
+    }
+}
+
 /// A run is divided where that pays, and otherwise the tool says why not.
 #[test]
 fn divided_where_it_pays() {

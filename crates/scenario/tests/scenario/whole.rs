@@ -14,6 +14,7 @@ mod marks;
 mod media;
 mod memory;
 mod misuse;
+mod multipath;
 mod nada;
 mod offload;
 mod outage;

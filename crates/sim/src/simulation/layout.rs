@@ -1,7 +1,9 @@
 //! Lays paths and delay lines out while a network is prepared.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use windtunnel_cc::Subflow;
 use windtunnel_tcp::{Endpoint, ideal};
 use windtunnel_wire::FlowId;
 
@@ -31,6 +33,26 @@ pub(super) struct Layout {
     tunnel_ends: Vec<Option<TunnelEnd>>,
     /// The kind of the connection laid out last.
     kind: Option<Kind>,
+    /// The subflows of each connection that are not laid out yet.
+    subflows: BTreeMap<u32, std::vec::IntoIter<Subflow>>,
+}
+
+/// The flows of each connection that has several paths.
+pub(super) fn connections(network: &Network) -> BTreeMap<u32, Vec<usize>> {
+    let mut connections: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (flow, spec) in network.flows.iter().enumerate() {
+        if let Some(connection) = spec.connection {
+            connections.entry(connection).or_default().push(flow);
+        }
+    }
+    connections
+}
+
+fn subflows(network: &Network) -> BTreeMap<u32, std::vec::IntoIter<Subflow>> {
+    let new = |(connection, flows): (u32, Vec<usize>)| {
+        (connection, Subflow::of_connection(flows.len()).into_iter())
+    };
+    connections(network).into_iter().map(new).collect()
 }
 
 impl Layout {
@@ -45,6 +67,7 @@ impl Layout {
             keeps_order: network.elements.iter().map(|i| i.config.keeps_order()).collect(),
             tunnel_ends: network.elements.iter().map(|i| i.config.tunnel_end()).collect(),
             kind: None,
+            subflows: subflows(network),
         };
         for (index, link) in network.links.iter().enumerate() {
             let line = layout.lines.of_link(index, &link.params);
@@ -136,13 +159,15 @@ impl Layout {
     fn ends(&mut self, spec: &FlowSpec) -> Option<Ends> {
         let FlowSpec { endpoint, application, seed, .. } = spec;
         let stream = || Stream::new(application, endpoint.mss(), *seed);
+        let subflow = spec.connection.and_then(|connection| self.subflows.get_mut(&connection)?.next());
         match &spec.transport {
             Transport::Ideal { cc, ack } => (*application == ApplicationConfig::Bulk).then(|| {
+                let cc = cc.with_subflow(subflow);
                 let sender = ideal::Sender::new(*endpoint, cc.make(0, None));
                 Ends::Ideal(Box::new(Pair::new(sender, ideal::Receiver::new(*endpoint, *ack))))
             }),
             Transport::Tcp { cc, params, ack } => {
-                let (cc, params) = (cc.clone(), Arc::clone(params));
+                let (cc, params) = (cc.with_subflow(subflow), Arc::clone(params));
                 let parts = Parts { endpoint: *endpoint, cc, params, ack: *ack, application: stream()? };
                 Some(Kind::ends(&mut self.kind, parts))
             }

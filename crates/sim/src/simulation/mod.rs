@@ -89,6 +89,8 @@ pub struct Simulation {
     link_lines: Vec<Option<u32>>,
     /// How each link changes.
     link_changes: Vec<Vec<Change>>,
+    /// The flows of each connection with several subflows, whose controllers know each other.
+    connections: Vec<Vec<usize>>,
     recorder: Recorder,
     incidents: Vec<Incident>,
     deliver_drops: bool,
@@ -141,6 +143,7 @@ impl Simulation {
         }
         let elements: Vec<PlacedElement> = network.elements.iter().map(PlacedElement::new).collect();
         let link_changes = network.links.iter().map(|link| link.params.changes.clone()).collect();
+        let connections = layout::connections(&network).into_values().collect();
         let links: Vec<Link> =
             network.links.into_iter().map(|link| Link::new(link, network.deliver_drops)).collect();
         // Receivers that acknowledge at once have no timer: if all do, they occupy no sources in the event queue. So do
@@ -184,6 +187,7 @@ impl Simulation {
             schedule,
             link_lines: layout.link_lines,
             link_changes,
+            connections,
             recorder,
             incidents: Vec::new(),
             deliver_drops: network.deliver_drops,

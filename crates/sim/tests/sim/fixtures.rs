@@ -151,6 +151,7 @@ pub(crate) fn flow(
         forward,
         reverse,
         base_rtt,
+        connection: None,
     }
 }
 

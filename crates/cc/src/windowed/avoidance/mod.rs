@@ -5,6 +5,7 @@ mod bic;
 mod binomial;
 mod cdg;
 mod compound;
+mod coupled;
 mod cubic;
 mod highspeed;
 mod htcp;
@@ -39,6 +40,7 @@ use crate::needs::Needs;
 use crate::sample::{AckSample, Delivery, EcnFeedback, PathView};
 use crate::state::CaState;
 use crate::style::Style;
+use crate::subflow::Subflow;
 
 kinds! {
     pub(crate) fn visit(Kinds::avoidance);
@@ -62,6 +64,7 @@ kinds! {
     lp: LpParams;
     ledbat: LedbatParams;
     ledbat_pp: LedbatPpParams;
+    coupled: LiaParams, OliaParams, BaliaParams;
 }
 
 // What algorithms have in common.
@@ -145,6 +148,14 @@ pub trait Avoidance: Clone + Debug + Send + Sync {
     /// Adds what the algorithm needs from the sender to the needs of slow start and response.
     fn needs(&self, needs: Needs) -> Needs {
         needs
+    }
+
+    /// The flow is this subflow of a connection: [`CongestionControl::join`].
+    fn join(&mut self, _subflow: Subflow) {}
+
+    /// Returns the least ssthresh that a response to a loss or CE leaves, where that of the flow is `least`.
+    fn least(&self, least: Bytes, _mss: Bytes) -> Bytes {
+        least
     }
 
     /// The handshake completed (Linux `init`): the algorithm may set the first window and ssthresh.

@@ -29,6 +29,7 @@ use crate::sample::{
     AckSample, CongestionEvent, Delivery, FlowInit, LostSegment, PathView, SentSegment, SsthreshBase, Trigger,
 };
 use crate::state::CaState;
+use crate::subflow::Subflow;
 
 /// A window-based congestion controller.
 #[derive(Debug)]
@@ -284,6 +285,10 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         self.needs
     }
 
+    fn join(&mut self, subflow: Subflow) {
+        self.avoidance.join(subflow);
+    }
+
     fn on_ack(&mut self, ack: &AckSample, path: &PathView) {
         if let Some(rtt) = ack.rtt {
             self.avoidance.sampled(rtt, path.now);
@@ -379,7 +384,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
             self.avoidance.congestion_event(&self.window(), path);
             let factor = self.response.loss(self.avoidance.md());
             let kept = self.avoidance.kept(self.loss_base(self.cwnd, path), factor, self.mss);
-            self.ssthresh = kept.max(self.min_cwnd);
+            self.ssthresh = kept.max(self.avoidance.least(self.min_cwnd, self.mss));
             self.avoidance.decreased(self.cwnd, self.ssthresh, factor, path);
             self.hold_off.start(path.nxt);
         }

@@ -111,7 +111,7 @@ impl<A: Avoidance> Windowed<A> {
             self.hold_off.start(path.nxt);
             return;
         }
-        self.ssthresh = left.max(self.min_cwnd);
+        self.ssthresh = left.max(self.avoidance.least(self.min_cwnd, self.mss));
         self.cwnd = self.ssthresh.min(before);
         self.stage =
             if self.cwnd < self.ssthresh { Stage::BelowSsthresh } else { Stage::CongestionAvoidance };

@@ -56,6 +56,11 @@ impl Draft {
             let kind = self.random.pick(&["ledbat-pp", "ledbat"]);
             self.text.insert_str(start, &format!("rledbat = \"{kind}\"\n"));
         }
+        let text = &self.text[start..];
+        let lasts = ["[flow.app]\n", "stop = ", "active = "].iter().all(|key| !text.contains(key));
+        if has_controller && lasts && self.one_in(3) {
+            self.text.insert_str(start, &format!("connection = \"connection {index}\"\n"));
+        }
         if !has_controller {
             self.text.truncate(end);
             self.remove(start, &["pacing", "ecn", "iw"]);

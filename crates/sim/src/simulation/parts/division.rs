@@ -120,6 +120,11 @@ impl Survey {
             Place::Ends => links + elements + flow,
         };
         let mut groups = Groups((0..nodes as u32).collect());
+        for subflows in &simulation.connections {
+            for flow in subflows {
+                groups.join(links + elements + subflows[0], links + elements + flow);
+            }
+        }
         let (mut users, mut many) = (vec![0_u32; links], None);
         for flow in 0..simulation.flows.len() {
             let ends = node(Place::Ends, flow);

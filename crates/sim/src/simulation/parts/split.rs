@@ -200,6 +200,7 @@ impl Division {
             schedule,
             link_lines: whole.link_lines.clone(),
             link_changes: whole.link_changes.clone(),
+            connections: Vec::new(),
             recorder: whole.recorder.twin(),
             incidents: Vec::new(),
             deliver_drops: whole.deliver_drops,
