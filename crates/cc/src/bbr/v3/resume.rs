@@ -56,7 +56,7 @@ impl Resume {
 }
 
 impl Bbr3 {
-    /// A flow over a path of which an earlier connection has saved this.
+    /// A flow over a path that an earlier connection has measured.
     pub(super) fn resuming(mut self, saved: SavedPath) -> Bbr3 {
         self.resume = Some(Resume::Reconnaissance(saved));
         self
