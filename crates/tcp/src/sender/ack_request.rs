@@ -5,7 +5,7 @@
 //! and takes effect when it arrives. Nothing acknowledges it: the sender repeats it once per round trip, with what it wants then.
 //! It asks at once for more ACKs than it has asked for, since a path that is probed should not wait (draft-ietf-ccwg-bbr,
 //! "Impact of changing ACK frequency"). A loss probe is followed by a request for an ACK at once: its receiver may otherwise hold
-//! the probe's back, as long as any other (draft-ietf-quic-ack-frequency gives a PTO's probes IMMEDIATE_ACK).
+//! the probe's back, as long as any other (draft-ietf-quic-ack-frequency gives a PTO's probes `IMMEDIATE_ACK`).
 
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{AckRate, Options, Packet};
