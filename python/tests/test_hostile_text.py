@@ -54,6 +54,7 @@ FREE = {
     "node.name",
     "link.name", "link.from", "link.to",
     "flow.name", "flow.from", "flow.to", "flow.path[]", "flow.reverse[]", "flow.sender_host", "flow.receiver_host",
+    "flow.connection",
     "window.name",
     "claim.text", "claim.name", "claim.check",
 }  # fmt: skip
@@ -95,7 +96,7 @@ def scenario(text: str) -> Scenario:
         ],
         "flow": [
             {"name": one, "cc": "reno", "rtt": "20 ms", "from": node, "to": f"{node}2", "sender_host": one,
-             "receiver_host": two},
+             "receiver_host": two, "connection": text},
             {"name": two, "cc": "cubic", "rtt": "30 ms", "path": [one], "reverse": [two]},
         ],
         "window": [{"name": text, "from": "100 ms", "to": "200 ms"}],
