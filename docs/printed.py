@@ -2,8 +2,8 @@
 
 A command is a line of an indented block, or a piece of code within a sentence that has arguments. The documents of a
 family are read in order, and their commands run in that order in one clean folder, which has the repository's
-scenarios, examples and documents. Commands that offer it get ``--quick``, runs ``--memory 4GB``. Python blocks run
-there too.
+scenarios, examples and documents. Commands that offer it get ``--quick``, runs ``--memory 4GB``. Campaigns run whole:
+their claims need all seeds. Python blocks run there too.
 
 Comments in a text say more. Each is directly above the block that it is about; the last one may also follow code
 in a sentence:
@@ -138,7 +138,8 @@ def typed(step: Step) -> str:
     name = step.words[1] if step.words[0] == "windtunnel" else ""
     command = app.get_command(click.Context(app), name) if name else None
     offered = {option for parameter in command.params for option in parameter.opts} if command else set()
-    options = ["--quick"] if "--quick" in offered and "--quick" not in step.words else []
+    quick = "--quick" in offered and "--quick" not in step.words and name != "sweep"
+    options = ["--quick"] if quick else []
     if name == "run" and "--memory" not in step.words:
         options.append("--memory 4GB")
     return re.sub(rf"(windtunnel {name})\b", " ".join([r"\1", *options]), step.text, count=1) if options else step.text
