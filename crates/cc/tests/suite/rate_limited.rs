@@ -8,7 +8,7 @@ use windtunnel_cc::{
     LimitedParams, RapidParams, RenoParams, ScalableParams, ScalableVariant, SearchParams, SlowStartGrowth,
     SlowStartParams, StandardParams, Style, WindowedConfig, catalogue,
 };
-use windtunnel_units::Duration;
+use windtunnel_units::{Bytes, Duration};
 
 use crate::driver::{CLEAN, Driver, MSS, init};
 use crate::parts::none;
@@ -39,6 +39,10 @@ fn avoidance_stops_at_the_limit() {
         let limit = flow.cwnd().max(MSS * if flow.avoids() { 9 } else { 16 });
         flow.max_flight = Some(MSS * 8);
         acks(&mut flow, 200);
+        assert!(flow.cwnd() <= limit, "{}: {} segments", params.name(), flow.segments());
+        // A flight of less than a segment is that of an application that sends a few bytes.
+        flow.max_flight = Some(Bytes::new(1));
+        acks(&mut flow, 5);
         assert!(flow.cwnd() <= limit, "{}: {} segments", params.name(), flow.segments());
         seen += 1;
     }

@@ -227,8 +227,11 @@ pub trait Avoidance: Clone + Debug + Send + Sync {
 
     /// Returns cwnd after the ACKs of a whole window of `window` have grown it: `limit()` of
     /// draft-ietf-ccwg-ratelimited-increase section 3. That is a segment more (RFC 5681), or what faster algorithms make of
-    /// one ACK for all of it.
+    /// one ACK for all of it. Less than a segment is no window of theirs.
     fn limit(&self, window: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
+        if window < path.mss {
+            return window + path.mss;
+        }
         let whole = AckSample { acked: window, newly_delivered: window, ecn: EcnFeedback::default(), ..*ack };
         let grown = self.clone().grow(window, window, &whole, path);
         grown.max(window + path.mss)
