@@ -49,6 +49,20 @@ fn run(text: &str, settings: &[&str]) -> RunResult {
     Simulation::new(compile(&scenario)).finish()
 }
 
+/// Columns of the packets, in order of time.
+fn packet_columns<const N: usize>(result: &RunResult, names: [&str; N]) -> [Vec<u64>; N] {
+    let table = result.tables.iter().find(|table| table.name == "packets").expect("packets are recorded");
+    let column = |name: &str| -> Vec<u64> {
+        match table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column) {
+            Some(Column::U64(values)) => values.clone(),
+            Some(Column::U32(values)) => values.iter().map(|n| u64::from(*n)).collect(),
+            Some(Column::U8(values)) => values.iter().map(|n| u64::from(*n)).collect(),
+            other => panic!("{name}: {other:?}"),
+        }
+    };
+    names.map(column)
+}
+
 /// A captured packet.
 #[derive(Clone, Copy, Debug)]
 struct Captured {
@@ -59,16 +73,7 @@ struct Captured {
 
 /// The packets in one direction that were captured at `tap`, in order of time.
 fn captured(result: &RunResult, tap: u64, way: u64) -> Vec<Captured> {
-    let table = result.tables.iter().find(|table| table.name == "packets").expect("packets are recorded");
-    let column = |name: &str| -> Vec<u64> {
-        match table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column) {
-            Some(Column::U64(values)) => values.clone(),
-            Some(Column::U32(values)) => values.iter().map(|n| u64::from(*n)).collect(),
-            Some(Column::U8(values)) => values.iter().map(|n| u64::from(*n)).collect(),
-            other => panic!("{name}: {other:?}"),
-        }
-    };
-    let [at, taps, ways, sizes, payloads] = ["t_ns", "tap", "dir", "size", "payload"].map(column);
+    let [at, taps, ways, sizes, payloads] = packet_columns(result, ["t_ns", "tap", "dir", "size", "payload"]);
     (0..at.len())
         .filter(|&i| (taps[i], ways[i]) == (tap, way))
         .map(|i| Captured { at_ns: at[i], size: sizes[i], payload: payloads[i] })

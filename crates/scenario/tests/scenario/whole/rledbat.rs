@@ -2,9 +2,8 @@
 //! flow gets is what it gets with the same controller at its sender.
 
 use windtunnel_sim::RunResult;
-use windtunnel_sim::recorder::columns::Column;
 
-use super::{ACKS, assert_near, flow, run};
+use super::{ACKS, assert_near, flow, packet_columns, run};
 
 const DEEP: &str = "\"1000 packets\"";
 const SHALLOW: &str = "\"300 packets\"";
@@ -108,16 +107,7 @@ fn the_right_edge_never_moves_back() {
 /// The right edge and the window of each ACK of the first flow, in the order in which they left.
 fn edges(result: &RunResult) -> Vec<(u64, u64)> {
     const RECEIVER: u64 = 3;
-    let table = result.tables.iter().find(|table| table.name == "packets").expect("packets are recorded");
-    let column = |name: &str| -> Vec<u64> {
-        match table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column) {
-            Some(Column::U64(values)) => values.clone(),
-            Some(Column::U32(values)) => values.iter().map(|n| u64::from(*n)).collect(),
-            Some(Column::U8(values)) => values.iter().map(|n| u64::from(*n)).collect(),
-            other => panic!("{name}: {other:?}"),
-        }
-    };
-    let [taps, ways, flows, acks, windows] = ["tap", "dir", "flow", "ack", "window"].map(column);
+    let [taps, ways, flows, acks, windows] = packet_columns(result, ["tap", "dir", "flow", "ack", "window"]);
     (0..acks.len())
         .filter(|&i| (taps[i], ways[i], flows[i]) == (RECEIVER, ACKS, 0))
         .skip(1)

@@ -1,9 +1,8 @@
 //! Impairments of selected packets: `only`.
 
 use windtunnel_sim::RunResult;
-use windtunnel_sim::recorder::columns::Column;
 
-use super::run;
+use super::{packet_columns, run};
 
 /// Two streams of datagrams with different code points of the ECN field over a link that is fast enough for both, so that
 /// neither changes what the other meets; `impair` is behind the link.
@@ -19,16 +18,7 @@ fn streams(impair: &str) -> RunResult {
 
 /// All captured packets of a flow: when, where, and which.
 fn packets_of(result: &RunResult, flow: u64) -> Vec<[u64; 3]> {
-    let table = result.tables.iter().find(|table| table.name == "packets").expect("packets are recorded");
-    let column = |name: &str| -> Vec<u64> {
-        match table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column) {
-            Some(Column::U64(values)) => values.clone(),
-            Some(Column::U32(values)) => values.iter().map(|n| u64::from(*n)).collect(),
-            Some(Column::U8(values)) => values.iter().map(|n| u64::from(*n)).collect(),
-            other => panic!("{name}: {other:?}"),
-        }
-    };
-    let [at, tap, seq, flows] = ["t_ns", "tap", "seq", "flow"].map(column);
+    let [at, tap, seq, flows] = packet_columns(result, ["t_ns", "tap", "seq", "flow"]);
     (0..at.len()).filter(|&row| flows[row] == flow).map(|row| [at[row], tap[row], seq[row]]).collect()
 }
 
