@@ -73,6 +73,7 @@ def _signals() -> Iterator[None]:
             signal.signal(number, handler)
         sys.unraisablehook, threading.excepthook = hooks
         atexit.unregister(signals._rest)
+        os.close(signal.set_wakeup_fd(-1))
 
 
 @contextlib.contextmanager

@@ -89,6 +89,20 @@ def command():
 end_cleanly()
 leave(exit_code_of(command))
 """
+#: The main thread, which waits for a lock, does not receive it.
+IN_ANOTHER_THREAD = """\
+def thread():
+    asked.wait()
+    time.sleep(0.1)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+asked = threading.Event()
+def command():
+    threading.Thread(target=thread).start()
+    asked.set()
+    threading.Event().wait()
+end_cleanly()
+leave(exit_code_of(command))
+"""
 FAILS = """\
 def command():
     try:
@@ -225,10 +239,21 @@ def started(program: str, folder: Path) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize(
     "program",
-    [LOST, SWALLOWED, FAILS, FAILS_IN_A_THREAD, AFTERWARDS, STARTING_A_WORKER, IN_THE_CORE, ASKING_NUMPY],
+    [
+        LOST,
+        SWALLOWED,
+        IN_ANOTHER_THREAD,
+        FAILS,
+        FAILS_IN_A_THREAD,
+        AFTERWARDS,
+        STARTING_A_WORKER,
+        IN_THE_CORE,
+        ASKING_NUMPY,
+    ],
     ids=[
         "lost",
         "swallowed",
+        "in another thread",
         "fails",
         "fails in a thread",
         "afterwards",
@@ -238,7 +263,8 @@ def started(program: str, folder: Path) -> subprocess.Popen[str]:
     ],
 )
 def test_a_signal_at_a_bad_moment(program: str, tmp_path: Path) -> None:
-    """In a destructor, where Python drops exceptions; in a library that goes on after any; where the clean-up fails
+    """In a destructor, where Python drops exceptions; in a library that goes on after any; received by another thread,
+    while the main one waits for a lock; where the clean-up fails
     because of it; after all is done; while a process starts, which would miss what its parent removes; while a thread
     computes; where the core cannot go on because of it. The exit code says which signal it was, and nothing else is
     said.

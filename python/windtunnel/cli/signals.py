@@ -7,6 +7,10 @@ is in a function that cannot raise (``__del__``, a callback), and where a librar
 (``except:``, in C ``PyErr_Clear``). So a clock asks again and again whether the program is still on its way out, and
 raises the exception once more if it is not.
 
+A signal may also go unnoticed. Python runs its handlers between two steps of the program, so it has to be interrupted
+while it waits for a lock. It is not if another thread received the signal, or if the signal came just before the wait
+began. So the signal wakes up a thread, which interrupts the main one until that has run the handler.
+
 After a signal the process leaves without the interpreter's own end. That end waits for other threads; but up to Python
 3.12, an exception that comes out of ``Thread.join`` makes Python treat a thread that still runs as ended. A thread that
 then wants Python's lock, while the interpreter is being taken down, is ended wherever it is. If it is in a function
@@ -70,6 +74,7 @@ def end_cleanly() -> None:
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _look)
         atexit.register(_rest)
+        _watch()
     shown, shown_of_thread = sys.unraisablehook, threading.excepthook
     sys.unraisablehook = lambda lost: None if received() else shown(lost)
     threading.excepthook = lambda lost: None if received() else shown_of_thread(lost)
@@ -126,8 +131,25 @@ def _end(number: int, _: FrameType | None) -> None:
     _raise()
 
 
+def _watch() -> None:
+    """Let a thread know of each signal as soon as it has come."""
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
+    main = threading.get_ident()
+
+    def interrupt() -> None:
+        while number := os.read(ours, 1):
+            while number[0] in _ENDS and received() is None and not _Signals.over:
+                signal.pthread_kill(main, signal.SIGALRM)
+                time.sleep(_LOOK_S)
+        os.close(ours)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+
+
 def _look(number: int, _: FrameType | None) -> None:
-    if not _Signals.over and not _on_its_way_out():
+    if received() is not None and not _Signals.over and not _on_its_way_out():
         _raise()
 
 
