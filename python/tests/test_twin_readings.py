@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import shutil
 import struct
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import Cli, refused
+from kernel_captures import ENDS, KERNEL, KernelCapture, captures, headers, recorded
 from test_twin import KERNELS, TEXT, needs_kernel
 
 from windtunnel import Scenario, load
@@ -77,6 +79,44 @@ def test_what_controllers_measure() -> None:
     )
     assert vegas["base_rtt_s"][-1] == pytest.approx(0.0403, abs=1e-5)
     assert bbr["bw_bit_per_s"][-1] == pytest.approx(40e6 * 1448 / 1500, rel=1e-3)
+
+
+def test_headers_alone() -> None:
+    """What is kept of a capture: of both interfaces, IP and TCP headers, times in microseconds, no checksums."""
+
+    def block(kind: int, content: bytes) -> bytes:
+        length = struct.pack("<I", len(content) + 12)
+        return struct.pack("<I", kind) + length + content + length
+
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 2, 1500, 7, 0x4000, 64, 6, 0x1234, b"\x0a\1\0\1", b"\x0a\3\0\1")
+    tcp = struct.pack(">HHIIBBHHH", 1, 2, 3, 4, 0x80, 0x10, 500, 0x5678, 0) + b"\1\1\x08\x0a" + bytes(range(8))
+    frame = bytes(14) + ip + tcp + b"data"
+    other = bytes(14) + ip[:9] + b"\x11" + ip[10:] + bytes(20)
+
+    def packet(interface: int, content: bytes) -> bytes:
+        time = 2**32 * 1000 + 2999
+        about = struct.pack("<5I", interface, time >> 32, time % 2**32, len(content), 1514)
+        return block(6, about + content + bytes(-len(content) % 4))
+
+    section, device = block(0x0A0D0D0A, bytes(16)), block(1, bytes(8))
+    capture = section + device * 2 + packet(1, other) + packet(1, frame)
+    one, two = headers(capture, 5000)
+    bare = ip[:4] + bytes(2) + ip[6:10] + bytes(2) + ip[12:] + tcp[:16] + bytes(2) + tcp[18:]
+    raw = block(1, struct.pack("<HHI", 101, 0, 0))
+    assert one[28:] == raw
+    assert two[28:] == raw + block(6, struct.pack("<5I", 0, 1, 2, 52, 1500) + bare)
+    # The packet is from 4294.967298 s.
+    assert headers(capture, 4294.967298)[1] == one and headers(capture, 4294.9673)[1] == two
+
+
+@pytest.mark.long
+@pytest.mark.skipif(all(kernel.sha256 != KERNEL for kernel in KERNELS), reason="the captures are of another kernel")
+def test_the_captures_of_explain_again() -> None:
+    """The same kernel gives the same packets as those that the tests of `explain` read."""
+    [kernel] = [kernel for kernel in KERNELS if kernel.sha256 == KERNEL]
+    path = next(each.path for each in captures() if each.path.name == "fifo-3bdp")
+    for end, capture in zip(ENDS, recorded(path, "vegas", kernel), strict=True):
+        assert lzma.decompress(KernelCapture(path, "vegas", end).file.read_bytes()) == capture
 
 
 @pytest.mark.long
