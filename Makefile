@@ -198,6 +198,11 @@ twin: install
 twin-quick: install
 	$(TRUTH) --quick
 
+# Trains the model with which `windtunnel explain` names controllers, and writes the page about it: about a quarter of an hour of
+# two cores. After a change that moves windows; the same version gives the same bytes.
+train-explain: install
+	$(BIN)/python -m windtunnel.explain.train
+
 # The site of all documents, in docs/_build/html; a warning is an error.
 docs: install
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs docs/_build/html

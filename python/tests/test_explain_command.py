@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import re
 import shutil
 import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +23,10 @@ from windtunnel.explain import explain
 from windtunnel.explain.findings import findings
 from windtunnel.explain.packed import unpacked
 from windtunnel.explain.page import write_page
+from windtunnel.explain.seen import seen_in
 from windtunnel.export.pcapng import write_pcapng
 from windtunnel.input_file import open_input
+from windtunnel.panels import Run, panel_of
 
 RENO = CAPTURES / "reno-at-sender.pcap"
 
@@ -59,6 +64,49 @@ def test_page(cli: Cli, tmp_path: Path) -> None:
     assert page.read_text(encoding="utf-8") == html
     assert cli("explain", RENO, "--page", page, "--force").returncode == 0
     assert page.read_text(encoding="utf-8") != html
+
+
+def test_its_plots_are_those_of_the_run(tmp_path: Path) -> None:
+    """A run's packets, and the capture of them that was exported, give the same time-sequence and IO graphs; round-trip
+    times and what is in flight have the extremes that the sender counted.
+    """
+    result = simulated([{"name": "one", "cc": "reno", "rtt": "40 ms"}], seconds=4)
+    write_pcapng(result, tmp_path / "run.pcapng")
+    run, capture = Run(result), Run(seen_in(tmp_path / "run.pcapng"))
+    ours, theirs = ({s.key: s for s in panel_of(each, "sequence").series} for each in (capture, run))
+    assert len(theirs["again"]) == result.flows[0]["retransmits"] > 0
+    assert ours.keys() == theirs.keys() == {"sent", "again", "acked", "sacked", "window"}
+    for key, series in theirs.items():
+        np.testing.assert_allclose(ours[key].x, series.x, atol=1e-9)
+        np.testing.assert_array_equal(ours[key].y, series.y)
+    for name, of_capture, of_run in zip(
+        ("packets", "bits"), panel_of(capture, "io").choices, panel_of(run, "io").choices, strict=True
+    ):
+        assert of_capture.name.startswith(name) and of_run.name == f"{name} of one"
+        totals = [[s.y.sum() * (s.x[1] - s.x[0]) for s in each.series] for each in (of_capture, of_run)]
+        np.testing.assert_allclose(*totals, rtol=1e-9)
+    (rtt,), (flight,) = (panel_of(capture, name).series for name in ("rtt", "in_flight"))
+    assert rtt.high is not None
+    assert np.nanmax(rtt.high) == pytest.approx(result.flows[0]["rtt_ms"]["max"], rel=1e-6)
+    # At the end of an interval, a window's last segments may not have left.
+    assert np.nanmax(flight.y) * 1e3 == pytest.approx(result.tables["packets"]["in_flight"].max(), rel=0.02)
+
+
+def test_plots_of_captures(cli: Cli, tmp_path: Path) -> None:
+    """``plot`` draws captures as it draws runs, named after their files: of the kernel's Reno, which retransmitted 33
+    segments (as tshark counts them), with the receive window.
+    """
+    shutil.copy(RENO, tmp_path / "reno.pcap")
+    done = cli("plot", "reno.pcap", "--panel", "sequence", "--panel", "io", "--format", "svg")
+    assert (done.returncode, done.stdout) == (0, "reno.svg\n"), done.stderr
+    drawn = (tmp_path / "reno.svg").read_text(encoding="utf-8")
+    for text in ("receive window", "SACKed", "sent again", "Sequence number (kB)", "Packets (packets/s, means of"):
+        assert text in drawn
+    assert len(next(s for s in panel_of(Run(seen_in(RENO)), "sequence").series if s.key == "again")) == 33
+    marked = panel_of(Run(seen_in(CAPTURES / "ecn-marked.pcap")), "io")
+    assert "ACKs with ECE" in [s.label for s in marked.series]
+    refused(cli("plot", "reno.pcap", "--flent"), "--flent draws runs", "reno.pcap")
+    refused(cli("plot", "nowhere.pcap"), "nowhere.pcap")
 
 
 def test_a_result_folder(cli: Cli, tmp_path: Path) -> None:
@@ -171,10 +219,55 @@ def test_a_scan_is_read_and_no_more(tmp_path: Path) -> None:
             writer.packet(port, 0, 7, 0, SYN)
         writer.transfer(40_000, 10)
     with (tmp_path / "scan.pcap").open("rb") as file:
-        _, (connections, segments, packets, notes) = _core.read_trace(file)  # type: ignore[arg-type]
-    assert (len(connections), len(segments["t_ns"]), packets) == (1, 18, 30_018)
-    assert set(segments["flow"].tolist()) == {0}
+        _, (connections, segments, packets, notes, _) = _core.read_trace(file)  # type: ignore[arg-type]
+    assert (len(connections), len(segments), packets) == (1, 18, 30_018)
+    assert segments.syns()["flow"].tolist() == [0, 0]
     assert "30000 of 30001 connections, 30000 without an answer" in notes[0]
+
+
+def test_connections_with_most_data_alone_leave_the_core(cli: Cli, tmp_path: Path) -> None:
+    """Of 1000 connections with data the core gives the 40 with most, in their order: what is done with each (its
+    objects, the walk, the answers) is done 40 times. The page and the text tell of the others.
+    """
+    with (tmp_path / "many.pcap").open("wb") as file:
+        writer = Writer(file)
+        for n in range(1000):
+            writer.transfer(1 + n, 12 if n % 25 == 7 else 4)
+    with (tmp_path / "many.pcap").open("rb") as file:
+        _, (connections, segments, packets, _, less) = _core.read_trace(file, 40)  # type: ignore[arg-type]
+    ports = [connection["sender"]["port"] for connection in connections]
+    assert (ports, less) == ([8 + 25 * n for n in range(40)], 960)
+    # A handshake, the data, and an acknowledgement of every second segment.
+    assert (len(segments), packets) == (40 * (3 + 12 + 6), 960 * 9 + 40 * 21)
+    assert np.bincount(segments.walk([(MSS, False, False)] * 40)["sends"]["flow"]).tolist() == [12] * 40
+    assert len(segments) == 0
+    explanation = explain(tmp_path / "many.pcap", 40)
+    assert [flow["name"] for flow in explanation.document["flows"]] == [
+        f"10.0.0.1:{port} > 10.0.0.2:80" for port in ports
+    ]
+    note = "960 of 1000 connections, those with less data, are not explained; --all explains them."
+    assert explanation.document["notes"] == [note]
+    assert note in " ".join(cli("explain", "many.pcap").stdout.split())
+    assert len(explain(tmp_path / "many.pcap").document["flows"]) == 1000
+
+
+def test_a_capture_that_lacks_packets_says_so(tmp_path: Path) -> None:
+    """Acknowledgements of data that were not captured are counted, and accuse no one."""
+    with (tmp_path / "lacks.pcap").open("wb") as file:
+        writer = Writer(file)
+        writer.handshake(1001)
+        for n in range(200):
+            writer.at_us += 100
+            # Of the last 20 segments only the acknowledgements were captured.
+            if n < 180:
+                writer.packet(1001, 0, 1 + n * MSS, 1, ACK, MSS)
+            writer.packet(1001, 1, 1, 1 + (n + 1) * MSS, ACK)
+    document = explain(tmp_path / "lacks.pcap").document
+    name = "10.0.0.1:1001 > 10.0.0.2:80"
+    assert document["notes"] == [
+        f"{name}: the capture lacks packets: 20 acknowledgements are of data that were not captured."
+    ]
+    assert not [sign for sign in document["flows"][0]["misbehaviour"] if sign["found"]]
 
 
 def test_what_is_refused(cli: Cli, tmp_path: Path) -> None:
@@ -184,6 +277,8 @@ def test_what_is_refused(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "packed.pcap.gz").write_bytes(gzip.compress(b""))
     (tmp_path / "twice.pcap.gz").write_bytes(gzip.compress(gzip.compress(RENO.read_bytes())))
     (tmp_path / "zstd.pcap").write_bytes(b"\x28\xb5\x2f\xfd and more")
+    (tmp_path / "packed.pcap.xz").write_bytes(lzma.compress(b""))
+    (tmp_path / "damaged.pcap.xz").write_bytes(b"\xfd7zXZ\x00" + bytes(40))
     (tmp_path / "damaged.pcap.gz").write_bytes(b"\x1f\x8b\x01\x00" + bytes(40))
     (tmp_path / "head.pcap").write_bytes(RENO.read_bytes()[:24])
     (tmp_path / "folder").mkdir()
@@ -192,6 +287,8 @@ def test_what_is_refused(cli: Cli, tmp_path: Path) -> None:
         ("empty.pcap", "is empty"),
         ("text.pcap", "is neither pcap, pcapng nor qlog"),
         ("packed.pcap.gz", "is empty"),
+        ("packed.pcap.xz", "is empty"),
+        ("damaged.pcap.xz", "Corrupt input data"),
         ("twice.pcap.gz", "is compressed: unpack it first"),
         ("zstd.pcap", "is compressed: unpack it first"),
         ("damaged.pcap.gz", "Unknown compression method"),
@@ -203,43 +300,65 @@ def test_what_is_refused(cli: Cli, tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
-def test_compressed_files(shell: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("packer", "suffix"), [(gzip.compress, "gz"), (lzma.compress, "xz")])
+def test_compressed_files(shell: Cli, tmp_path: Path, packer: Callable[[bytes], bytes], suffix: str) -> None:
     """A packed capture says what the capture says: whole, cut or damaged, in several members, from a stream."""
     data = RENO.read_bytes()
     whole = explain(RENO).document
-    packed = gzip.compress(data[:9_000]) + gzip.compress(data[9_000:])
-    for name, content in (("whole.pcap.gz", packed), ("padded", packed + bytes(512))):
+    packed = packer(data[:9_000]) + packer(data[9_000:])
+    for name, content in ((f"whole.pcap.{suffix}", packed), ("padded", packed + bytes(512))):
         (tmp_path / name).write_bytes(content)
         document = explain(tmp_path / name).document
         assert {**document, "path": "", "title": ""} == {**whole, "path": "", "title": ""}
-    # The sum of the first member is wrong: the second is not read.
-    at = len(gzip.compress(data[:9_000])) - 6
+    # The sum of the first member is wrong, or xz's index: the second is not read.
+    at = len(packer(data[:9_000])) - 6
     (tmp_path / "damaged").write_bytes(packed[:at] + bytes([packed[at] ^ 1]) + packed[at + 1 :])
     (tmp_path / "cut").write_bytes(packed[: len(packed) // 2])
     for name in ("cut", "damaged"):
         document = explain(tmp_path / name).document
         assert len(document["flows"]) == 1
         assert any("what comes after is missing" in note for note in document["notes"]), name
-    with (tmp_path / "whole.pcap.gz").open("rb") as stream:
+    with (tmp_path / f"whole.pcap.{suffix}").open("rb") as stream:
         done = shell("explain", "-", "--json", stdin=stream)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["flows"] == json.loads(explain(RENO).to_json())["flows"]
 
 
-def test_a_file_that_unpacks_without_end(cli: Cli, tmp_path: Path) -> None:
+def _xz_packer() -> Any:
+    return lzma.LZMACompressor(preset=0)
+
+
+def _gzip_packer() -> Any:
+    return zlib.compressobj(9, wbits=31)
+
+
+@pytest.mark.parametrize(("packer", "command"), [(_gzip_packer, "gunzip -c"), (_xz_packer, "xz -dc")])
+def test_a_file_that_unpacks_without_end(cli: Cli, tmp_path: Path, packer: Callable[[], Any], command: str) -> None:
     """300 MB of blanks in 300 kB are refused, when 64 MB of them have been unpacked, with a way to read them."""
-    packer = zlib.compressobj(9, wbits=31)
-    (tmp_path / "bomb.qlog.gz").write_bytes(
-        b"".join(packer.compress(b" " * 1_000_000) for _ in range(300)) + packer.flush()
-    )
-    refused(cli("explain", "bomb.qlog.gz"), "bomb.qlog.gz: unpacks to more than 200 times its size", "gunzip -c")
+    packing = packer()
+    bomb = tmp_path / "bomb.qlog.packed"
+    bomb.write_bytes(b"".join(packing.compress(b" " * 1_000_000) for _ in range(300)) + packing.flush())
+    refused(cli("explain", bomb.name), f"{bomb.name}: unpacks to more than 200 times its size", command)
     least = 0
-    with open_input(tmp_path / "bomb.qlog.gz") as packed, pytest.raises(InputError, match="200 times"):
+    with open_input(bomb) as packed, pytest.raises(InputError, match="200 times"):
         file = unpacked(packed, "bomb")
         while part := file.read(1 << 18):
             assert len(part) <= 1 << 18
             least += len(part)
     assert 1 << 26 <= least + (1 << 18) <= (1 << 26) + (1 << 19)
+
+
+def test_an_xz_file_that_asks_for_memory(cli: Cli, tmp_path: Path) -> None:
+    """A dictionary of 1 GiB is refused before it is made: xz's own presets ask for 64 MiB at most."""
+    asks = [{"id": lzma.FILTER_LZMA2, "preset": 0}]
+    data = bytearray(lzma.compress(RENO.read_bytes(), filters=asks))
+    # Stream header (12 bytes); the block's header: sizes, flags, the filter's id, size and dictionary; its sum.
+    at = data.index(b"\x21\x01", 12) + 2
+    data[at] = 36
+    end = 12 + 4 * (data[12] + 1)
+    data[end - 4 : end] = zlib.crc32(data[12 : end - 4]).to_bytes(4, "little")
+    (tmp_path / "greedy.pcap.xz").write_bytes(data)
+    refused(cli("explain", "greedy.pcap.xz"), "greedy.pcap.xz", "Memory usage limit exceeded")
 
 
 @pytest.mark.parametrize("seed", range(24))

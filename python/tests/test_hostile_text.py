@@ -151,7 +151,7 @@ def test_every_free_text_is_here() -> None:
 def test_every_writer_is_here() -> None:
     """No format can be exported that is not examined below."""
     assert {*FORMATS, *FILE_FORMATS} == {
-        *("csv", "parquet", "xplot", "qlog", "pcapng", "ss", "flowgrind", "flent", "tc")
+        *("csv", "parquet", "xplot", "qlog", "wireshark_profile", "pcapng", "ss", "flowgrind", "flent", "tc")
     }
 
 

@@ -15,7 +15,7 @@ from windtunnel import Scenario
 from windtunnel.compare.overlay import _together
 from windtunnel.compare.sides import RunSide
 from windtunnel.explain import explain
-from windtunnel.explain.page import _seen
+from windtunnel.explain.seen import seen
 from windtunnel.figures.flent_style import flent_style
 from windtunnel.panels import Panel, Run, throughput
 
@@ -105,8 +105,8 @@ def test_a_connection_that_begins_late(tmp_path: Path) -> None:
         writer.at_us = 30_000_000
         writer.transfer(1002, 300)
     explanation = explain(tmp_path / "late.pcap")
-    seen: Any = _seen(explanation)
-    first, late = throughput.panel(Run(seen)).series
+    capture: Any = seen(explanation.trace, explanation.rounds, explanation.codes, explanation.heard)
+    first, late = throughput.panel(Run(capture)).series
     # A value is the mean since the sample before, the first since 0 s.
     assert np.isnan(late.y[0])
     assert late.x[0] == pytest.approx(30, abs=0.01)
@@ -114,5 +114,5 @@ def test_a_connection_that_begins_late(tmp_path: Path) -> None:
     for series, rounds in zip((first, late), explanation.rounds, strict=True):
         assert rounds is not None
         held = np.nansum(series.y * np.diff(series.x, prepend=0.0))
-        factor = {"Mbit/s": 1.0, "kbit/s": 1e-3, "Gbit/s": 1e3}[throughput.panel(Run(seen)).unit]
+        factor = {"Mbit/s": 1.0, "kbit/s": 1e-3, "Gbit/s": 1e3}[throughput.panel(Run(capture)).unit]
         assert held * factor == pytest.approx(float(rounds.delivered.sum()) * 1460 * 8 / 1e6, rel=0.02)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +14,10 @@ import numpy as np
 import packets
 import pytest
 from packets import ACK, AE, CE, ECT0, ECT1, MDS_DSCP, MSS, Recording, recorded, recording
-from tshark import CHAT, COMMENT, NOTE, needs_tshark, tshark
+from tshark import CHAT, COMMENT, NOTE, WARNING, needs_tshark, tshark
 
 from windtunnel import InputError, RunResult, Scenario, contract, load, stored
-from windtunnel.export import export_file, pcapng
+from windtunnel.export import export, export_file, pcapng
 from windtunnel.export.connections import connections
 from windtunnel.export.packets import POINTS, packet_parts
 
@@ -166,6 +168,44 @@ def test_identity_ttl_and_comments(result: RunResult, tmp_path: Path) -> None:
     )
     assert len(again) == 1
     assert "state=Recovery limited_by=cwnd" in again[0][0]
+
+
+@needs_tshark
+def test_the_profile_for_wireshark(result: RunResult, tmp_path: Path) -> None:
+    """No file of it makes tshark say a word, which it does of unknown fields, preferences and filters. Each kind of
+    packet in the recording has its colour; the expert filter leaves out the packets that have nothing but comments.
+    """
+    export(result, "wireshark_profile", tmp_path / "config" / "wireshark" / "profiles" / "windtunnel")
+    path = capture(result, tmp_path / "x.pcapng", points=POINTS)
+
+    def profiled(*options: str) -> list[list[str]]:
+        env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config"), "COLORTERM": "truecolor"}
+        command = ["tshark", "-C", "windtunnel", "-n", "-r", str(path), *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=env)
+        said = [line for line in done.stderr.splitlines() if not line.startswith("Running as user")]
+        assert (done.returncode, said) == (0, [])
+        return [line.split("\t") for line in done.stdout.splitlines()]
+
+    rows = profiled("-Ttabs")
+    assert len(rows) == len(result.tables["packets"]["t_ns"])
+    # The 16 columns, and the arrow between two of them.
+    assert {len(row) for row in rows} == {17}
+    assert rows[0][2].startswith("snd.")
+    assert any("cwnd=14480 ssthresh=inf" in row[15] for row in rows)
+    assert any("Congestion Experienced" in row[14] for row in rows)
+    colours = Counter(row[0] for row in profiled("--color", "-Tfields", "-eframe.coloring_rule.name"))
+    table = result.tables["packets"]
+    assert colours["Lost here"] == np.sum(table["drop"] > 0)
+    # The packet with CWR is the retransmission.
+    assert colours.keys() == {"Lost here", "Retransmission", "CE", "ECE", "SACK", "Start and end", "Data", "ACK"}
+    remarks = profiled("-Tfields", "-e_ws.expert.severity", "-Y", "_ws.expert")
+    buttons = (tmp_path / "config/wireshark/profiles/windtunnel/dfilter_buttons").read_text(encoding="utf-8")
+    (expert,) = (line.split('","')[2] for line in buttons.splitlines() if '"Expert"' in line)
+    kept = profiled("-Tfields", "-e_ws.expert.severity", "-Y", expert)
+    serious = [row for row in remarks if {NOTE, WARNING} & set(row[0].split(","))]
+    assert 0 < len(kept) == len(serious) < len(remarks)
+    for line in buttons.splitlines():
+        profiled("-Y", line.split('","')[2].replace(r"\x22", '"'))
 
 
 @needs_tshark

@@ -44,6 +44,7 @@ ONLY_READ = {
         "examples/bpf/README.md",
     ),
     *(f"docs/{name}.md" for name in ("index", "trust", "speed", "reliability", "what-is-in-it", "explain-controllers")),
+    "docs/explain-kernel.md",
 }
 
 #: What is printed and not run.
@@ -62,7 +63,11 @@ NOT_RUN = {
     "cargo run --manifest-path examples/rust-plugin/Cargo.toml -- examples/rust-plugin/rust-plugin.toml",
     "python docs/measured.py course",
     "python docs/measured.py gallery",
-    "python -m windtunnel.explain.train",
+    "make train-explain",
+    "windtunnel plot capture.pcap",
+    "windtunnel plot capture.pcap --panel sequence --from 7.6 --to 8",
+    "windtunnel plot capture.pcap --panel io --average 100ms --choice 'io=bits of all flows'",
+    "windtunnel plot connection.sqlog --panel in_flight --panel rtt --out rtt.svg",
     "python docs/packs/campaign_pages.py ledbat",
     "python docs/packs/campaign_pages.py slow-starts",
     "cargo run --release -p windtunnel-hosted --features quinn,noq --example loopback -- quinn cubic 5",

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from conftest import HUNG, environment
+from traces import CAPTURES
+
+from windtunnel.explain import explain
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals of POSIX")
 
@@ -315,6 +322,84 @@ def test_a_terminal_tells_all_processes(number: signal.Signals, tmp_path: Path) 
         os.killpg(process.pid, number)
         _, said = process.communicate(timeout=HUNG)
     assert (process.returncode, said) == (128 + number, "")
+
+
+#: A capture of more than a pipe holds: once all but its end is written, the command is reading.
+LIVE = (CAPTURES / "reno-at-sender.pcap").read_bytes()
+WRITTEN = 150_000
+
+
+@contextmanager
+def live(first: bytes, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """``windtunnel explain -``, which has read most of ``first`` and waits for more."""
+    command = [sys.executable, "-m", "windtunnel", "explain", "-", *options]
+    env = {**environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, env=env, **pipes, start_new_session=True) as process:
+        assert process.stdin is not None
+        process.stdin.write(first)
+        process.stdin.flush()
+        yield process
+        if process.poll() is None:
+            process.kill()
+
+
+def test_ctrl_c_ends_a_live_capture() -> None:
+    """The writer has the signal, too, and writes what it has kept back: the answers are those about the whole capture,
+    although the signal came in the middle of it. A wrapper's echo of the signal changes nothing.
+    """
+    with live(LIVE[:WRITTEN], "--json") as process:
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        out, said = process.communicate(LIVE[WRITTEN:], timeout=HUNG)
+    assert (process.returncode, said) == (0, b"")
+    whole = json.loads(explain(CAPTURES / "reno-at-sender.pcap").to_json())
+    assert {**json.loads(out), "path": "", "title": ""} == {**whole, "path": "", "title": ""}
+
+
+def test_a_live_capture_whose_writer_goes_on() -> None:
+    """Ctrl-C gives the answers within 2 s of reading, and a note that there was more."""
+    with live(LIVE[:WRITTEN], "--json") as process:
+        process.send_signal(signal.SIGINT)
+        # Not the end of the stream: the test holds the pipe open.
+        assert process.wait(HUNG) == 0
+        assert process.stdout is not None
+        document = json.loads(process.stdout.read())
+    assert "ended by Ctrl-C" in document["notes"][0]
+    assert any("ends in the middle of a packet" in note for note in document["notes"])
+    assert document["flows"][0]["overflow"]["events"] > 0
+
+
+def test_ctrl_c_twice_ends_the_command() -> None:
+    with live(LIVE[:WRITTEN]) as process:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(HUNG) == 128 + signal.SIGINT
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+
+
+def test_a_live_capture_that_is_killed() -> None:
+    """The writer ends in the middle of a packet: answers, and the place."""
+    with live(LIVE[:WRITTEN]) as process:
+        out, said = process.communicate(timeout=HUNG)
+    assert (process.returncode, said) == (0, b"")
+    assert b"ends in the middle of a packet at byte 149" in out
+    assert b"Which controller?" in out
+
+
+def test_ctrl_c_before_anything_can_be_told() -> None:
+    """No answer was given: the exit code says which signal it was, and the message why there is none."""
+    # Packets of loopback that are no TCP: ARP's are shorter than a header.
+    packet = LIVE[24:32] + (40).to_bytes(4, "little") * 2 + bytes(40)
+    with live(LIVE[:24] + packet * 3000) as process:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        out, said = process.communicate(timeout=HUNG)
+    assert (process.returncode, out) == (128 + signal.SIGINT, b"")
+    assert b"has no TCP connection with data among 3000 packets" in said
 
 
 def members(group: int) -> list[int]:

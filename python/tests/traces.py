@@ -91,8 +91,9 @@ class Script:
             **dict.fromkeys(("t_ns", "seq", "ack", "ts_val", "ts_ecr", "window"), np.uint64),
             **{f"sack{n}_{edge}": np.uint64 for n in (1, 2, 3, 4) for edge in ("start", "end")},
         }
-        segments = {name: np.array([row.get(name, 0) for row in rows], kind) for name, kind in kinds.items()}
-        walked = _core.walk_segments(segments, [(self.mss, False, True)])
+        segments = _core.Segments()
+        segments.add({name: np.array([row.get(name, 0) for row in rows], kind) for name, kind in kinds.items()})
+        walked = segments.walk([(self.mss, False, True)])
         flow = Flow(
             "script", self.mss, by_flow(walked["sends"], 1)[0], by_flow(walked["acks"], 1)[0], handshake_s=handshake_s
         )

@@ -350,36 +350,72 @@ class Control:
     def cwnd(self) -> int:
         """The congestion window."""
 
-def read_trace(file: RawIOBase) -> tuple[str, Any]:
+def read_trace(file: RawIOBase, most: int | None = None) -> tuple[str, Any]:
     """Read a capture (pcap, pcapng) or a log (qlog): ``capture`` or ``qlog``, and what is in it.
 
-    Of a capture: connections, their segments, the packets in it, and what could not be read.
+    Of a capture: connections, their segments, the packets in it, what could not be read, and how many connections
+    there are beyond ``most``. Those with most data are kept, in their order.
     A connection: ``sender`` and ``receiver`` of the data, each ``address, port, segments, data_bytes, largest,
     timestamps`` (all its segments have them), ``ecn`` (packets by code point), ``options`` (kinds), ``syn`` (``mss,
     window_scale, sack, timestamps, flags, options``, or None); ``closed``, ``points`` (interfaces) and
-    ``window_known``. Segments: t_ns, flow, dir (1: towards the sender), point, size, payload, seq, ack, flags, ecn,
-    dscp, ts_val, ts_ecr, window, sack_n, sack1_start to sack4_end, in order of time. Connections with less than two
-    segments of data are left out, as a note says.
+    ``window_known``. Segments: a :class:`Segments`. Connections with less than two segments of data are left out, as a
+    note says.
 
     Of a log, a dictionary: ``connections`` (``name, sent, received, acks``: packets; ``largest``: the bytes of the
-    longest; ``handshake_ns`` or None, ``limit_known``, ``tcp``), ``walked`` as :func:`walk_segments` has it, with
+    longest; ``handshake_ns`` or None, ``limit_known``, ``tcp``), ``walked`` as :meth:`Segments.walk` has it, with
     packets in place of segments, ``metrics`` (columns named as those of a run's table ``flows``), ``events``,
     ``duration_s`` and ``notes``.
 
     Raises OSError, ValueError if the file is neither, and what a signal raises.
     """
 
-def walk_segments(
-    segments: Mapping[str, npt.NDArray[np.generic]], connections: Sequence[tuple[int, bool, bool]]
+def follow(
+    sends: Mapping[str, npt.NDArray[np.generic]],
+    acks: Mapping[str, npt.NDArray[np.generic]],
+    mss: int,
+    unused: npt.NDArray[np.bool_],
+    scenario: str,
 ) -> dict[str, Any]:
-    """Follow the senders of segments, which have the columns that ``read_trace`` has.
+    """Let the controllers of a scenario's flows hear what the sender of one connection heard.
 
-    ``connections``: for each the payload of a full segment, and whether timestamps and the receive window can
-    be used. Returns ``sends`` (t_ns, flow, seq, payload, kind, in_flight, unacked, room, round, since_ack_ns, back_ns,
-    ecn, dscp, flags), ``acks`` (t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, window, round, kind, flags, ecn),
-    and for each connection ``back_ns`` (the least time to the sender and back) and ``at_sender``. ``crates/trace``
-    describes the columns.
+    ``sends`` and ``acks`` as :meth:`Segments.walk` has them, with ``marked`` for each acknowledgement; ``unused``: by
+    round trip, the window may not grow. Returns, with windows in bytes: ``flight`` by round trip; ``stretches``, first
+    and last round trip; ``episodes``, tuples of the round trip that ended an answer to congestion, the flight before
+    and after it, and its cause (0 loss, 1 marks, 2 a timeout); ``window`` by the flow's name and round trip, and
+    ``after`` by its name and episode. Raises ScenarioError.
     """
+
+@final
+class Segments:
+    """The TCP segments of a capture, or of a run that recorded its packets, in order of time."""
+
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    def add(self, columns: Mapping[str, npt.NDArray[np.generic]]) -> None:
+        """Add rows: t_ns, flow, dir (1: towards the sender), payload, seq, ack, flags, ecn, dscp, ts_val, ts_ecr,
+        window, sack_n, sack1_start to sack4_end.
+        """
+
+    @property
+    def last_ns(self) -> int:
+        """When the last one passed."""
+
+    def table(self) -> dict[str, npt.NDArray[np.generic]]:
+        """What pictures draw: t_ns, flow, dir, payload, seq, ack, flags, ecn, stamped (it has timestamps), window,
+        sack_n and sack1_end.
+        """
+
+    def syns(self) -> dict[str, npt.NDArray[np.generic]]:
+        """The SYNs: t_ns, flow, dir, flags."""
+
+    def walk(self, connections: Sequence[tuple[int, bool, bool]]) -> dict[str, Any]:
+        """Follow the senders. The segments are dropped on the way, and there are none afterwards.
+
+        ``connections``: for each the payload of a full segment, and whether timestamps and the receive window can
+        be used. Returns ``sends`` (t_ns, flow, seq, payload, kind, in_flight, room, round, since_ack_ns, back_ns, ecn,
+        dscp), ``acks`` (t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, round, kind, flags), and for each connection
+        ``back_ns`` (the least time to the sender and back) and ``at_sender``. ``crates/trace`` describes the columns.
+        """
 
 @final
 class RunResult:

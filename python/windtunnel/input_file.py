@@ -9,8 +9,10 @@ import errno
 import json
 import os
 import re
+import select
 import stat
-from io import FileIO
+from collections.abc import Callable
+from io import FileIO, RawIOBase
 from pathlib import Path
 
 from windtunnel.errors import InputError
@@ -22,6 +24,8 @@ STDIN = Path("-")
 _STREAM = re.compile(r"/dev/(?:stdin|fd/(?P<fd>\d+))|/proc/self/fd/(?P<self>\d+)")
 #: Opening these neither waits, nor makes a terminal the one that controls this process.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+#: How often a stream that brings nothing is asked whether it is over.
+_LOOK_MS = 50
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -44,6 +48,30 @@ def open_input(path: Path) -> FileIO:
         os.close(descriptor)
         raise
     return FileIO(descriptor)
+
+
+class Stream(RawIOBase):
+    """A pipe, a socket or a device, until it ends or ``is_over`` says that no more is wanted."""
+
+    def __init__(self, file: FileIO, is_over: Callable[[], bool]) -> None:
+        self._file, self._is_over = file, is_over
+        #: Whether ``is_over`` has ended it.
+        self.cut = False
+        self._poll = select.poll()
+        self._poll.register(file, select.POLLIN)
+
+    def read(self, size: int = -1, /) -> bytes | None:
+        """What has come, as soon as there is something; nothing at the end."""
+        ready = False
+        while not self.cut and not ready:
+            ready = bool(self._poll.poll(_LOOK_MS))
+            self.cut = self._is_over()
+        return b"" if self.cut else self._file.read(size)
+
+
+def is_live(file: FileIO) -> bool:
+    """Whether this is a stream that can be waited for."""
+    return hasattr(select, "poll") and not stat.S_ISREG(os.fstat(file.fileno()).st_mode)
 
 
 def shown_name(path: Path) -> str:

@@ -12,6 +12,7 @@ mod qlog;
 mod registry;
 mod result;
 mod run;
+mod shadow;
 mod store;
 mod trace;
 mod views;
@@ -42,9 +43,11 @@ mod _core {
     #[pymodule_export]
     use super::run::{run, windows};
     #[pymodule_export]
+    use super::shadow::follow;
+    #[pymodule_export]
     use super::store::{merge_parts, write_table};
     #[pymodule_export]
-    use super::trace::{read_trace, walk_segments};
+    use super::trace::{PySegments, read_trace};
     #[pymodule_export]
     use super::views::{
         PyAck, PyCongestion, PyControl, PyDeparture, PyFlow, PyLostSegment, PyNeeds, PyPath, PyRateSample,

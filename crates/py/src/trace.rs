@@ -9,14 +9,17 @@ use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt, PyOSError, PyValueError}
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use windtunnel_trace::qlog::Qlog;
-use windtunnel_trace::walk::{Known, Rows, Walked, walk};
-use windtunnel_trace::{Capture, Connection, ReadError, Side, Trace};
+use windtunnel_trace::walk::{Known, Walked, walk};
+use windtunnel_trace::{Capture, Connection, ReadError, Row, Segments, Side, Trace};
 
-/// `(connections, segments, packets, notes)`.
-type PyCapture<'py> = (Vec<Bound<'py, PyDict>>, Bound<'py, PyDict>, u64, Vec<String>);
+/// `(connections, segments, packets, notes, less)`.
+type PyCapture<'py> = (Vec<Bound<'py, PyDict>>, Bound<'py, PySegments>, u64, Vec<String>, usize);
 
 /// Bytes that are asked of a file at a time.
 const PART: usize = 1 << 18;
+
+/// The flag of a SYN.
+const SYN: u16 = 0x02;
 
 /// A file that Python has opened. Signals are checked before each read, and while it waits.
 struct PyFile {
@@ -53,9 +56,14 @@ impl Read for PyFile {
     }
 }
 
-/// The kind of a trace, `capture` or `qlog`, and what is in it.
+/// The kind of a trace, `capture` or `qlog`, and what is in it: of a capture, `most` connections, those with most data.
 #[pyfunction]
-pub(crate) fn read_trace(py: Python<'_>, file: Py<PyAny>) -> PyResult<(&'static str, Bound<'_, PyAny>)> {
+#[pyo3(signature = (file, most = None))]
+pub(crate) fn read_trace(
+    py: Python<'_>,
+    file: Py<PyAny>,
+    most: Option<usize>,
+) -> PyResult<(&'static str, Bound<'_, PyAny>)> {
     let mut file = PyFile { file, raised: None };
     let trace = py.detach(|| windtunnel_trace::open(BufReader::with_capacity(PART, &mut file)));
     if let Some(raised) = file.raised {
@@ -68,44 +76,20 @@ pub(crate) fn read_trace(py: Python<'_>, file: Py<PyAny>) -> PyResult<(&'static 
     // Below, arrays are made, in which an exception would be a panic.
     py.check_signals()?;
     Ok(match trace {
-        Trace::Capture(capture) => ("capture", captured(py, *capture)?.into_bound_py_any(py)?),
+        Trace::Capture(capture) => ("capture", captured(py, *capture, most)?.into_bound_py_any(py)?),
         Trace::Qlog(log) => ("qlog", logged(py, *log)?.into_any()),
     })
 }
 
-fn captured(py: Python<'_>, capture: Capture) -> PyResult<PyCapture<'_>> {
-    let connections = capture.connections.iter().map(|c| connection(py, c)).collect::<PyResult<_>>()?;
-    let s = capture.segments;
-    let table = PyDict::new(py);
-    macro_rules! hand_out {
-        ($($name:ident),* $(,)?) => { $(table.set_item(stringify!($name), s.$name.into_pyarray(py))?;)* };
+fn captured(py: Python<'_>, mut capture: Capture, most: Option<usize>) -> PyResult<PyCapture<'_>> {
+    let less = most.map_or(0, |most| py.detach(|| capture.keep_most(most)));
+    let mut connections = Vec::with_capacity(capture.connections.len());
+    for each in &capture.connections {
+        py.check_signals()?;
+        connections.push(connection(py, each)?);
     }
-    hand_out!(
-        t_ns,
-        flow,
-        dir,
-        point,
-        size,
-        payload,
-        seq,
-        ack,
-        flags,
-        ecn,
-        dscp,
-        ts_val,
-        ts_ecr,
-        window,
-        sack_n,
-        sack1_start,
-        sack1_end,
-        sack2_start,
-        sack2_end,
-        sack3_start,
-        sack3_end,
-        sack4_start,
-        sack4_end,
-    );
-    Ok((connections, table, capture.packets, capture.notes))
+    let segments = Bound::new(py, PySegments { segments: capture.segments })?;
+    Ok((connections, segments, capture.packets, capture.notes, less))
 }
 
 fn logged(py: Python<'_>, log: Qlog) -> PyResult<Bound<'_, PyDict>> {
@@ -172,56 +156,136 @@ fn numbers(kinds: &[u8]) -> Vec<u16> {
     kinds.iter().map(|kind| u16::from(*kind)).collect()
 }
 
-#[pyfunction]
-pub(crate) fn walk_segments<'py>(
-    py: Python<'py>,
-    segments: &Bound<'py, PyDict>,
-    connections: Vec<(u64, bool, bool)>,
-) -> PyResult<Bound<'py, PyDict>> {
-    macro_rules! borrow {
-        ($($name:ident: $kind:ty),* $(,)?) => { $(let $name = column::<$kind>(segments, stringify!($name))?;)* };
+/// The segments of a capture, or of a run that recorded its packets, in order of time.
+#[pyclass(name = "Segments", module = "windtunnel._core")]
+#[derive(Default)]
+pub(crate) struct PySegments {
+    segments: Segments,
+}
+
+#[pymethods]
+impl PySegments {
+    #[new]
+    fn new() -> PySegments {
+        PySegments::default()
     }
-    borrow!(
-        t_ns: u64, flow: u32, dir: u8, payload: u32, seq: u64, ack: u64, flags: u32, ecn: u8, dscp: u8, ts_val: u64,
-        ts_ecr: u64, window: u64, sack_n: u8, sack1_start: u64, sack1_end: u64, sack2_start: u64, sack2_end: u64,
-        sack3_start: u64, sack3_end: u64, sack4_start: u64, sack4_end: u64,
-    );
-    let rows = Rows {
-        t_ns: t_ns.as_slice()?,
-        flow: flow.as_slice()?,
-        dir: dir.as_slice()?,
-        payload: payload.as_slice()?,
-        seq: seq.as_slice()?,
-        ack: ack.as_slice()?,
-        flags: flags.as_slice()?,
-        ecn: ecn.as_slice()?,
-        dscp: dscp.as_slice()?,
-        ts_val: ts_val.as_slice()?,
-        ts_ecr: ts_ecr.as_slice()?,
-        window: window.as_slice()?,
-        sack_n: sack_n.as_slice()?,
-        sack: [
-            (sack1_start.as_slice()?, sack1_end.as_slice()?),
-            (sack2_start.as_slice()?, sack2_end.as_slice()?),
-            (sack3_start.as_slice()?, sack3_end.as_slice()?),
-            (sack4_start.as_slice()?, sack4_end.as_slice()?),
-        ],
-    };
-    let connections: Vec<Known> =
-        connections.into_iter().map(|(mss, timestamps, window)| Known { mss, timestamps, window }).collect();
-    if !rows.equally_long() {
-        return Err(PyValueError::new_err("the columns differ in length"));
+
+    fn __len__(&self) -> usize {
+        self.segments.len()
     }
-    let walked = py.detach(|| {
-        let raised = RefCell::new(None);
-        let go_on = || signals().map_err(|error| raised.replace(Some(error))).is_ok();
-        walk(&rows, &connections, &go_on).ok_or_else(|| raised.take())
-    });
-    let walked = walked
-        .map_err(|raised| raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err("the walk was stopped")))?;
-    // Below, arrays are made, in which an exception would be a panic.
-    py.check_signals()?;
-    walked_tables(py, walked)
+
+    /// When the last segment passed.
+    #[getter]
+    fn last_ns(&self) -> u64 {
+        self.segments.last_ns()
+    }
+
+    /// Adds rows.
+    fn add(&mut self, columns: &Bound<'_, PyDict>) -> PyResult<()> {
+        macro_rules! borrow {
+            ($lengths:ident: $($name:ident: $kind:ty),* $(,)?) => {
+                $(let $name = column::<$kind>(columns, stringify!($name))?; let $name = $name.as_slice()?;)*
+                let $lengths = [$($name.len()),*];
+            };
+        }
+        borrow!(
+            lengths: t_ns: u64, flow: u32, dir: u8, payload: u32, seq: u64, ack: u64, flags: u32, ecn: u8, dscp: u8, ts_val: u64,
+            ts_ecr: u64, window: u64, sack_n: u8, sack1_start: u64, sack1_end: u64, sack2_start: u64, sack2_end: u64,
+            sack3_start: u64, sack3_end: u64, sack4_start: u64, sack4_end: u64,
+        );
+        if lengths.iter().any(|length| *length != t_ns.len()) {
+            return Err(PyValueError::new_err("the columns differ in length"));
+        }
+        for n in 0..t_ns.len() {
+            let sack = [
+                (sack1_start[n], sack1_end[n]),
+                (sack2_start[n], sack2_end[n]),
+                (sack3_start[n], sack3_end[n]),
+                (sack4_start[n], sack4_end[n]),
+            ];
+            let row = Row {
+                t_ns: t_ns[n],
+                seq: seq[n],
+                ack: ack[n],
+                ts_val: ts_val[n],
+                ts_ecr: ts_ecr[n],
+                window: window[n],
+                flow: flow[n],
+                payload: payload[n],
+                flags: flags[n] as u16,
+                dir: dir[n],
+                class: Row::class(dscp[n], ecn[n]),
+                ..Row::default()
+            };
+            self.segments.push(row, &sack[..usize::from(sack_n[n]).min(sack.len())]);
+        }
+        Ok(())
+    }
+
+    /// The SYNs.
+    fn syns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let syns: Vec<&Row> = self.segments.rows().filter(|row| row.flags & SYN != 0).collect();
+        let table = PyDict::new(py);
+        macro_rules! hand_out {
+            ($($name:ident),*) => {
+                $(table.set_item(stringify!($name), syns.iter().map(|row| row.$name).collect::<Vec<_>>().into_pyarray(py))?;)*
+            };
+        }
+        hand_out!(t_ns, flow, dir, flags);
+        Ok(table)
+    }
+
+    /// What pictures draw of the segments.
+    fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        macro_rules! hand_out {
+            ($($name:ident: $of:expr),* $(,)?) => {
+                $(table.set_item(
+                    stringify!($name),
+                    self.segments.with_sack().map($of).collect::<Vec<_>>().into_pyarray(py),
+                )?;)*
+            };
+        }
+        hand_out!(
+            t_ns: |(row, _)| row.t_ns,
+            flow: |(row, _)| row.flow,
+            dir: |(row, _)| row.dir,
+            payload: |(row, _)| row.payload,
+            seq: |(row, _)| row.seq,
+            ack: |(row, _)| row.ack,
+            flags: |(row, _)| u32::from(row.flags),
+            ecn: |(row, _)| row.ecn(),
+            stamped: |(row, _)| row.ts_val > 0,
+            window: |(row, _)| row.window,
+            sack_n: |(_, sack)| sack.len() as u8,
+            sack1_end: |(_, sack)| sack.first().map_or(0, |(_, end)| *end),
+        );
+        Ok(table)
+    }
+
+    /// Follows the senders. The segments are gone afterwards.
+    fn walk<'py>(
+        &mut self,
+        py: Python<'py>,
+        connections: Vec<(u64, bool, bool)>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let connections: Vec<Known> = connections
+            .into_iter()
+            .map(|(mss, timestamps, window)| Known { mss, timestamps, window })
+            .collect();
+        let segments = std::mem::take(&mut self.segments);
+        let walked = py.detach(|| {
+            let raised = RefCell::new(None);
+            let go_on = || signals().map_err(|error| raised.replace(Some(error))).is_ok();
+            walk(segments, &connections, &go_on).ok_or_else(|| raised.take())
+        });
+        let walked = walked.map_err(|raised| {
+            raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err("the walk was stopped"))
+        })?;
+        // Below, arrays are made, in which an exception would be a panic.
+        py.check_signals()?;
+        walked_tables(py, walked)
+    }
 }
 
 fn walked_tables(py: Python<'_>, walked: Walked) -> PyResult<Bound<'_, PyDict>> {
@@ -229,8 +293,8 @@ fn walked_tables(py: Python<'_>, walked: Walked) -> PyResult<Bound<'_, PyDict>> 
     macro_rules! hand_out {
         ($from:ident: $($name:ident),* $(,)?) => { $($from.set_item(stringify!($name), walked.$from.$name.into_pyarray(py))?;)* };
     }
-    hand_out!(sends: t_ns, flow, seq, payload, kind, in_flight, unacked, room, round, since_ack_ns, back_ns, ecn, dscp, flags);
-    hand_out!(acks: t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, window, round, kind, flags, ecn);
+    hand_out!(sends: t_ns, flow, seq, payload, kind, in_flight, room, round, since_ack_ns, back_ns, ecn, dscp);
+    hand_out!(acks: t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, round, kind, flags);
     out.set_item("sends", sends)?;
     out.set_item("acks", acks)?;
     out.set_item("back_ns", walked.back_ns.into_pyarray(py))?;
@@ -246,8 +310,11 @@ fn signals() -> PyResult<()> {
     })
 }
 
-fn column<'py, T: Element>(table: &Bound<'py, PyDict>, name: &str) -> PyResult<PyReadonlyArray1<'py, T>> {
+pub(crate) fn column<'py, T: Element>(
+    table: &Bound<'py, PyDict>,
+    name: &str,
+) -> PyResult<PyReadonlyArray1<'py, T>> {
     let column =
-        table.get_item(name)?.ok_or_else(|| PyKeyError::new_err(format!("segments has no column {name}")))?;
+        table.get_item(name)?.ok_or_else(|| PyKeyError::new_err(format!("there is no column {name}")))?;
     column.extract().map_err(|e: PyErr| PyValueError::new_err(format!("column {name}: {e}")))
 }

@@ -252,7 +252,7 @@ pub struct Member {
 
 impl FlowGroup {
     /// Its controller, if that is one of windtunnel's or of a plugin: alone, or inside the stack of another crate.
-    fn controller(&self) -> Option<&dyn ControllerParams> {
+    pub fn controller(&self) -> Option<&dyn ControllerParams> {
         if let Transport::Foreign(stack) = &self.transport {
             return match &stack.description()?.controllers.decides {
                 StackController::Own(_) => None,

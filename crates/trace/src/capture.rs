@@ -3,6 +3,7 @@
 //! The blocks are read by the crate `pcap-parser`, one at a time. A capture that ends in the middle of a packet, or is
 //! damaged, gives all that comes before, and a note that says where it stopped.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Read;
@@ -11,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
 use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
 
-use crate::connections::{Connection, Connections};
+use crate::connections::{Connection, Connections, keep};
 use crate::frame::{Other, segment};
 use crate::segments::Segments;
 
@@ -48,6 +49,25 @@ pub struct Capture {
     pub packets: u64,
     /// What is missing from it, and what could not be read: whole sentences.
     pub notes: Vec<String>,
+}
+
+impl Capture {
+    /// Keeps the `most` connections with most data, in their order, and their segments. Of equals, the earlier are kept.
+    /// Returns how many go.
+    pub fn keep_most(&mut self, most: usize) -> usize {
+        let count = self.connections.len();
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(|&n| Reverse(self.connections[n].sides[0].data_bytes));
+        let mut kept = vec![true; count];
+        let less = order.get(most..).unwrap_or_default();
+        for &n in less {
+            kept[n] = false;
+        }
+        if !less.is_empty() {
+            keep(&mut self.segments, &mut self.connections, &kept);
+        }
+        less.len()
+    }
 }
 
 /// Reads a capture. An error means that nothing could be read.

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use crate::frame::{ACK, FIN, RST, SYN, Segment};
 use crate::idle::LeftOut;
-use crate::segments::{Segments, retain};
+use crate::segments::{MAX_SACK, Row, Segments, retain};
 
 /// RFC 7323 section 2.3.
 const LARGEST_WINDOW_SCALE: u8 = 14;
@@ -125,7 +125,7 @@ impl Side {
                 sack: segment.options.sack_permitted,
                 timestamps: segment.options.timestamps.is_some(),
                 flags: segment.flags,
-                options: segment.options.kinds.clone(),
+                options: segment.options.kinds.as_slice().to_vec(),
             });
             return;
         }
@@ -134,7 +134,7 @@ impl Side {
             return;
         }
         self.timestamps &= segment.options.timestamps.is_some();
-        for kind in &segment.options.kinds {
+        for kind in segment.options.kinds.as_slice() {
             if !self.options.contains(kind) {
                 self.options.push(*kind);
             }
@@ -186,25 +186,27 @@ impl Connections {
             ack = peer.relative_ack(segment.ack);
             peer.acknowledged(ack);
         }
-        let sack: Vec<(u64, u64)> =
-            segment.options.sack.iter().map(|&(from, to)| (peer.near(from), peer.near(to))).collect();
-        let rows = &mut self.rows;
-        rows.t_ns.push(t_ns);
-        rows.flow.push(index as u32);
-        rows.dir.push(from as u8);
-        rows.point.push(point);
-        rows.size.push(segment.size);
-        rows.payload.push(segment.payload);
-        rows.seq.push(seq);
-        rows.ack.push(ack);
-        rows.flags.push(segment.flags);
-        rows.ecn.push(segment.ecn);
-        rows.dscp.push(segment.dscp);
-        let (value, echo) = segment.options.timestamps.unwrap_or_default();
-        rows.ts_val.push(value.into());
-        rows.ts_ecr.push(echo.into());
-        rows.window.push(segment.window.into());
-        rows.push_sack(&sack);
+        let mut sack = [(0, 0); MAX_SACK];
+        let blocks = &segment.options.sack;
+        for (near, &(from, to)) in sack.iter_mut().zip(blocks) {
+            *near = (peer.near(from), peer.near(to));
+        }
+        let (ts_val, ts_ecr) = segment.options.timestamps.unwrap_or_default();
+        let row = Row {
+            t_ns,
+            seq,
+            ack,
+            ts_val: ts_val.into(),
+            ts_ecr: ts_ecr.into(),
+            window: segment.window.into(),
+            flow: index as u32,
+            payload: segment.payload,
+            flags: segment.flags as u16,
+            dir: from as u8,
+            class: Row::class(segment.dscp, segment.ecn),
+            ..Row::default()
+        };
+        self.rows.push(row, &sack[..blocks.len().min(MAX_SACK)]);
     }
 
     /// The segment's connection. A SYN with another number starts a new one.
@@ -248,38 +250,36 @@ impl Connections {
         }
         let (left_out, kept) = LeftOut::of(&self.all);
         if !left_out.is_nothing() {
-            self.keep(&kept);
+            keep(&mut self.rows, &mut self.all, &kept);
+            self.open.clear();
             retain(&mut swapped, &kept);
         }
-        for row in 0..self.rows.len() {
-            let flow = self.rows.flow[row] as usize;
-            self.rows.dir[row] ^= u8::from(swapped[flow]);
-            if self.rows.flags[row] & SYN == 0 {
-                let scale = self.all[flow].scale(usize::from(self.rows.dir[row])).unwrap_or(0);
-                self.rows.window[row] <<= scale;
+        for row in self.rows.rows_mut() {
+            let flow = row.flow as usize;
+            row.dir ^= u8::from(swapped[flow]);
+            if !row.has(SYN) {
+                row.window <<= self.all[flow].scale(usize::from(row.dir)).unwrap_or(0);
             }
         }
         (self.rows.sort(), left_out)
     }
+}
 
-    /// Keeps some of the connections, with their rows, and numbers them anew.
-    fn keep(&mut self, kept: &[bool]) {
-        let rows: Vec<bool> = self.rows.flow.iter().map(|flow| kept[*flow as usize]).collect();
-        self.rows.keep(&rows);
-        let mut next = 0;
-        let numbers: Vec<u32> = kept
-            .iter()
-            .map(|kept| {
-                next += u32::from(*kept);
-                next.saturating_sub(1)
-            })
-            .collect();
-        for flow in &mut self.rows.flow {
-            *flow = numbers[*flow as usize];
-        }
-        retain(&mut self.all, kept);
-        self.open.clear();
+/// Keeps some of the connections, with their rows, and numbers them anew.
+pub(crate) fn keep(rows: &mut Segments, connections: &mut Vec<Connection>, kept: &[bool]) {
+    rows.keep(|row| kept[row.flow as usize]);
+    let mut next = 0;
+    let numbers: Vec<u32> = kept
+        .iter()
+        .map(|kept| {
+            next += u32::from(*kept);
+            next.saturating_sub(1)
+        })
+        .collect();
+    for row in rows.rows_mut() {
+        row.flow = numbers[row.flow as usize];
     }
+    retain(connections, kept);
 }
 
 impl Side {

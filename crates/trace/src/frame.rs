@@ -25,8 +25,6 @@ pub(crate) struct Segment {
     pub(crate) to: (IpAddr, u16),
     pub(crate) ecn: u8,
     pub(crate) dscp: u8,
-    /// Of the IP packet.
-    pub(crate) size: u32,
     pub(crate) payload: u32,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
@@ -111,7 +109,6 @@ pub(crate) fn segment(link: Linktype, data: &[u8], length: u32) -> Result<Segmen
         to: (to, u16::from_be_bytes([tcp[2], tcp[3]])),
         ecn,
         dscp,
-        size,
         payload,
         seq: word(&tcp[4..]),
         ack: word(&tcp[8..]),

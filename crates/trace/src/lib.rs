@@ -4,7 +4,8 @@
 //! sequence numbers unwrapped. [`walk`] goes through the segments of one connection as its sender did: what was in
 //! flight at each departure, which segments were sent again and why, how long each round trip took. A run of the
 //! simulator that recorded its packets has the same columns, so the second step serves both. [`qlog`] reads the logs of QUIC stacks,
-//! which have packet numbers in place of segments, and gives what the second step gives.
+//! which have packet numbers in place of segments, and gives what the second step gives. [`shadow`] lets controllers of
+//! windtunnel's hear what the sender heard.
 
 pub mod capture;
 mod connections;
@@ -13,11 +14,12 @@ mod idle;
 mod options;
 pub mod qlog;
 mod segments;
+pub mod shadow;
 pub mod walk;
 
 pub use capture::{Capture, ReadError, read};
 pub use connections::{Connection, Side};
-pub use segments::{MAX_SACK, Segments};
+pub use segments::{MAX_SACK, Row, Segments};
 
 use std::io::Read;
 

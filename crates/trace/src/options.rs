@@ -22,7 +22,36 @@ pub(crate) struct Options {
     pub(crate) timestamps: Option<(u32, u32)>,
     pub(crate) sack: Vec<(u32, u32)>,
     /// The kinds in order, without padding.
-    pub(crate) kinds: Vec<u8>,
+    pub(crate) kinds: Kinds,
+}
+
+/// The most options that a header has room for (RFC 9293 section 3.1).
+const MOST: usize = 40;
+
+/// Kinds of options. Every packet has some, so they take no memory of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kinds {
+    kinds: [u8; MOST],
+    count: usize,
+}
+
+impl Default for Kinds {
+    fn default() -> Kinds {
+        Kinds { kinds: [0; MOST], count: 0 }
+    }
+}
+
+impl Kinds {
+    fn push(&mut self, kind: u8) {
+        if let Some(next) = self.kinds.get_mut(self.count) {
+            *next = kind;
+            self.count += 1;
+        }
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        &self.kinds[..self.count]
+    }
 }
 
 impl Options {
@@ -76,7 +105,7 @@ mod tests {
         let options = Options::read(&whole);
         assert_eq!((options.mss, options.window_scale), (Some(1460), Some(7)));
         assert_eq!(options.timestamps, None);
-        assert_eq!(options.kinds, [2, 3]);
+        assert_eq!(options.kinds.as_slice(), [2, 3]);
         // Every cut of it can be read.
         for cut in 0..whole.len() {
             let _ = Options::read(&whole[..cut]);

@@ -1,123 +1,239 @@
 //! The table of segments: one row per TCP segment, in order of time.
+//!
+//! A long capture has ten million of them. The table is kept in parts, so that who reads it from its start can drop what is
+//! behind; and few segments have SACK blocks, so that these stand apart.
 
 /// SACK blocks that a header can hold.
 pub const MAX_SACK: usize = 4;
 
-/// Declares the columns, and how they are ordered.
-macro_rules! segments {
-    ($($(#[$meta:meta])* $name:ident: $type:ty),* $(,)?) => {
-        /// Columns of equal length, named and measured as those of the simulator's table `packets`.
-        #[derive(Clone, Debug, Default, PartialEq, Eq)]
-        pub struct Segments {
-            $($(#[$meta])* pub $name: Vec<$type>),*
-        }
+/// Rows of a part: 32 MiB, which the system's allocator gives back at once when they are dropped.
+const PART_ROWS: usize = 1 << 19;
 
-        impl Segments {
-            /// The rows in another order.
-            fn reorder(&mut self, order: &[usize]) {
-                $(self.$name = order.iter().map(|&row| self.$name[row]).collect();)*
-            }
+/// The edges of SACK blocks.
+type Blocks = [(u64, u64)];
 
-            /// Only those rows that are to be kept.
-            pub(crate) fn keep(&mut self, kept: &[bool]) {
-                $(retain(&mut self.$name, kept);)*
-            }
-        }
-    };
-}
-
-segments! {
+/// A segment. What is measured is named as in the simulator's table `packets`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Row {
     /// Since the first packet of the capture.
-    t_ns: u64,
-    /// The connection.
-    flow: u32,
-    /// 0 from the end that sends the data, 1 towards it.
-    dir: u8,
-    /// The interface of the capture.
-    point: u32,
-    /// Of the IP packet, as it was on the wire.
-    size: u32,
-    /// Without headers.
-    payload: u32,
+    pub t_ns: u64,
     /// Relative to the initial sequence number and unwrapped.
-    seq: u64,
+    pub seq: u64,
     /// Of the other end's numbers; 0 without ACK.
-    ack: u64,
-    /// With AE as bit 8.
-    flags: u32,
-    /// The ECN code point.
-    ecn: u8,
-    /// The DSCP.
-    dscp: u8,
+    pub ack: u64,
     /// In ticks of the end that made them; 0 without the option.
-    ts_val: u64,
+    pub ts_val: u64,
     /// The other end's, echoed.
-    ts_ecr: u64,
+    pub ts_ecr: u64,
     /// The receive window in bytes, scaled where the capture has the scale.
-    window: u64,
-    /// SACK blocks, then the edges of each.
-    sack_n: u8,
-    /// An edge of block 1.
-    sack1_start: u64,
-    /// An edge of block 1.
-    sack1_end: u64,
-    /// An edge of block 2.
-    sack2_start: u64,
-    /// An edge of block 2.
-    sack2_end: u64,
-    /// An edge of block 3.
-    sack3_start: u64,
-    /// An edge of block 3.
-    sack3_end: u64,
-    /// An edge of block 4.
-    sack4_start: u64,
-    /// An edge of block 4.
-    sack4_end: u64,
+    pub window: u64,
+    /// The connection.
+    pub flow: u32,
+    /// Without headers.
+    pub payload: u32,
+    /// Which of the table's SACK blocks are its own, counted from 1; 0 if it has none. [`Segments::push`] sets it.
+    pub sack: u32,
+    /// With AE as bit 8.
+    pub flags: u16,
+    /// 0 from the end that sends the data, 1 towards it.
+    pub dir: u8,
+    /// The traffic class: the DSCP, and the ECN code point in the last two bits.
+    pub class: u8,
 }
 
-/// Keeps the items for which `kept` is true.
-pub(crate) fn retain<T>(items: &mut Vec<T>, kept: &[bool]) {
-    let mut kept = kept.iter();
-    items.retain(|_| kept.next().is_none_or(|kept| *kept));
+impl Row {
+    /// The traffic class of a DSCP and an ECN code point.
+    pub const fn class(dscp: u8, ecn: u8) -> u8 {
+        dscp << 2 | ecn & 3
+    }
+
+    /// The ECN code point.
+    pub const fn ecn(&self) -> u8 {
+        self.class & 3
+    }
+
+    /// The DSCP.
+    pub const fn dscp(&self) -> u8 {
+        self.class >> 2
+    }
+
+    /// Whether a flag is set.
+    pub(crate) const fn has(&self, flag: u32) -> bool {
+        self.flags as u32 & flag != 0
+    }
+}
+
+/// Rows that lie together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) rows: Vec<Row>,
+    sack: Vec<([(u64, u64); MAX_SACK], u8)>,
+}
+
+impl Part {
+    /// The SACK blocks of one of its rows.
+    pub(crate) fn sack(&self, row: &Row) -> &Blocks {
+        let blocks = (row.sack as usize).checked_sub(1).and_then(|n| self.sack.get(n));
+        blocks.map_or(&[], |(blocks, count)| &blocks[..usize::from(*count).min(MAX_SACK)])
+    }
+}
+
+/// Segments in the order in which they were added.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Segments {
+    parts: Vec<Part>,
 }
 
 impl Segments {
     /// The number of rows.
     pub fn len(&self) -> usize {
-        self.t_ns.len()
+        self.parts.iter().map(|part| part.rows.len()).sum()
     }
 
     /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.t_ns.is_empty()
+        self.parts.iter().all(|part| part.rows.is_empty())
+    }
+
+    /// All rows.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.parts.iter().flat_map(|part| &part.rows)
+    }
+
+    pub(crate) fn rows_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.parts.iter_mut().flat_map(|part| &mut part.rows)
+    }
+
+    /// The time of the last row; 0 without rows.
+    pub fn last_ns(&self) -> u64 {
+        self.parts.last().and_then(|part| part.rows.last()).map_or(0, |row| row.t_ns)
+    }
+
+    /// All rows with their SACK blocks.
+    pub fn with_sack(&self) -> impl Iterator<Item = (&Row, &Blocks)> {
+        self.parts.iter().flat_map(|part| part.rows.iter().map(|row| (row, part.sack(row))))
+    }
+
+    pub(crate) fn last_mut(&mut self) -> Option<&mut Row> {
+        self.parts.last_mut().and_then(|part| part.rows.last_mut())
+    }
+
+    /// The rows in parts: who drops one has its room.
+    pub(crate) fn into_parts(self) -> impl Iterator<Item = Part> {
+        self.parts.into_iter()
+    }
+
+    /// Adds a row, with as many SACK blocks as a header can hold.
+    pub fn push(&mut self, mut row: Row, sack: &Blocks) {
+        if self.parts.last().is_none_or(|part| part.rows.len() == PART_ROWS) {
+            // A short capture needs no whole part.
+            let room = if self.parts.is_empty() { 0 } else { PART_ROWS };
+            self.parts.push(Part { rows: Vec::with_capacity(room), sack: Vec::new() });
+        }
+        let Some(part) = self.parts.last_mut() else { return };
+        row.sack = 0;
+        if !sack.is_empty() {
+            let count = sack.len().min(MAX_SACK);
+            let mut blocks = [(0, 0); MAX_SACK];
+            blocks[..count].copy_from_slice(&sack[..count]);
+            part.sack.push((blocks, count as u8));
+            row.sack = part.sack.len() as u32;
+        }
+        part.rows.push(row);
+    }
+
+    /// Only those rows that are to be kept.
+    pub(crate) fn keep(&mut self, kept: impl Fn(&Row) -> bool) {
+        for part in std::mem::take(self).into_parts() {
+            for row in part.rows.iter().filter(|row| kept(row)) {
+                self.push(*row, part.sack(row));
+            }
+        }
     }
 
     /// Puts the rows in order of time; returns how many came later than their successor.
     pub(crate) fn sort(&mut self) -> u64 {
-        let late = self.t_ns.windows(2).filter(|pair| pair[1] < pair[0]).count() as u64;
-        if late > 0 {
-            let mut order: Vec<usize> = (0..self.len()).collect();
-            order.sort_by_key(|&row| self.t_ns[row]);
-            self.reorder(&order);
+        let (mut before, mut newest, mut count) = (0, 0, 0);
+        let mut late = Vec::new();
+        for (row, sack) in self.with_sack() {
+            count += u64::from(row.t_ns < before);
+            before = row.t_ns;
+            if row.t_ns < newest {
+                late.push((*row, sack.to_vec()));
+            }
+            newest = newest.max(row.t_ns);
         }
-        late
+        if late.is_empty() {
+            return 0;
+        }
+        late.sort_by_key(|(row, _)| row.t_ns);
+        let mut late = late.into_iter().peekable();
+        let mut newest = 0;
+        for part in std::mem::take(self).into_parts() {
+            for row in &part.rows {
+                if row.t_ns < newest {
+                    continue;
+                }
+                newest = row.t_ns;
+                // Of rows with one time, the late one came last.
+                while let Some((row, sack)) = late.next_if(|(late, _)| late.t_ns < row.t_ns) {
+                    self.push(row, &sack);
+                }
+                self.push(*row, part.sack(row));
+            }
+        }
+        for (row, sack) in late {
+            self.push(row, &sack);
+        }
+        count
+    }
+}
+
+/// Keeps the items for which `kept` is true, and no room for others.
+pub(crate) fn retain<T>(items: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    items.retain(|_| kept.next().is_none_or(|kept| *kept));
+    items.shrink_to_fit();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: impl IntoIterator<Item = (u64, u32)>) -> Segments {
+        let mut segments = Segments::default();
+        for (t_ns, flow) in rows {
+            let sack = if flow % 3 == 0 { vec![(t_ns, u64::from(flow))] } else { Vec::new() };
+            segments.push(Row { t_ns, flow, ..Row::default() }, &sack);
+        }
+        segments
     }
 
-    pub(crate) fn push_sack(&mut self, blocks: &[(u64, u64)]) {
-        let block = |n: usize| blocks.get(n).copied().unwrap_or_default();
-        self.sack_n.push(blocks.len().min(MAX_SACK) as u8);
-        for (n, (start, end)) in [
-            (&mut self.sack1_start, &mut self.sack1_end),
-            (&mut self.sack2_start, &mut self.sack2_end),
-            (&mut self.sack3_start, &mut self.sack3_end),
-            (&mut self.sack4_start, &mut self.sack4_end),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let (from, to) = block(n);
-            start.push(from);
-            end.push(to);
+    /// A stable sort of the standard library, over more than one part, gives the same; each row keeps its SACK blocks.
+    #[test]
+    fn rows_in_order_of_time() {
+        let count = PART_ROWS as u64 + 1000;
+        let mut rows: Vec<(u64, u32)> = (0..count).map(|n| (n / 2 * 10, n as u32)).collect();
+        for n in [7, 500, PART_ROWS - 2, PART_ROWS + 3] {
+            rows[n].0 = rows[n].0.saturating_sub(35);
         }
+        let mut segments = table(rows.clone());
+        let late = rows.windows(2).filter(|pair| pair[1].0 < pair[0].0).count() as u64;
+        rows.sort_by_key(|row| row.0);
+        assert_eq!((segments.sort(), segments.len() as u64), (late, count));
+        assert!(segments.rows().map(|row| (row.t_ns, row.flow)).eq(rows));
+        assert!(segments.with_sack().all(|(row, sack)| match sack {
+            [] => row.flow % 3 > 0,
+            sack => sack == [(row.t_ns, u64::from(row.flow))],
+        }));
+        assert_eq!(segments.sort(), 0);
+    }
+
+    #[test]
+    fn some_rows() {
+        let mut segments = table((0..PART_ROWS as u64 + 9).map(|n| (n, n as u32)));
+        segments.keep(|row| row.flow % 2 == 1);
+        assert_eq!((segments.len(), segments.parts.len()), (PART_ROWS / 2 + 4, 1));
+        assert!(segments.with_sack().all(|(row, sack)| (row.flow % 3 == 0) == (sack.len() == 1)));
     }
 }

@@ -63,14 +63,12 @@ fn check(log: &Qlog) {
     let (sends, acks) = (&log.walked.sends, &log.walked.acks);
     let connections = log.connections.len();
     assert!(sends.flow.iter().chain(&acks.flow).all(|flow| (*flow as usize) < connections));
-    assert!(sends.in_flight.iter().zip(&sends.unacked).all(|(flight, unacked)| flight <= unacked));
-    assert!(sends.kind.iter().all(|kind| *kind <= SendKind::Needless as u8));
-    for length in
-        [sends.seq.len(), sends.kind.len(), sends.room.len(), sends.flags.len(), sends.back_ns.len()]
+    assert!(sends.kind.iter().all(|kind| *kind <= SendKind::Overtaken as u8));
+    for length in [sends.seq.len(), sends.kind.len(), sends.room.len(), sends.dscp.len(), sends.back_ns.len()]
     {
         assert_eq!(length, sends.t_ns.len());
     }
-    for length in [acks.acked.len(), acks.rtt_ns.len(), acks.kind.len(), acks.ecn.len(), acks.window.len()] {
+    for length in [acks.acked.len(), acks.rtt_ns.len(), acks.kind.len(), acks.flags.len(), acks.round.len()] {
         assert_eq!(length, acks.t_ns.len());
     }
     assert_eq!(log.walked.back_ns.len(), connections);

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windtunnel.cli.signals import interrupt_ends_stream
 from windtunnel.cli.streams import say, write_json
 from windtunnel.errors import InputError
 
@@ -42,7 +43,8 @@ def explain(traces: tuple[Path, ...], json: bool, page: Path | None, all_flows: 
     if page is not None and page.exists() and not force:
         raise InputError(f"{page}: exists already; choose another name with --page, or replace it with --force")
     # All are explained before anything is printed.
-    explanations = [explain_path(trace, None if json or all_flows else MOST_FLOWS) for trace in traces]
+    most = None if json or all_flows else MOST_FLOWS
+    explanations = [explain_path(trace, most, interrupt_ends_stream, keep=page is not None) for trace in traces]
     for number, explanation in enumerate(explanations):
         if json:
             write_json(explanation.to_json())

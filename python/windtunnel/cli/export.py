@@ -23,6 +23,12 @@ _PATH = click.Path(path_type=Path)
     metavar="DIR",
     help="Write each TCP flow as qlog, a file for each of --points; needs record.packets.",
 )
+@click.option(
+    "--wireshark-profile",
+    type=_PATH,
+    metavar="DIR",
+    help="Write a profile for Wireshark, best into profiles/windtunnel of its personal configuration.",
+)
 @click.option("--pcapng", type=_PATH, metavar="FILE", help="Write the packets as a capture; needs record.packets.")
 @click.option("--flent", type=_PATH, metavar="FILE", help="Write a data file of Flent (.flent.gz).")
 @click.option("--ss", type=_PATH, metavar="FILE", help="Write what `ss -tin` would have shown over time.")
@@ -67,12 +73,14 @@ def export(
     force: bool,
     **paths: Path | None,
 ) -> None:
-    """Export a result folder. CSV, Parquet, xplot and qlog each need a new folder, the other formats a file."""
+    """Export a result folder. CSV, Parquet, xplot, qlog and a profile for Wireshark each need a new folder, the
+    other formats a file.
+    """
     chosen = {kind: path for kind, path in paths.items() if path}
     if not chosen:
         raise InputError(
             "nothing to export: give --csv DIR, --parquet DIR, --xplot DIR, --qlog DIR, "
-            "--pcapng FILE, --flent FILE, --ss FILE, --flowgrind FILE or --tc FILE"
+            "--wireshark-profile DIR, --pcapng FILE, --flent FILE, --ss FILE, --flowgrind FILE or --tc FILE"
         )
     if len({path.resolve() for path in chosen.values()}) < len(chosen):
         raise InputError("each format needs a folder or a file of its own")
@@ -103,7 +111,7 @@ _ZEROS = (
     "the payloads of real stacks are zeros in the capture, because the run did not record them: "
     "run it with --set record.packets=true --set record.payloads=true"
 )
-_FOLDERS = ("csv", "parquet", "xplot", "qlog")
+_FOLDERS = ("csv", "parquet", "xplot", "qlog", "wireshark_profile")
 _ORDER = (*_FOLDERS, "pcapng", "flent", "ss", "flowgrind", "tc")
 
 

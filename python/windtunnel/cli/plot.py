@@ -1,20 +1,22 @@
-"""``windtunnel plot``: draw result folders again, zoomed or in part."""
+"""``windtunnel plot``: draw result folders again, zoomed or in part; and captures and logs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from windtunnel.cli.streams import say
 from windtunnel.errors import InputError
+from windtunnel.input_file import STDIN
 
 if TYPE_CHECKING:
     from windtunnel.figures.four_panel import Scale
+    from windtunnel.panels import Result
 
 #: Formats of figures, and the axes of the frequencies of marks.
 _FORMATS = ("png", "svg", "pdf", "rfc-svg")
@@ -39,16 +41,16 @@ class _Panels(click.Choice[str]):
 @click.argument(
     "result_dirs",
     type=click.Path(path_type=Path),
-    metavar="RESULT_DIR...",
+    metavar="RUN|PCAP|QLOG...",
     nargs=-1,
     required=True,
-    help="Result folders of `windtunnel run`.",
+    help="Result folders of `windtunnel run`, captures (pcap, pcapng), or logs (qlog).",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="File to write, for one folder.",
-    show_default="<name of RESULT_DIR>.png",
+    help="File to write, of one figure.",
+    show_default="the folder's or the capture's name, with .png",
 )
 @click.option(
     "--format",
@@ -101,11 +103,14 @@ def plot(
     title: str | None,
     force: bool,
 ) -> None:
-    """Draw the four-panel figure of each result folder, or rates and round-trip times on two axes."""
+    """Draw the four-panel figure of each run, capture or log, or rates and round-trip times of a run on two axes."""
     from windtunnel.atomic import staged_file
     from windtunnel.folder import load
     from windtunnel.stored import OF_PACKETS
 
+    captures = [each for each in result_dirs if not each.is_dir() and (each == STDIN or each.exists())]
+    if flent and captures:
+        raise InputError(f"--flent draws runs: {captures[0]} is a capture or a log")
     if flent and (panels or states):
         raise InputError("--flent is a figure of its own: leave out --panel and --state")
     extension = format_ if format_ else (out.suffix[1:].lower() if out and out.suffix else "png")
@@ -120,7 +125,15 @@ def plot(
     # Figures of several folders appear together, so that a folder that cannot be drawn leaves none behind.
     with ExitStack() as stages:
         for folder, file in zip(result_dirs, files, strict=True):
-            result = load(folder, lazily=OF_PACKETS)
+            result: Result
+            changes: Mapping[str, Mapping[str, Any]] = {}
+            if folder in captures:
+                from windtunnel.explain.seen import PANELS as OF_CAPTURES
+                from windtunnel.explain.seen import seen_in
+
+                result, changes = seen_in(folder), OF_CAPTURES
+            else:
+                result = load(folder, lazily=OF_PACKETS)
             figure = (
                 flent_style(result, title=title, span=span)
                 if flent
@@ -133,6 +146,7 @@ def plot(
                     choices=named,
                     average_s=average_s,
                     scale=scale,
+                    changes=changes,
                 )
             )
             write_figure(figure, stages.enter_context(staged_file(file, force=force)), extension)
@@ -148,11 +162,18 @@ def _places(folders: Sequence[Path], out: Path | None, extension: str) -> list[P
         return [out]
     taken: dict[Path, Path] = {}
     for folder in folders:
-        file = Path(f"{folder.resolve().name}.{extension}")
+        file = Path(f"{_name(folder)}.{extension}")
         if file in taken:
             raise InputError(f"{taken[file]} and {folder} would both be drawn to {file}; draw one of them with --out")
         taken[file] = folder
     return list(taken)
+
+
+def _name(traced: Path) -> str:
+    """What a figure is called: as the folder, or as the capture without its extension."""
+    if traced == STDIN:
+        return "stdin"
+    return traced.resolve().name if traced.is_dir() or not traced.suffix else traced.stem
 
 
 def _choice(text: str) -> tuple[str, str]:

@@ -11,6 +11,9 @@ A signal may also go unnoticed. Python runs its handlers between two steps of th
 while it waits for a lock. It is not if another thread received the signal, or if the signal came just before the wait
 began. So the signal wakes up a thread, which interrupts the main one until that has run the handler.
 
+While a live stream is read, Ctrl-C ends the stream and not the command: the terminal sends it to the whole pipeline,
+and a user who stops a capture in this way wants to know what was captured. A second one ends the command.
+
 After a signal the process leaves without the interpreter's own end. That end waits for other threads; but up to Python
 3.12, an exception that comes out of ``Thread.join`` makes Python treat a thread that still runs as ended. A thread that
 then wants Python's lock, while the interpreter is being taken down, is ended wherever it is. If it is in a function
@@ -26,8 +29,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -37,16 +40,25 @@ _ENDS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if sys.platform != "wi
 _BURST_S = 1.0
 #: How often the clock checks whether the exception was lost.
 _LOOK_S = 0.02
+#: After Ctrl-C, the writer of a stream may take this long to write what it still has.
+_WRITER_S = 1.0
+#: A program that starts others may pass on a Ctrl-C that they had from the terminal already: within this time they
+#: count as one, and a user is not as quick.
+_ECHO_S = 0.1
 #: After a signal, functions that libraries have registered for the end may take this long.
 _LEAVES_S = 1.0
 
 
 class _Signals:
-    """The first signal that came, and when; and whether the command has ended, and written all that it will."""
+    """The first signal that came, and when; whether the command has ended, and written all that it will; whether it
+    reads a stream, and when Ctrl-C ended that.
+    """
 
     first: int | None = None
     since = 0.0
     over = False
+    streaming = False
+    enough: float | None = None
 
 
 class _CtrlC(KeyboardInterrupt):
@@ -62,6 +74,19 @@ class _Exit(SystemExit):
 def received() -> int | None:
     """The signal that ends this command, or None."""
     return _Signals.first
+
+
+@contextmanager
+def interrupt_ends_stream() -> Iterator[Callable[[], bool]]:
+    """In the block, the first Ctrl-C raises nothing. What is given says whether the stream that is read is over: some
+    time after it, because the writer has the same signal, and first writes what it has kept back.
+    """
+    began = time.monotonic()
+    _Signals.streaming = True
+    try:
+        yield lambda: _Signals.enough is not None and time.monotonic() - max(_Signals.enough, began) > _WRITER_S
+    finally:
+        _Signals.streaming = False
 
 
 def end_cleanly() -> None:
@@ -81,7 +106,10 @@ def end_cleanly() -> None:
 
 
 def exit_code_of(command: Callable[[], object]) -> int:
-    """The exit code of a command. Raises what is a defect. A signal that comes from now on ends the process at once."""
+    """The exit code of a command. Raises what is a defect. A signal that comes from now on ends the process at once.
+
+    Where Ctrl-C has ended a stream, the command has not failed by it, unless it failed.
+    """
     code: Any = 0
     try:
         command()
@@ -93,6 +121,8 @@ def exit_code_of(command: Callable[[], object]) -> int:
     finally:
         _Signals.over = True
     number = received()
+    if number is None and code and _Signals.enough is not None:
+        number = signal.SIGINT
     return 128 + number if number is not None else int(code or 0)
 
 
@@ -119,6 +149,8 @@ def _end(number: int, _: FrameType | None) -> None:
             os._exit(128 + number)
         return
     now = time.monotonic()
+    if number == signal.SIGINT and received() is None and _only_ends_stream(now):
+        return
     if received() is not None and now - _Signals.since < _BURST_S:
         return
     if received() is None:
@@ -131,6 +163,13 @@ def _end(number: int, _: FrameType | None) -> None:
     _raise()
 
 
+def _only_ends_stream(now: float) -> bool:
+    """Whether a Ctrl-C is the one that ends the stream that is read."""
+    if _Signals.enough is None and _Signals.streaming:
+        _Signals.enough = now
+    return _Signals.enough is not None and now - _Signals.enough < _ECHO_S
+
+
 def _watch() -> None:
     """Let a thread know of each signal as soon as it has come."""
     ours, theirs = os.pipe()
@@ -140,7 +179,11 @@ def _watch() -> None:
 
     def interrupt() -> None:
         while number := os.read(ours, 1):
+            since = time.monotonic()
             while number[0] in _ENDS and received() is None and not _Signals.over:
+                # Whether it is the one that has ended a stream, or one that came after that, is not known here.
+                if _Signals.enough is not None and time.monotonic() - since > _BURST_S:
+                    break
                 signal.pthread_kill(main, signal.SIGALRM)
                 time.sleep(_LOOK_S)
         os.close(ours)

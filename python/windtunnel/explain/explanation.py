@@ -14,13 +14,14 @@ from windtunnel.explain.bleaching import bleaching, bleaching_of_run
 from windtunnel.explain.controllers import controllers
 from windtunnel.explain.convergence import convergence
 from windtunnel.explain.features import features
-from windtunnel.explain.file import of_file
+from windtunnel.explain.file import Watch, never, of_file
 from windtunnel.explain.limits import Codes, limits, limits_of
 from windtunnel.explain.misbehaviour import misbehaviour
 from windtunnel.explain.overflow import congestion_events, loss_events, mark_events, overflow, synchronisation
 from windtunnel.explain.queue_place import queue_place
 from windtunnel.explain.rounds import Rounds, rounds_of
-from windtunnel.explain.trace import Flow, Trace, of_run, with_most_data
+from windtunnel.explain.shadows import Shadows, alike, laws, shadows
+from windtunnel.explain.trace import Flow, Trace, of_run
 from windtunnel.explain.window import window
 from windtunnel.folder import load
 from windtunnel.result import RunResult
@@ -38,6 +39,7 @@ class Explanation:
     #: Of each flow; None if it has too few packets.
     rounds: list[Rounds | None]
     codes: list[Codes | None]
+    heard: list[Shadows | None]
     #: ``schema_version, path, kind, title, duration_s, notes, flows[], together``: plain data.
     document: dict[str, Any]
     #: The run, if it is one.
@@ -49,6 +51,7 @@ class Explanation:
             replace(self.trace, flows=[self.trace.flows[n] for n in flows]),
             [self.rounds[n] for n in flows],
             [self.codes[n] for n in flows],
+            [self.heard[n] for n in flows],
             {**self.document, "flows": [self.document["flows"][n] for n in flows]},
             self.result,
         )
@@ -58,27 +61,18 @@ class Explanation:
         return json.dumps(self.document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def explain(path: str | Path, most: int | None = None) -> Explanation:
+def explain(path: str | Path, most: int | None = None, watch: Watch = never, *, keep: bool = False) -> Explanation:
     """Explain a result folder, a capture (pcap or pcapng), or a log (qlog). Raises InputError.
 
-    ``most``: of a capture or a log with more connections than this, those with most data are explained.
+    ``most``: of a capture or a log with more connections than this, those with most data are explained. ``watch``
+    surrounds the reading of a stream, and gives a function that says whether no more of it is wanted. ``keep``: the
+    segments of a capture, which only its pictures need.
     """
     path = Path(path)
     if path.is_dir():
         result = load(path, lazily=OF_PACKETS)
         return explain_trace(of_run(result, path), result)
-    return explain_trace(_at_most(of_file(path), most), None)
-
-
-def _at_most(trace: Trace, most: int | None) -> Trace:
-    if most is None or len(trace.flows) <= most:
-        return trace
-    note = (
-        f"{len(trace.flows) - most} of {len(trace.flows)} connections, those with less data, are not explained; "
-        "--all explains them."
-    )
-    flows = [trace.flows[n] for n in with_most_data(trace.flows, most)]
-    return replace(trace, flows=flows, notes=[*trace.notes, note])
+    return explain_trace(of_file(path, most, watch, keep), None)
 
 
 def explain_trace(trace: Trace, result: RunResult | None = None) -> Explanation:
@@ -88,11 +82,12 @@ def explain_trace(trace: Trace, result: RunResult | None = None) -> Explanation:
     events = [[] if r is None else loss_events(flow, r) for flow, r in zip(trace.flows, rounds, strict=True)]
     bleached = None if result is None else bleaching_of_run(result)
     names = [] if result is None else [str(flow["name"]) for flow in result.flows]
+    heard = [None if r is None else shadows(flow, r, c) for flow, r, c in zip(trace.flows, rounds, codes, strict=True)]
     flows = []
-    for flow, r, c, e in zip(trace.flows, rounds, codes, events, strict=True):
+    for flow, r, c, e, h in zip(trace.flows, rounds, codes, events, heard, strict=True):
         lines = bleaching(flow) if bleached is None else bleached[names.index(flow.name)]
         hidden = flow.logged or (result is not None and bleached is None)
-        flows.append(_flow(flow, r, c, e, None if hidden else lines))
+        flows.append(_flow(flow, r, c, e, h, None if hidden else lines))
     document = {
         "schema_version": SCHEMA_VERSION,
         "path": str(trace.path),
@@ -103,11 +98,16 @@ def explain_trace(trace: Trace, result: RunResult | None = None) -> Explanation:
         "flows": flows,
         "together": {"synchronisation": synchronisation(events, rounds), "convergence": convergence(rounds)},
     }
-    return Explanation(trace, rounds, codes, _finite(document), result)
+    return Explanation(trace, rounds, codes, heard, _finite(document), result)
 
 
 def _flow(
-    flow: Flow, rounds: Rounds | None, codes: Codes | None, events: list[dict[str, Any]], bleached: list[str] | None
+    flow: Flow,
+    rounds: Rounds | None,
+    codes: Codes | None,
+    events: list[dict[str, Any]],
+    heard: Shadows | None,
+    bleached: list[str] | None,
 ) -> dict[str, Any]:
     facts: dict[str, Any] = {"name": flow.name, "used": flow.controller, "capture_at_sender": flow.at_sender}
     if rounds is None:
@@ -123,7 +123,8 @@ def _flow(
         "misbehaviour": misbehaviour(flow, rounds),
         "bleaching": bleached,
         "queue": queue_place(flow, rounds),
-        "controller": controllers(features(flow, rounds, codes, events)),
+        "controller": controllers(features(flow, rounds, codes, events, heard), alike(heard)),
+        "laws": None if heard is None else laws(heard),
     }
 
 

@@ -14,18 +14,36 @@ import numpy as np
 
 from windtunnel.explain.aimd import Epoch, _exponent, _growth, _middle, epochs
 from windtunnel.explain.bbr_phases import bbr_phases
-from windtunnel.explain.limits import CWND, PACING, Codes, limited_by
-from windtunnel.explain.overflow import congestion_events, mark_events
-from windtunnel.explain.rounds import Array, Rounds
+from windtunnel.explain.limits import CWND, PACING, Codes, limited_by, limits_of
+from windtunnel.explain.overflow import congestion_events, loss_events, mark_events
+from windtunnel.explain.rounds import Array, Rounds, rounds_of
+from windtunnel.explain.shadows import Shadows, alike, shadow_features, shadows
 from windtunnel.explain.trace import Flow
 
 #: Fewer rounds in which the controller decided show too little of it.
 LEAST_ROUNDS = 20
 _ECT1, _ECT0 = 1, 2
+_PACING_CYCLE = (
+    *("sent_low", "sent_high", "sends_more", "sends_less", "probe_every_s", "probe_every_rounds", "probe_irregular"),
+)
+#: A sender that sends this much more than is delivered probes; its flight dips below this share of the usual one.
+_PROBE_UP, _DIP = 1.12, 0.7
+
+
+def features_of(flow: Flow) -> tuple[dict[str, float] | None, list[list[str]]]:
+    """The numbers of a connection, by name, and which controllers nothing in it can tell apart; None where the
+    controller decided too little.
+    """
+    rounds = rounds_of(flow)
+    if rounds is None:
+        return None, []
+    codes = limits_of(flow, rounds)
+    heard = shadows(flow, rounds, codes)
+    return features(flow, rounds, codes, loss_events(flow, rounds), heard), alike(heard)
 
 
 def features(
-    flow: Flow, rounds: Rounds, codes: Codes | None, events: Sequence[Mapping[str, Any]]
+    flow: Flow, rounds: Rounds, codes: Codes | None, events: Sequence[Mapping[str, Any]], heard: Shadows | None
 ) -> dict[str, float] | None:
     """The numbers by name; None where other limits than the controller's ruled."""
     # After the last departure nothing shows the window.
@@ -47,7 +65,10 @@ def features(
             **_signals(flow, rounds),
             **_start(rounds),
             **_probing(rounds),
+            **_pacing_cycle(rounds),
+            **_dips(rounds),
             **_departures(flow, codes),
+            **shadow_features(heard),
         }
 
 
@@ -216,6 +237,57 @@ def _probing(rounds: Rounds) -> dict[str, float]:
         "least_window": float(np.log(max(rounds.window[len(rounds) // 4 :].min(), 1))),
         "periodic": float(np.max(lags)) if np.isfinite(lags).all() else float("nan"),
         "period_rounds": float(np.argmax(lags) + 2) if np.isfinite(lags).all() else float("nan"),
+    }
+
+
+def _pacing_cycle(rounds: Rounds) -> dict[str, float]:
+    """What was sent for each segment that was delivered, by round trip.
+
+    A sender that probes for bandwidth by its pacing rate goes
+    above 1 for a round trip or a few, and below 1 to drain what that has queued. At what distance, in seconds and round
+    trips?
+    """
+    later = rounds.only(np.arange(len(rounds)) >= len(rounds) // 4)
+    ratio = later.sent / np.maximum(later.delivered, 1)
+    quiet = (later.lost == 0) & (later.delivered > 3)
+    if quiet.sum() < LEAST_ROUNDS:
+        return dict.fromkeys(_PACING_CYCLE, float("nan"))
+    low, high = np.percentile(ratio[quiet], (5, 95))
+    up = quiet & (ratio > _PROBE_UP)
+    starts = np.flatnonzero(up & ~np.concatenate([[False], up[:-1]]))
+    between_s, between = np.diff(later.start[starts]), np.diff(starts)
+    values = (
+        float(low),
+        float(high),
+        float(np.mean(ratio[quiet] > _PROBE_UP)),
+        float(np.mean(ratio[quiet] < 1 / _PROBE_UP)),
+        float(np.log(_median(between_s))) if len(between_s) else float("nan"),
+        float(np.log(_median(between))) if len(between) else float("nan"),
+        float(np.std(between_s) / np.mean(between_s)) if len(between_s) > 1 else float("nan"),
+    )
+    return dict(zip(_PACING_CYCLE, values, strict=True))
+
+
+def _dips(rounds: Rounds) -> dict[str, float]:
+    """Times of little in flight that no loss explains, as a probe for the round-trip time makes them: how deep, how
+    long, and at what distance.
+    """
+    window = rounds.window
+    usual = float(np.median(window[len(window) // 4 :]))
+    low = (window < _DIP * usual) & (np.arange(len(rounds)) > len(rounds) // 8)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], low.astype(int), [0]])))
+    starts, lengths, depths = [], [], []
+    for first, after in zip(edges[::2], edges[1::2], strict=True):
+        if not rounds.lost[max(first - 3, 0) : after].any() and after < len(rounds):
+            starts.append(float(rounds.start[first]))
+            lengths.append(float(rounds.end[after - 1] - rounds.start[first]))
+            depths.append(float(window[first:after].min()))
+    return {
+        "dips_per_s": float(len(starts) / max(rounds.end[-1] - rounds.start[0], 1e-9)),
+        "dip_every_s": _median(np.diff(starts)),
+        "dip_length_s": _median(lengths),
+        "dip_segments": float(np.log(max(_median(depths), 1))) if depths else float("nan"),
+        "dip_share": _median(np.asarray(depths) / usual),
     }
 
 

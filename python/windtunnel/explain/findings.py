@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from windtunnel.explain.controllers import MOST_OUTSIDE
 from windtunnel.report.text import number
 
 #: A question and its answer.
 Answer: TypeAlias = tuple[str, str]
 
 _SHOWN_EVENTS = 6
+_SHOWN_UNLIKE = 4
 
 
 def findings(document: Mapping[str, Any]) -> Iterator[tuple[str, list[Answer]]]:
@@ -29,6 +29,8 @@ def findings(document: Mapping[str, Any]) -> Iterator[tuple[str, list[Answer]]]:
 
 def _flow(flow: Mapping[str, Any]) -> Iterator[Answer]:
     yield "Which controller?", _controller(flow["controller"])
+    if flow["laws"]:
+        yield "Whose law does the window follow?", _laws(flow["laws"])
     yield "What limits the sender?", _limits(flow)
     yield "How large is cwnd?", _window(flow["window"])
     yield "What are a and b?", _aimd(flow["aimd"])
@@ -44,9 +46,35 @@ def _controller(answer: Mapping[str, Any]) -> str:
     if not answer["fits"]:
         return f"Not to be told: {answer['why_not']}."
     fits = ", ".join(f"{f['controller']} {_percent(f['probability'])}" for f in answer["fits"])
+    first = answer["fits"][0]
+    if not answer["known"]:
+        text = f"None that the model knows ({_percent(answer['none'])}). The nearest: {fits}."
+        more = len(answer["unlike"]) - _SHOWN_UNLIKE
+        shown = ", ".join(answer["unlike"][:_SHOWN_UNLIKE]) + (f" and {more} more" if more > 0 else "")
+        return f"{text} Numbers that {first['controller']} does not have: {shown}." if shown else text
     text = f"{fits}." if answer["sure"] else f"Not clear. {fits}."
-    odd = answer["outside_training"]
-    return text + (f" Unlike any run that the model knows: {', '.join(odd)}." if len(odd) > MOST_OUTSIDE else "")
+    same = first["same"]
+    return text + (f" Here nothing tells {first['controller']} from {_listed(same)}." if same else "")
+
+
+def _laws(answer: list[Mapping[str, Any]]) -> str:
+    parts = []
+    for each in answer:
+        errors = [
+            f"{what} is off by {_percent(each[key])}"
+            for key, what in (("growth", "growth"), ("loss", "what losses leave"))
+            if each[key] is not None
+        ]
+        name = _listed([each["controller"], *each["same"]])
+        parts.append(f"{name} in {_percent(each['near'])}{f' ({_listed(errors)})' if errors else ''}")
+    return (
+        "Told of the same acknowledgements and losses, a controller would have had this window, to a segment or 3 %, "
+        f"after a share of its stretches of growth and of its answers: {'; '.join(parts)}."
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
 def _limits(flow: Mapping[str, Any]) -> str:
@@ -55,7 +83,8 @@ def _limits(flow: Mapping[str, Any]) -> str:
         return "Only packets show it."
     shares = sorted(((share, name) for name, share in answer["shares"].items() if share >= 0.005), reverse=True)
     text = ", ".join(f"{name} {_percent(share)}" for share, name in shares)
-    hidden = "" if flow["capture_at_sender"] else " Pacing cannot be seen this far from the sender."
+    seen = flow["capture_at_sender"] or answer["from"] != "packets"
+    hidden = "" if seen else " Pacing cannot be seen this far from the sender."
     changes = [s for s in answer["spans"] if s["to_s"] - s["from_s"] > 0]
     over = ""
     if 1 < len(changes) <= _SHOWN_EVENTS:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel.explain.rounds import Rounds
-from windtunnel.explain.trace import NEW, UNKNOWN, Columns, Flow, seconds
+from windtunnel.explain.trace import NEW, UNKNOWN, Flow, seconds
 
 #: The limits, in the order of their numbers.
 LIMITS = ("cwnd", "application", "receiver", "pacing")
@@ -40,58 +40,54 @@ def limits_of(flow: Flow, rounds: Rounds) -> Codes | None:
     """The limit of each round as a number; None where packets would have to show it."""
     if flow.sends is None or flow.acks is None:
         return None
-    sends, acks = flow.sends, flow.acks
-    sent_at, acked_at = seconds(sends["t_ns"]), seconds(acks["t_ns"])
-    out = np.full(len(rounds), CWND)
-    for n in range(len(rounds)):
-        span = slice(*np.searchsorted(sent_at, (rounds.start[n], rounds.end[n])))
-        acked = slice(*np.searchsorted(acked_at, (rounds.start[n], rounds.end[n])))
-        out[n] = _limit(flow, rounds, n, _rows(sends, span), _rows(acks, acked))
-    return out
+    sent_at, acked_at = seconds(flow.sends["t_ns"]), seconds(flow.acks["t_ns"])
+    sent = np.searchsorted(sent_at, (rounds.start, rounds.end))
+    receiver, application = _receiver(flow, sent), _application(flow, rounds, sent)
+    out = np.where(receiver, RECEIVER, np.where(application, APPLICATION, CWND))
+    if flow.at_sender:
+        since, gaps = flow.sends["since_ack_ns"], np.diff(acked_at)
+        acked = np.searchsorted(acked_at, (rounds.start, rounds.end))
+        for n in np.flatnonzero((out == CWND) & (rounds.lost == 0)):
+            (first, after), (first_ack, after_ack) = sent[:, n], acked[:, n]
+            if after - first >= 4 and after_ack - first_ack >= 4:
+                out[n] = PACING if _paced(since[first:after], gaps[first_ack : after_ack - 1]) else CWND
+    return np.asarray(out, int)
 
 
-def _limit(flow: Flow, rounds: Rounds, n: int, sends: Columns, acks: Columns) -> int:
-    if _receiver(flow, sends):
-        return RECEIVER
-    if _application(flow, rounds, n, sends):
-        return APPLICATION
-    if flow.at_sender and not rounds.lost[n] and _paced(sends, acks):
-        return PACING
-    return CWND
+def _count(of: npt.NDArray[np.bool_], span: npt.NDArray[np.int_]) -> npt.NDArray[np.int_]:
+    """How many of the rows are true, by round."""
+    before = np.concatenate([[0], np.cumsum(of)])
+    return np.asarray(before[span[1]] - before[span[0]], int)
 
 
-def _receiver(flow: Flow, sends: Columns) -> bool:
+def _receiver(flow: Flow, sent: npt.NDArray[np.int_]) -> npt.NDArray[np.bool_]:
     """It sent up to the edge of the window, to less than a segment."""
-    room = sends["room"]
-    return bool(len(room) and np.any((room != UNKNOWN) & (room < flow.mss)))
+    assert flow.sends is not None
+    room = flow.sends["room"]
+    return _count((room != UNKNOWN) & (room < flow.mss), sent) > 0
 
 
-def _application(flow: Flow, rounds: Rounds, n: int, sends: Columns) -> bool:
-    if rounds.lost[n] or (n and rounds.lost[n - 1]):
-        return False
+def _application(flow: Flow, rounds: Rounds, sent: npt.NDArray[np.int_]) -> npt.NDArray[np.bool_]:
+    assert flow.sends is not None
+    sends, number = flow.sends, sent[1] - sent[0]
     # A segment that is not full, and not the rest of one that segmentation offload shows as several.
-    short = (sends["kind"] == NEW) & (sends["payload"] % flow.mss > 0)
-    if np.mean(short) > 0.05 if len(short) else False:
-        return True
-    rtt = rounds.rtt[n] if np.isfinite(rounds.rtt[n]) else np.nan
+    short = _count((sends["kind"] == NEW) & (sends["payload"] % flow.mss > 0), sent) > 0.05 * number
     since = sends["since_ack_ns"]
-    waited = seconds(since[since != UNKNOWN])
-    silent = len(waited) > 0 and float(waited.max()) > _SILENT * rtt and rounds.least[n] < 1
-    return bool(silent)
+    waited = np.append(np.where(since == UNKNOWN, 0.0, seconds(since)), 0.0)
+    edges = np.minimum(np.stack([sent[0], np.maximum(sent[1], sent[0] + 1)], axis=1).ravel(), len(waited) - 1)
+    longest = np.where(number > 0, np.maximum.reduceat(waited, edges)[::2], 0.0)
+    with np.errstate(invalid="ignore"):
+        silent = (longest > _SILENT * rounds.rtt) & (rounds.least < 1)
+    lost = (rounds.lost > 0) | np.append(False, rounds.lost[:-1] > 0)
+    return np.asarray((short | silent) & ~lost)
 
 
-def _paced(sends: Columns, acks: Columns) -> bool:
-    if len(sends["t_ns"]) < 4 or len(acks["t_ns"]) < 4:
-        return False
-    since = sends["since_ack_ns"]
-    waited = float(np.median(seconds(since[since != UNKNOWN]))) if np.any(since != UNKNOWN) else 0.0
-    gaps = np.diff(seconds(acks["t_ns"]))
+def _paced(since_ack_ns: npt.NDArray[Any], gaps: npt.NDArray[np.float64]) -> bool:
+    """Departures wait after acknowledgements, not for them."""
+    waits = since_ack_ns[since_ack_ns != UNKNOWN]
+    waited = float(np.median(seconds(waits))) if len(waits) else 0.0
     between = float(np.median(gaps))
     return waited > max(_CLOCKED * between, _PROMPT_S if between > 4 * _PROMPT_S else 0.0) and waited > 0
-
-
-def _rows(table: Columns, span: slice) -> Columns:
-    return {name: column[span] for name, column in table.items()}
 
 
 def shares(rounds: Rounds, codes: Codes) -> dict[str, float]:
@@ -111,11 +107,11 @@ def spans(rounds: Rounds, codes: Codes) -> list[dict[str, Any]]:
 
 
 def limits(flow: Flow, rounds: Rounds, codes: Codes | None) -> dict[str, Any] | None:
-    """Shares and stretches; of a run without packets what its own sender counted."""
-    if codes is not None:
-        return {"shares": shares(rounds, codes), "spans": spans(rounds, codes), "from": "packets"}
+    """Of a run what its own sender counted; else shares and stretches as packets show them."""
     if flow.limited:
         return {"shares": _counted(flow.limited), "spans": [], "from": "the sender's own counters"}
+    if codes is not None:
+        return {"shares": shares(rounds, codes), "spans": spans(rounds, codes), "from": "packets"}
     return None
 
 
@@ -126,5 +122,5 @@ def _counted(limited: Any) -> dict[str, float]:
 
 
 def limited_by(codes: Codes | None, rounds: Rounds, which: Sequence[int]) -> npt.NDArray[np.bool_]:
-    """Which rounds have one of these limits; all, where limits are not known."""
+    """Which rounds have one of these limits; all, where limits are not waits."""
     return np.ones(len(rounds), bool) if codes is None else np.isin(codes, which)

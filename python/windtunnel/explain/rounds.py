@@ -13,7 +13,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from windtunnel.explain.trace import AE, AHEAD, CWR, DUPLICATE, ECE, FAST, TIMEOUT, UNSEEN, Columns, Flow, seconds
+from windtunnel.explain.trace import (
+    AE,
+    AHEAD,
+    CWR,
+    DUPLICATE,
+    ECE,
+    FAST,
+    TIMEOUT,
+    UNSEEN,
+    Columns,
+    Flow,
+    seconds,
+    stretches,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -73,49 +86,83 @@ def rounds_of(flow: Flow) -> Rounds | None:
 
 
 def _of_packets(flow: Flow, sends: Columns, acks: Columns) -> Rounds | None:
-    mss = float(flow.mss)
     number = int(max(sends["round"].max(), acks["round"].max())) + 1
-
-    def per_round(table: Columns, values: npt.NDArray[Any], how: np.ufunc, start: float) -> Array:
-        out = np.full(number, start)
-        how.at(out, table["round"], values)
-        return out
-
-    sent_at, acked_at = seconds(sends["t_ns"]), seconds(acks["t_ns"])
-    start = np.minimum(per_round(sends, sent_at, np.minimum, np.inf), per_round(acks, acked_at, np.minimum, np.inf))
+    of_sends, of_acks = _departures(flow, sends, number), _acknowledgements(flow, acks, number)
+    start = np.minimum(of_sends.start, of_acks.start)
     # Acknowledgements that the sender saw later than the capture may start a round before the last one ended.
     start = np.maximum.accumulate(np.where(np.isfinite(start), start, -np.inf))
-    last = max(float(sent_at[-1]), float(acked_at[-1]))
-    end = np.append(start[1:], last)
-    sampled = acks["rtt_ns"] > 0
-    sums = np.bincount(acks["round"][sampled], seconds(acks["rtt_ns"][sampled]), number)
-    counts = np.bincount(acks["round"][sampled], minlength=number)
-    rtt = np.divide(sums, counts, out=np.full(number, np.nan), where=counts > 0)
-    back_mean, back_least = _way_back(flow, sends, number)
-    least = np.full(number, np.inf)
-    np.minimum.at(least, acks["round"][sampled], seconds(acks["rtt_ns"][sampled]))
-    again = np.isin(sends["kind"], (FAST, TIMEOUT, UNSEEN))
-    pieces = np.maximum(np.ceil(sends["payload"] / mss), 1)
-    ack_count = np.bincount(acks["round"], minlength=number)
-    marks = np.bincount(acks["round"], echoes(flow, acks), number)
-    after = (acks["kind"] & (DUPLICATE | AHEAD)) == 0
+    last = max(float(sends["t_ns"][-1]), float(acks["t_ns"][-1])) / 1e9
+    back_mean, back_least = way_back(flow, sends, number)
     rounds = Rounds(
         start,
-        end,
-        np.maximum(per_round(sends, sends["in_flight"], np.maximum, 0.0), 0) / mss,
-        per_round({"round": acks["round"][after]}, acks["in_flight"][after], np.minimum, np.inf) / mss,
-        rtt + back_mean,
-        np.where(np.isfinite(least), least, np.nan) + back_least,
-        _sum(sends["round"], sends["payload"] / mss, number),
-        _sum(acks["round"], (acks["acked"] + acks["sacked"]) / mss, number),
-        _sum(sends["round"], again * pieces, number),
-        _sum(sends["round"], sends["kind"] == TIMEOUT, number),
-        np.divide(marks, ack_count, out=np.zeros(number), where=ack_count > 0),
+        np.append(start[1:], last),
+        of_sends.window,
+        of_acks.least,
+        _ratio(of_acks.rtt_sum, of_acks.rtt_count, np.nan) + back_mean,
+        np.where(np.isfinite(of_acks.rtt_least), of_acks.rtt_least, np.nan) + back_least,
+        of_sends.sent,
+        of_acks.delivered,
+        of_sends.lost,
+        of_sends.timeouts,
+        _ratio(of_acks.marks, of_acks.count, 0.0),
     )
     return _keep(rounds, np.isfinite(start) & (rounds.sent + rounds.delivered > 0))
 
 
-def _way_back(flow: Flow, sends: Columns, number: int) -> tuple[Array, Array]:
+def _ratio(part: Array, whole: Array, without: float) -> Array:
+    return np.asarray(np.divide(part, whole, out=np.full(len(whole), without), where=whole > 0))
+
+
+class _Departures:
+    """Of the segments sent in each round."""
+
+    def __init__(self, number: int) -> None:
+        self.start, self.window = np.full(number, np.inf), np.zeros(number)
+        self.sent, self.lost, self.timeouts = np.zeros(number), np.zeros(number), np.zeros(number)
+
+
+def _departures(flow: Flow, sends: Columns, number: int) -> _Departures:
+    mss, out = float(flow.mss), _Departures(number)
+    for part in stretches(len(sends["t_ns"])):
+        round_, kind, payload = sends["round"][part], sends["kind"][part], sends["payload"][part]
+        np.minimum.at(out.start, round_, seconds(sends["t_ns"][part]))
+        np.maximum.at(out.window, round_, sends["in_flight"][part] / mss)
+        out.sent += np.bincount(round_, payload / mss, number)
+        again = np.isin(kind, (FAST, TIMEOUT, UNSEEN))
+        out.lost += np.bincount(round_[again], np.maximum(np.ceil(payload[again] / mss), 1), number)
+        out.timeouts += np.bincount(round_[kind == TIMEOUT], minlength=number)
+    return out
+
+
+class _Acknowledgements:
+    """Of the acknowledgements in each round."""
+
+    def __init__(self, number: int) -> None:
+        self.start, self.least = np.full(number, np.inf), np.full(number, np.inf)
+        self.rtt_least, self.rtt_sum, self.rtt_count = np.full(number, np.inf), np.zeros(number), np.zeros(number)
+        self.delivered, self.count, self.marks = np.zeros(number), np.zeros(number), np.zeros(number)
+
+
+def _acknowledgements(flow: Flow, acks: Columns, number: int) -> _Acknowledgements:
+    mss, out = float(flow.mss), _Acknowledgements(number)
+    marks = echoes(flow, acks)
+    for part in stretches(len(acks["t_ns"])):
+        round_, flight = acks["round"][part], acks["in_flight"][part] / mss
+        np.minimum.at(out.start, round_, seconds(acks["t_ns"][part]))
+        after = (acks["kind"][part] & (DUPLICATE | AHEAD)) == 0
+        np.minimum.at(out.least, round_[after], flight[after])
+        sampled = acks["rtt_ns"][part] > 0
+        rtt, of_rtt = seconds(acks["rtt_ns"][part][sampled]), round_[sampled]
+        np.minimum.at(out.rtt_least, of_rtt, rtt)
+        out.rtt_sum += np.bincount(of_rtt, rtt, number)
+        out.rtt_count += np.bincount(of_rtt, minlength=number)
+        out.delivered += np.bincount(round_, (acks["acked"][part] + acks["sacked"][part]) / mss, number)
+        out.count += np.bincount(round_, minlength=number)
+        out.marks += np.bincount(round_[marks[part]], minlength=number)
+    return out
+
+
+def way_back(flow: Flow, sends: Columns, number: int) -> tuple[Array, Array]:
     """From the capture point to the sender and back, by round: the mean and the least; 0 at the sender."""
     mean, least = np.full(number, flow.back_s), np.full(number, flow.back_s)
     if flow.at_sender:

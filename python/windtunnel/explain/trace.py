@@ -7,7 +7,7 @@ window, its flight and its round-trip times over time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +23,7 @@ from windtunnel.result import RunResult
 from windtunnel.stored import parts
 
 #: Why a segment was sent (column ``kind`` of the departures; ``crates/trace/src/walk/rows.rs``).
-NEW, FAST, TIMEOUT, PROBE, UNSEEN, NEEDLESS = range(6)
+NEW, FAST, TIMEOUT, PROBE, UNSEEN, NEEDLESS, OVERTAKEN = range(7)
 #: What an acknowledgement is besides new: bits of the column ``kind``.
 DUPLICATE, AHEAD, DSACK, PARTIAL, BEFORE_DATA = 1, 2, 4, 8, 16
 #: What stands for an unknown window.
@@ -76,6 +76,8 @@ class Flow:
     controller: str | None = None
     #: What the run's own sender counted as its limits, by name.
     limited: Mapping[str, float] | None = None
+    #: Its number among all connections of the capture.
+    number: int = 0
     #: It comes from an endpoint's log, whose packets have numbers and no TCP headers.
     logged: bool = False
 
@@ -92,6 +94,19 @@ class Trace:
     flows: list[Flow]
     #: What is missing, in whole sentences.
     notes: list[str]
+    #: Of a capture: all its segments, in the order of time, with the numbers of their connections.
+    segments: Columns = field(default_factory=dict)
+
+    def only_with_most_data(self, most: int | None) -> Trace:
+        """Without the connections with least data, if there are more than ``most``."""
+        if most is None or len(self.flows) <= most:
+            return self
+        note = (
+            f"{len(self.flows) - most} of {len(self.flows)} connections, those with less data, are not explained; "
+            "--all explains them."
+        )
+        flows = [self.flows[n] for n in with_most_data(self.flows, most)]
+        return replace(self, flows=flows, notes=[*self.notes, note])
 
 
 #: Connections that are explained unless all are asked for, and those on a page: the ones with most data.
@@ -110,19 +125,46 @@ def with_most_data(flows: Sequence[Flow], most: int) -> list[int]:
     return sorted(sorted(range(len(flows)), key=data, reverse=True)[:most])
 
 
+def at_most(trace: Trace, most: int | None) -> Trace:
+    """The flows with most data, and a note that tells of the others."""
+    if most is None or len(trace.flows) <= most:
+        return trace
+    flows = [trace.flows[n] for n in with_most_data(trace.flows, most)]
+    return with_less(replace(trace, flows=flows), len(trace.flows) - most)
+
+
+def with_less(trace: Trace, less: int) -> Trace:
+    """The same with a note that tells how many connections are left out, because they have less data."""
+    if less == 0:
+        return trace
+    note = (
+        f"{less} of {len(trace.flows) + less} connections, those with less data, are not explained; "
+        "--all explains them."
+    )
+    return replace(trace, notes=[*trace.notes, note])
+
+
 def of_capture(
-    path: Path, connections: list[dict[str, Any]], segments: Columns, packets: int, notes: list[str]
+    path: Path,
+    connections: list[dict[str, Any]],
+    segments: _core.Segments,
+    packets: int,
+    notes: list[str],
+    keep: bool = False,
 ) -> Trace:
-    """What was read from a capture. Raises InputError if it has no connection with data."""
+    """What was read from a capture, with all segments if they are to be kept. Raises InputError if it has no connection
+    with data.
+    """
     if not connections:
         raise InputError(
             f"{shown_name(path)}: has no TCP connection with data among {packets} packets. {' '.join(notes)}".strip()
         )
     parameters = [(_mss(c), _timestamps(c), bool(c["window_known"])) for c in connections]
-    walked = _core.walk_segments(segments, parameters)
+    syns, duration = by_flow(segments.syns(), len(connections)), segments.last_ns / 1e9
+    kept = segments.table() if keep else {}
+    walked = segments.walk(parameters)
     flows = []
     sends, acks = by_flow(walked["sends"], len(connections)), by_flow(walked["acks"], len(connections))
-    syns = by_flow(_syns(segments), len(connections))
     for index, ends in enumerate(connections):
         sender, receiver = ends["sender"], ends["receiver"]
         flows.append(
@@ -136,28 +178,31 @@ def of_capture(
                 accecn=_accecn(syns[index]),
                 at_sender=bool(walked["at_sender"][index]),
                 back_s=_back(walked, index),
+                number=index,
             )
         )
-        notes += [f"{flows[-1].name}: {note}" for note in _missing(ends)]
-    duration = float(segments["t_ns"][-1]) / 1e9
-    return Trace(path, "capture", shown_name(Path(path.name)), duration, flows, notes)
+        notes += [f"{flows[-1].name}: {note}" for note in (*_missing(ends), *_unseen(ends, acks[index]))]
+    return Trace(path, "capture", shown_name(Path(path.name)), duration, flows, notes, kept)
 
 
-def of_run(result: RunResult, path: Path, point: int = SENDER) -> Trace:
-    """A run's result, as its senders saw it, or as a capture at its receivers would show it."""
+def of_run(
+    result: RunResult, path: Path, point: int = SENDER, seen: Callable[[Columns], Columns] | None = None
+) -> Trace:
+    """A run's result, as its senders saw it, or as a capture at its receivers would show it. ``seen``: what such a
+    capture has of the segments.
+    """
     notes = []
-    segments = _run_segments(result, point)
-    walked = None if segments is None else _walk_run(result, segments, point)
+    count = len(result.flows)
+    walked = _walk_run(result, point, seen)
     if walked is None:
         notes.append(
             "The run did not record its packets: what only packets show is left out. Run it with "
             "--set record.packets=true to have it."
         )
     flows = []
-    count = len(result.flows)
     series = by_flow(result.tables["flows"], count)
-    if walked is not None and segments is not None:
-        sends, acks, syns = (by_flow(table, count) for table in (walked["sends"], walked["acks"], _syns(segments)))
+    if walked is not None:
+        sends, acks, syns = (by_flow(walked[name], count) for name in ("sends", "acks", "syns"))
     for index, flow in enumerate(result.flows):
         name = str(flow["name"])
         if flow.get("cwnd_bytes") is None:
@@ -176,7 +221,7 @@ def of_run(result: RunResult, path: Path, point: int = SENDER) -> Trace:
             controller=flow.get("cc"),
             limited=flow.get("limited"),
         )
-        if walked is not None and segments is not None:
+        if walked is not None:
             payload = sends[index]["payload"]
             mss = int(payload.max()) if len(payload) else traced.mss
             traced = replace(
@@ -201,6 +246,9 @@ def _back(walked: Mapping[str, Any], flow: int) -> float:
 
 def by_flow(table: Columns, count: int) -> list[Columns]:
     """The rows of each connection."""
+    if count == 1 and not np.any(table["flow"]):
+        # A long connection's columns are not copied.
+        return [{name: np.asarray(column) for name, column in table.items()}]
     order = np.argsort(table["flow"], kind="stable")
     edges = np.searchsorted(table["flow"][order], np.arange(count + 1))
     ordered = {name: np.asarray(column)[order] for name, column in table.items()}
@@ -209,37 +257,53 @@ def by_flow(table: Columns, count: int) -> list[Columns]:
     ]
 
 
+def stretches(rows: int, length: int = 1 << 18) -> Iterator[slice]:
+    """A long table in stretches: what is computed of one needs no room next to the whole table."""
+    return (slice(first, min(first + length, rows)) for first in range(0, rows, length))
+
+
 def seconds(nanoseconds: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """A column in seconds."""
     return np.asarray(nanoseconds, dtype=np.float64) / 1e9
 
 
-def _run_segments(result: RunResult, point: int) -> Columns | None:
-    """The segments seen at a capture point, in the columns of a capture; None if packets were not recorded."""
-    tcp, columns, chosen = 6, (*_CAPTURED, "ts_val_ns", "ts_ecr_ns"), []
+def _walk_run(result: RunResult, point: int, seen: Callable[[Columns], Columns] | None) -> dict[str, Any] | None:
+    """What the segments seen at a capture point say, and the SYNs among them; None if packets were not recorded."""
     if "packets" not in result.tables:
         return None
+    count, segments = len(result.flows), _core.Segments()
+    largest, timestamps = np.ones(count, np.uint32), np.zeros(count, bool)
+    captured = _run_segments(result, point)
+    if seen is not None:
+        whole = list(captured)
+        captured = iter([seen({name: np.concatenate([rows[name] for rows in whole]) for name in whole[0]})])
+    for rows in captured:
+        if not rows:
+            return None
+        data = rows["dir"] == 0
+        np.maximum.at(largest, rows["flow"][data], rows["payload"][data])
+        # At the sender timestamps would tell nothing more.
+        timestamps[rows["flow"][rows["ts_val"] > 0]] = point != SENDER
+        segments.add(rows)
+    syns = segments.syns()
+    walked = segments.walk([(int(mss), bool(stamped), True) for mss, stamped in zip(largest, timestamps, strict=True)])
+    return {**walked, "syns": syns}
+
+
+def _run_segments(result: RunResult, point: int) -> Iterator[Columns]:
+    """The segments seen at a capture point, in the columns of a capture, a part at a time; no columns if some were not
+    recorded.
+    """
+    tcp, columns = 6, (*_CAPTURED, "ts_val_ns", "ts_ecr_ns")
     for packets in parts(result.tables, "packets", (*columns, "tap", "proto", "connection")):
         if any(name not in packets for name in (*columns, "tap", "proto")):
-            return None
+            yield {}
+            return
         mine = (packets["tap"] == point) & (packets["proto"] == tcp)
         # Of flows that stand for many connections only the first belongs to the flow's own number.
         mine &= packets.get("connection", packets["flow"]) == packets["flow"]
-        chosen.append([np.asarray(packets[name][mine], _TYPES.get(name, np.uint64)) for name in columns])
-    segments = dict(zip(columns, map(np.concatenate, zip(*chosen, strict=True)), strict=True))
-    segments |= {"ts_val": segments.pop("ts_val_ns"), "ts_ecr": segments.pop("ts_ecr_ns")}
-    return segments
-
-
-def _walk_run(result: RunResult, segments: Columns, point: int) -> dict[str, Any]:
-    payload, flow = segments["payload"], segments["flow"]
-    parameters = []
-    for index in range(len(result.flows)):
-        mine = flow == index
-        # At the sender timestamps would tell nothing more.
-        timestamps = point != SENDER and bool(np.any(segments["ts_val"][mine]))
-        parameters.append((int(payload[mine & (segments["dir"] == 0)].max(initial=1)), timestamps, True))
-    return _core.walk_segments(segments, parameters)
+        rows = {name: np.asarray(packets[name][mine], _TYPES.get(name, np.uint64)) for name in columns}
+        yield {**rows, "ts_val": rows.pop("ts_val_ns"), "ts_ecr": rows.pop("ts_ecr_ns")}
 
 
 def _mss(connection: Mapping[str, Any]) -> int:
@@ -256,11 +320,6 @@ def _mss(connection: Mapping[str, Any]) -> int:
 
 def _timestamps(connection: Mapping[str, Any]) -> bool:
     return bool(connection["sender"]["timestamps"] and connection["receiver"]["timestamps"])
-
-
-def _syns(segments: Columns) -> Columns:
-    syn = (segments["flags"] & SYN) > 0
-    return {name: segments[name][syn] for name in ("t_ns", "flow", "dir", "flags")}
 
 
 def _handshake(syns: Columns) -> float | None:
@@ -295,6 +354,14 @@ def _missing(ends: Mapping[str, Any]) -> list[str]:
     if len(ends["points"]) > 1:
         notes.append(f"was seen at {len(ends['points'])} interfaces; the first is read.")
     return notes
+
+
+def _unseen(ends: Mapping[str, Any], acks: Columns) -> list[str]:
+    """Data that the capture lacks, because it missed packets: they were acknowledged, and never seen."""
+    ahead = int(np.sum((acks["kind"] & (AHEAD | BEFORE_DATA)) == AHEAD))
+    if not ends["sender"]["segments"] or not ahead:
+        return []
+    return [f"the capture lacks packets: {ahead} acknowledgements are of data that were not captured."]
 
 
 def _end(side: Mapping[str, Any]) -> str:

@@ -1,11 +1,11 @@
-"""Trains the classifier of controllers on simulated runs, and writes its model and its confusion matrix.
+"""Trains the classifier of controllers on simulated runs, and writes its model and the page about it.
 
-    python -m windtunnel.explain.train
+    make train-explain
 
-It takes every controller that can be named in a scenario. Each runs alone, against Reno, and with random losses, on
-paths of several rates, round-trip times and buffers, over a FIFO queue and over one that marks. The runs that are held
-back for the confusion matrix have other rates, round-trip times, buffers and seeds than all that were trained on. The
-same version gives the same model: the runs are deterministic, and so is the training.
+It takes every controller that a TCP sender can have, and paths of all families (``families.py``). Each run is captured
+in several ways. How well the classifier does on paths that are like none it has seen is measured by leaving out whole
+families: for each of them a forest is grown on all others. The same version gives the same model: the runs are
+deterministic, and so is the training.
 """
 
 from __future__ import annotations
@@ -15,88 +15,59 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-import windtunnel
 from windtunnel import ScenarioError, _core
-from windtunnel.explain.controllers import MODEL
-from windtunnel.explain.features import features
+from windtunnel.explain import families
+from windtunnel.explain.controllers import MODEL, RIGHT, UNKNOWN, WRONG, Answer, Ranges, answers, signs
+from windtunnel.explain.features import features_of
 from windtunnel.explain.forest import Forest, grow
-from windtunnel.explain.limits import limits_of
-from windtunnel.explain.overflow import loss_events
-from windtunnel.explain.rounds import rounds_of
-from windtunnel.explain.trace import RECEIVER, SENDER, of_run
-from windtunnel.explain.training_page import page
-from windtunnel.kinds import has_trait, listing
+from windtunnel.explain.trace import RECEIVER, SENDER, Columns, of_run
+from windtunnel.explain.training_page import Tested, page
+from windtunnel.kinds import listing
 
 #: Controllers that behave as another one, which stands for them.
 SAME = {"newreno": "reno", "reno1990": "reno", "aimd": "reno", "dctcp-sce": "dctcp", "binomial": "sqrt",
         "lia": "reno", "olia": "reno", "balia": "reno"}  # fmt: skip
 #: Controllers that no host of today uses, and those of media, which no TCP has.
 LEFT_OUT = ("bsd42", "gcc", "nada", "scream")
-_ONE = "one"
 #: A controller with fewer traces than this cannot be learned.
 _LEAST_TRACES = 10
-_ABOUT = "Train the classifier of controllers on simulated runs; write its model and its confusion matrix."
-#: Of the paths: Mbit/s, ms, bandwidth-delay products; and seconds of the runs, because captures are short, too.
-_RANGES = ((1.5, 25.0), (15.0, 120.0), (0.5, 3.0), (8.0, 30.0))
-#: What else happens on the paths.
-_CASES = ("reno", "loss", "marks")
+_ABOUT = "Train the classifier of controllers on simulated runs; write its model and the page about it."
+#: Paths of each family.
+PATHS = 12
 TREES = 80
 SEED = 1
+#: In how many parts families are left out: a part has every fourth one.
+_PARTS = 4
+#: In how many parts controllers are left out, from the forest, and from what trust is learned from.
+_CONTROLLER_PARTS, _TRUST_PARTS = 6, 6
+#: How much a capture of a controller that the forest has not seen weighs against one of a known one.
+_UNKNOWN_WEIGHT = 0.5
+#: Answers that are kept for the page.
+_KEPT = 3
+#: A short capture: seconds, and round trips.
+_SHORT = (5.0, 60)
+#: The share of packets that a capture may lack.
+_MISSING = 0.005
+#: Segmentation offload: the greatest size of a segment, and the longest time between two parts of one.
+_OFFLOAD_BYTES, _OFFLOAD_NS = 65_536, 100_000
 
 
-#: The features of a trace, with its controller's name.
-Labelled: TypeAlias = tuple[str, dict[str, float]]
+class Example(NamedTuple):
+    """The features of a capture."""
 
-
-@dataclass(frozen=True)
-class TestPath:
-    """A path and what happens on it."""
-
-    rate_mbps: float
-    rtt_ms: float
-    #: In bandwidth-delay products.
-    buffer: float
-    seconds: float
-    #: ``alone``, ``reno`` (against it), ``loss`` (at random) or ``marks`` (a queue that marks).
-    case: str
-    seed: int
-
-
-def training_paths() -> Iterator[TestPath]:
-    """What the model is trained on."""
-    return _paths(range(1, 65), 100)
-
-
-def held_back_paths() -> Iterator[TestPath]:
-    """What it is tested on: other rates, round-trip times, buffers and seeds, of the same ranges."""
-    return _paths(range(1001, 1025), 9000)
-
-
-def _paths(places: range, seed: int) -> Iterator[TestPath]:
-    """Paths spread evenly over the logarithms of rate, round-trip time, buffer and length (Halton's sequence)."""
-    for n in places:
-        rate, rtt, buffer, seconds = (
-            low * (high / low) ** _halton(n, base) for base, (low, high) in zip((2, 3, 5, 7), _RANGES, strict=True)
-        )
-        # Half of the paths belong to the flow alone.
-        case = "alone" if n % 2 else _CASES[n // 2 % len(_CASES)]
-        yield TestPath(round(rate, 3), round(rtt, 3), round(buffer, 3), round(seconds, 1), case, seed + n)
-
-
-def _halton(n: int, base: int) -> float:
-    """The n-th number of the sequence: the digits of n behind the point, in reverse."""
-    value, weight = 0.0, 1.0
-    while n:
-        weight /= base
-        n, digit = divmod(n, base)
-        value += weight * digit
-    return value
+    controller: str
+    family: str
+    path: int
+    #: How it was captured.
+    capture: str
+    features: dict[str, float]
+    #: Controllers that nothing in it can tell apart, in groups.
+    alike: list[list[str]]
 
 
 def names() -> list[str]:
@@ -105,47 +76,65 @@ def names() -> list[str]:
     return sorted(listed - set(SAME) - set(LEFT_OUT))
 
 
-def examples(controller: str, path: TestPath) -> list[dict[str, float]]:
-    """The features of one run, seen at its sender and at its receiver; none where the controller did not decide."""
+def examples(controller: str, family: str, number: int) -> list[Example]:
+    """The captures of one run; none where the controller did not decide, or cannot have this path."""
+    over = families.path(family, number)
     try:
-        result = scenario(controller, path).run()
+        result = families.scenario(controller, over).run()
     except ScenarioError:
-        # It is for datagrams, or has no ECN.
         return []
-    vectors = []
-    for point in (SENDER, RECEIVER):
+    captures = []
+    for capture, point, seen in _captures(over, number):
         # A flow without a window is not among the trace's.
-        flow = next((flow for flow in of_run(result, Path("run"), point).flows if flow.name == _ONE), None)
-        rounds = None if flow is None else rounds_of(flow)
-        if flow is not None and rounds is not None:
-            vectors.append(features(flow, rounds, limits_of(flow, rounds), loss_events(flow, rounds)))
-    return [each for each in vectors if each is not None]
+        flows = of_run(result, Path("run"), point, seen).flows
+        flow = next((flow for flow in flows if flow.name == families.ONE), None)
+        features, alike = (None, []) if flow is None else features_of(flow)
+        if features is not None:
+            captures.append(Example(controller, family, number, capture, features, alike))
+    return captures
 
 
-def scenario(controller: str, path: TestPath) -> windtunnel.Scenario:
-    """The run, with its packets."""
-    bottleneck: dict[str, Any] = {
-        "rate": f"{path.rate_mbps} Mbit/s",
-        "queue": {"kind": "fifo", "limit": f"{path.buffer} bdp"},
-    }
-    flow: dict[str, Any] = {"name": _ONE, "cc": controller, "rtt": f"{path.rtt_ms} ms"}
-    flows = [flow]
-    if path.case == "reno":
-        flows.append({"name": "other", "cc": "reno", "rtt": f"{path.rtt_ms} ms", "start": "1 s"})
-    if path.case == "loss":
-        bottleneck["impair"] = [{"kind": "loss", "probability": "0.3 %", "affects": "data"}]
-    if path.case == "marks":
-        bottleneck["queue"] = {"kind": "codel", "ecn": True}
-        # Controllers that answer shares of marks have a feedback of their own.
-        if not has_trait(controller, "scalable"):
-            flow["ecn"] = True
-    return windtunnel.Scenario(
-        duration=f"{path.seconds} s",
-        seed=path.seed,
-        bottleneck=bottleneck,
-        flows=flows,
-        record={"packets": True, "interval": "100 ms"},
-    )
+def _captures(over: families.Path, number: int) -> Iterator[tuple[str, int, Any]]:
+    """Each run at both ends, and in one of the ways in which captures are less than whole."""
+    yield "sender", SENDER, None
+    yield "receiver", RECEIVER, None
+    point = RECEIVER if number % 2 else SENDER
+    random = np.random.default_rng((SEED, number))
+    match number // 2 % 3:
+        case 0:
+            length = max(_SHORT[0], _SHORT[1] * over.rtt_ms / 1e3)
+            if length < 0.7 * over.seconds:
+                yield "short", point, lambda segments: _rows(segments, segments["t_ns"] < 1e9 * length)
+        case 1:
+            yield (
+                "packets missing",
+                point,
+                lambda segments: _rows(segments, random.random(len(segments["t_ns"])) >= _MISSING),
+            )
+        case _:
+            yield "offload", point, _offloaded
+
+
+def _rows(segments: Columns, keep: Any) -> Columns:
+    return {name: column[keep] for name, column in segments.items()}
+
+
+def _offloaded(segments: Columns) -> Columns:
+    """Segments of data that follow each other at once are one, as segmentation offload shows them."""
+    payload, seq, t_ns = (segments[name].astype(np.int64) for name in ("payload", "seq", "t_ns"))
+    same = (np.diff(segments["flow"]) == 0) & (segments["dir"][1:] == 0) & (segments["dir"][:-1] == 0)
+    follows = same & (seq[1:] == seq[:-1] + payload[:-1]) & (payload[:-1] > 0) & (payload[1:] > 0)
+    follows &= (np.diff(t_ns) < _OFFLOAD_NS) & (np.diff(segments["ecn"]) == 0)
+    first, size = [], 0
+    for row, joins in enumerate(np.concatenate([[False], follows]).tolist()):
+        if joins and size + payload[row] <= _OFFLOAD_BYTES:
+            size += int(payload[row])
+        else:
+            first.append(row)
+            size = int(payload[row])
+    kept = _rows(segments, np.array(first))
+    joined = np.add.reduceat(payload, first)
+    return {**kept, "payload": np.where(kept["payload"] > 0, joined, kept["payload"]).astype(np.uint32)}
 
 
 def main() -> None:
@@ -154,57 +143,139 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=MODEL, help="The file to write the model to.")
     parser.add_argument("--page", type=Path, default=Path("docs/explain-controllers.md"), help="The page to write.")
     parser.add_argument("--workers", type=int, default=2, help="Processes.")
+    parser.add_argument("--paths", type=int, default=PATHS, help="Paths of each family.")
     parser.add_argument("--only", nargs="*", help="Controllers; all without.")
+    parser.add_argument("--keep", type=Path, help="A file of the captures' numbers: read if it exists, else written.")
     options = parser.parse_args()
     asked = options.only or names()
-    with ProcessPoolExecutor(options.workers) as pool:
-        trained = _traces(pool, asked, list(training_paths()))
-        counts = Counter(name for name, _ in trained)
-        wanted = [name for name in asked if counts[name] >= _LEAST_TRACES]
-        held_back = _traces(pool, wanted, list(held_back_paths()))
-    keys = sorted(trained[0][1])
-    vectors, classes = _arrays(trained, wanted, keys)
-    test, truth = _arrays(held_back, wanted, keys)
-    forest = grow(vectors, classes, TREES, SEED)
-    save(options.model, forest, wanted, keys, vectors)
-    probabilities = forest.probabilities(test)
-    options.page.write_text(page(wanted, truth, probabilities, len(classes), forest.temperature), encoding="utf-8")
-    right = float(np.mean(probabilities.argmax(axis=1) == truth))
-    print(f"{len(classes)} traces to train, {len(truth)} held back: {100 * right:.1f} % right")
-    if left_out := sorted(set(asked) - set(wanted)):
-        print(f"left out, because they have no such runs: {', '.join(left_out)}")
+    jobs = [(name, family, n) for n in range(options.paths) for family in families.FAMILIES for name in asked]
+    if options.keep and options.keep.exists():
+        captures = [Example(*json.loads(line)) for line in options.keep.read_text(encoding="utf-8").splitlines()]
+    else:
+        with ProcessPoolExecutor(options.workers) as pool:
+            captures = [each for captured in pool.map(_job, jobs, chunksize=8) for each in captured]
+    if options.keep and not options.keep.exists():
+        options.keep.write_text("".join(json.dumps(each) + "\n" for each in captures), encoding="utf-8")
+    counts = Counter(each.controller for each in captures)
+    wanted = [name for name in asked if counts[name] >= _LEAST_TRACES]
+    tested = train(wanted, [each for each in captures if each.controller in wanted], options.model, options.workers)
+    options.page.write_text(page(tested), encoding="utf-8")
+    print(f"{len(tested.truth)} captures; of families that were left out, {100 * tested.right.mean():.1f} % are right")
+    if missing := sorted(set(asked) - set(wanted)):
+        print(f"left out, because they have no such runs: {', '.join(missing)}")
 
 
-def _traces(pool: ProcessPoolExecutor, wanted: Sequence[str], paths: Sequence[TestPath]) -> list[Labelled]:
-    jobs = [(name, path) for name in wanted for path in paths]
-    by_job = pool.map(_job, jobs, chunksize=4)
-    return [(name, each) for (name, _), traces in zip(jobs, by_job, strict=True) for each in traces]
-
-
-def _arrays(traces: Sequence[Labelled], wanted: Sequence[str], keys: Sequence[str]) -> tuple[Any, Any]:
-    """Vectors of features, and the numbers of their controllers."""
-    mine = [(wanted.index(name), values) for name, values in traces if name in wanted]
-    vectors = np.array([[values[key] for key in keys] for _, values in mine])
-    # Infinities come of divisions by what a trace does not have.
-    return np.where(np.isfinite(vectors), vectors, np.nan), np.array([number for number, _ in mine])
-
-
-def _job(job: tuple[str, TestPath]) -> list[dict[str, float]]:
+def _job(job: tuple[str, str, int]) -> list[Example]:
     return examples(*job)
 
 
-def save(file: Path, forest: Forest, wanted: Sequence[str], keys: Sequence[str], vectors: Any) -> None:
+def train(names: Sequence[str], captures: Sequence[Example], model: Path, workers: int) -> Tested:
+    """Grow the forests, write them, and tell how right they are about what they have not seen."""
+    keys = sorted(captures[0].features)
+    vectors = np.array([[each.features[key] for key in keys] for each in captures])
+    # Infinities come of divisions by what a trace does not have.
+    vectors = np.where(np.isfinite(vectors), vectors, np.nan)
+    classes = np.array([names.index(each.controller) for each in captures])
+    family = np.array([list(families.FAMILIES).index(each.family) for each in captures])
+    ranges = Ranges.of(vectors, classes, len(names))
+    forest = grow(vectors, classes, TREES, SEED, workers=workers)
+    (told, known_signs), (told_of_unknown, unknown_signs) = (
+        _answered(names, captures, keys, vectors, votes, ranges)
+        for votes in (
+            _of_other_families(vectors, classes, family, workers),
+            _of_other_controllers(vectors, classes, family, workers),
+        )
+    )
+    right = np.array([each.controller in ranked[0].controllers for each, ranked in zip(captures, told, strict=True)])
+    about = _Signs(known_signs, unknown_signs, np.where(right, RIGHT, WRONG))
+    trusted = np.zeros((2, len(captures), 3))
+    for part in range(_TRUST_PARTS):
+        mine = classes % _TRUST_PARTS == part
+        if mine.any() and not mine.all():
+            trust = about.learned(~mine, workers)
+            trusted[:, mine] = trust.votes(known_signs[mine]), trust.votes(unknown_signs[mine])
+    save(model, names, keys, forest, about.learned(np.ones(len(captures), bool), workers), ranges, len(captures))
+    return Tested(names, classes, captures, told, told_of_unknown, trusted[0], trusted[1])
+
+
+class _Signs(NamedTuple):
+    """Of each capture, what tells how far its best answer can be trusted."""
+
+    #: By a forest that has not seen its family, and by one that has not seen its controller either.
+    of_known: Any
+    of_unknown: Any
+    #: Whether the former was right.
+    truth: Any
+
+    def learned(self, which: Any, workers: int) -> Forest:
+        """What tells right from wrong answers, and from those about what the forest does not know."""
+        count = int(which.sum())
+        return grow(
+            np.concatenate([self.of_known[which], self.of_unknown[which]]),
+            np.concatenate([self.truth[which], np.full(count, UNKNOWN)]),
+            TREES,
+            SEED,
+            workers=workers,
+            tried=0.4,
+            least_leaf=15,
+            weights=np.repeat([1.0, _UNKNOWN_WEIGHT], count),
+        )
+
+
+def _answered(
+    names: Sequence[str], captures: Sequence[Example], keys: Sequence[str], vectors: Any, votes: Any, ranges: Ranges
+) -> tuple[list[list[Answer]], Any]:
+    """The answers about captures, and the signs of how far they can be trusted."""
+    told, numbers = [], []
+    for each, vector, mine in zip(captures, vectors, votes, strict=True):
+        features = dict(zip(keys, vector.tolist(), strict=True))
+        ranked = answers(names, mine, features, each.alike)
+        outside = ranges.outside(vector, names.index(ranked[0].controllers[0]))
+        told.append(ranked[:_KEPT])
+        numbers.append(signs(ranked, mine, features, len(outside)))
+    return told, np.array(numbers)
+
+
+def _of_other_families(vectors: Any, classes: Any, family: Any, workers: int) -> Any:
+    """The votes on each capture of a forest that has seen no capture of its family."""
+    votes = np.zeros((len(classes), int(classes.max()) + 1))
+    for part in range(_PARTS):
+        mine = family % _PARTS == part
+        if mine.any() and not mine.all():
+            votes[mine] = grow(vectors[~mine], classes[~mine], TREES, SEED, workers=workers).votes(vectors[mine])
+    return votes
+
+
+def _of_other_controllers(vectors: Any, classes: Any, family: Any, workers: int) -> Any:
+    """The votes on each capture of a forest that has seen neither its controller nor its family."""
+    votes = np.zeros((len(classes), int(classes.max()) + 1))
+    for part in range(_CONTROLLER_PARTS):
+        controllers = classes % _CONTROLLER_PARTS == part
+        for half in (0, 1):
+            here = family % 2 == half
+            seen, mine = ~controllers & ~here, controllers & here
+            if mine.any() and seen.any():
+                some = grow(vectors[seen], classes[seen], TREES // 2, SEED, workers=workers).votes(vectors[mine])
+                votes[mine, : some.shape[1]] = some
+    return votes
+
+
+def save(
+    file: Path, names: Sequence[str], keys: Sequence[str], forest: Forest, trust: Forest, ranges: Ranges, count: int
+) -> None:
     """Write the model with its origin."""
     about = {
-        "origin": f"python -m windtunnel.explain.train, version {_core.__version__}, {len(vectors)} simulated traces",
-        "controllers": list(wanted),
+        "origin": f"python -m windtunnel.explain.train, version {_core.__version__}, {count} simulated captures",
+        "controllers": list(names),
         "features": list(keys),
-        "low": [float(value) for value in np.nan_to_num(np.nanmin(vectors, axis=0))],
-        "high": [float(value) for value in np.nan_to_num(np.nanmax(vectors, axis=0))],
-        "temperature": forest.temperature,
     }
-    arrays = {name: getattr(forest, name) for name in Forest.__dataclass_fields__ if name != "temperature"}
-    np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
+    arrays = {
+        f"{which}_{name}": getattr(grown, name)
+        for which, grown in (("forest", forest), ("trust", trust))
+        for name in Forest.ARRAYS
+    }
+    edges = {"low": ranges.low.astype(np.float32), "high": ranges.high.astype(np.float32)}
+    np.savez_compressed(file, **{"about": np.array(json.dumps(about)), **arrays, **edges})
 
 
 if __name__ == "__main__":

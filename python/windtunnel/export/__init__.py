@@ -1,5 +1,5 @@
-"""Results in formats that other programs read: CSV, Parquet, xplot, qlog; pcapng, Flent, the text of ss, flowgrind and
-tc.
+"""Results in formats that other programs read: CSV, Parquet, xplot, qlog; pcapng, and a profile for Wireshark; Flent,
+the text of ss, flowgrind and tc.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from windtunnel.export.qlog import SUFFIXES, write_qlog
 from windtunnel.export.ss import write_ss
 from windtunnel.export.tables import write_csv, write_parquet
 from windtunnel.export.tc import write_tc
+from windtunnel.export.wireshark import FILES as WIRESHARK_FILES
+from windtunnel.export.wireshark import write_wireshark_profile
 from windtunnel.export.xplot import write_xplot
 from windtunnel.result import RunResult
 
@@ -27,6 +29,7 @@ FORMATS: Mapping[str, tuple[Callable[..., object], str | tuple[str, ...]]] = {
     "parquet": (write_parquet, ".parquet"),
     "xplot": (write_xplot, ".xpl"),
     "qlog": (write_qlog, SUFFIXES),
+    "wireshark_profile": (write_wireshark_profile, WIRESHARK_FILES),
 }
 
 #: Writers of single files by format; each describes its own options.
@@ -51,6 +54,7 @@ __all__ = [
     "write_qlog",
     "write_ss",
     "write_tc",
+    "write_wireshark_profile",
     "write_xplot",
 ]
 

@@ -45,6 +45,8 @@ _CHANGE_DASH = (0, (1, 2))
 _TICK_ROW = 0.03
 # Up to this many seconds, times are shown in milliseconds.
 _SHORT_RUN = 0.1
+# Entries and characters of a legend in a row, and the height of a row in points.
+_LEGEND_COLUMNS, _LEGEND_CHARACTERS, _LEGEND_POINTS = 4, 84, 14.0
 # The longest line of a title, in characters: a longer one would leave the figure.
 TITLE_WIDTH = 60
 
@@ -74,7 +76,10 @@ def draw(axes: Axes, panel: Panel, window: Window, *, legend: bool | None = None
     what = f": {panel.choices[0].name}" if panel.choices else ""
     title = (panel.short_title or panel.title) + what + (f" ({'; '.join(hints)})" if hints else "")
     # With its own legend between the title and the panel.
-    axes.set_title(textwrap.fill(legible(title), TITLE_WIDTH), pad=20.0 if above and len(title) > 20 else None)
+    entries, columns = _entries(axes)
+    rows = -(-len(entries) // columns)
+    pad = 6.0 + _LEGEND_POINTS * rows if above and (len(title) > 20 or rows > 1) else None
+    axes.set_title(textwrap.fill(legible(title), TITLE_WIDTH), pad=pad)
     if above and series:
         _legend_above(axes)
     for time, _ in panel.changes:
@@ -251,8 +256,8 @@ def _ticks(axes: Axes, panel: Panel, window: Window) -> bool:
 
 
 def _draw_points(axes: Axes, panel: Panel, series: Sequence[Series], window: Window) -> list[str]:
-    """Dots; flagged ones in the flag's colour."""
-    extent, share = _extent(series, window), POINTS // max(1, len(series))
+    """Dots; flagged ones in the flag's colour. What holds until the next sample is a line of steps."""
+    extent, share = _extent(series, window, floating=panel.floating), POINTS // max(1, len(series))
     single = len(series) == 1
     hints: list[str] = []
     for order, s in enumerate(series):
@@ -264,6 +269,13 @@ def _draw_points(axes: Axes, panel: Panel, series: Sequence[Series], window: Win
                 (s.only(s.flag), COLOURS[panel.flag.colour], flagged if single else f"_{flagged}"),
             ]
             hints = [f"{panel.flag.colour}: {flagged}"]
+        if s.step == "hold":
+            keep = thin_line(s.x, s.y, share)
+            axes.plot(
+                s.x[keep], s.y[keep], color=parts[0][1], label=parts[0][2], linewidth=1.0, drawstyle=_drawstyle(s),
+                zorder=1.6 + order / 100, rasterized=True,
+            )  # fmt: skip
+            continue
         for part, colour, label in parts:
             _dots(axes, part, colour, label, share, extent, panel, 2 + order / 10)
     return hints
@@ -309,9 +321,10 @@ def _draw_paths(axes: Axes, series: Sequence[Series]) -> list[str]:
     return ["dot: start; square: end"] if series else []
 
 
-def _extent(series: Sequence[Series], window: Window) -> tuple[float, float, float, float]:
+def _extent(series: Sequence[Series], window: Window, *, floating: bool = False) -> tuple[float, float, float, float]:
     """The part of the plane that a panel shows."""
-    bottom = 0.0 if window.bottom is None else window.bottom
+    lowest = min((float(v.min()) for v in _inside(series, window)), default=0.0) if floating else 0.0
+    bottom = lowest if window.bottom is None else window.bottom
     top = highest(series, window) if window.top is None else window.top
     return window.start, window.end, bottom, top
 
@@ -331,7 +344,9 @@ def highest(series: Sequence[Series], window: Window) -> float:
 
 
 def _limits(axes: Axes, panel: Panel, series: Sequence[Series], window: Window) -> None:
-    """The window's ranges. Ordinates start at 0, unless numbers are negative, and leave a little room above."""
+    """The window's ranges. Ordinates start at 0, unless numbers are negative or the panel's floats, and leave a little
+    room above.
+    """
     values = _inside(series, window)
     if panel.x.log and values:
         set_log_x(axes, window.start, window.end)
@@ -347,9 +362,12 @@ def _limits(axes: Axes, panel: Panel, series: Sequence[Series], window: Window) 
     if panel.ticks and panel.kind == "line":
         # The rows of ticks are above the lines.
         high /= 1 - _TICK_ROW * (1 + max(one.row for one in panel.ticks))
-    room = 0.06 * (high - min(low, 0.0) or 1.0)
+    floor = low if panel.floating else min(low, 0.0)
+    room = 0.06 * (high - floor or 1.0)
     top = window.top if window.top is not None else (high + room if high or low < 0 else 1.0)
-    bottom = low - room if low < 0 else -0.015 * top if panel.kind == "points" else 0.0
+    bottom = -0.015 * top if panel.kind == "points" else 0.0
+    if low < 0 or (panel.floating and low > 0):
+        bottom = floor - room
     axes.set_ylim(bottom if window.bottom is None else window.bottom, top)
 
 
@@ -364,11 +382,18 @@ def _label_abscissa(axes: Axes, panel: Panel, window: Window) -> None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda t, _: f"{1e3 * t:g}"))
 
 
+def _entries(axes: Axes) -> tuple[list[str], int]:
+    """The labels in the legend, and how many of them are in a row."""
+    labels = [str(line.get_label()) for line in axes.lines]
+    shown = [label for label in labels if not label.startswith("_")]
+    return shown, max(1, min(_LEGEND_COLUMNS, _LEGEND_CHARACTERS // (4 + max(map(len, shown), default=0))))
+
+
 def _legend_above(axes: Axes, markerscale: float = 2.0) -> None:
     """A legend next to the title, where it covers no data."""
     legend = axes.legend(
-        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.1, columnspacing=1.0, handletextpad=0.3,
-        handlelength=1.6, markerscale=markerscale,
+        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=_entries(axes)[1], borderaxespad=0.1, columnspacing=1.0,
+        handletextpad=0.3, handlelength=1.6, markerscale=markerscale,
     )  # fmt: skip
     legend.set_in_layout(True)
 

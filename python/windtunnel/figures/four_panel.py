@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -31,6 +31,8 @@ Zoom = tuple[float | None, float | None, float | None, float | None]
 #: Axes of frequencies.
 Scale = Literal["auto", "linear", "log"]
 
+#: Panels whose rates are averaged over a time that the caller chooses.
+_AVERAGED = ("throughput", "io")
 _PANEL_INCHES = (5.6, 3.3)
 _LEGEND_ENTRIES = 24
 # Names of panels here that differ from their own.
@@ -48,6 +50,7 @@ def four_panel(
     choices: Mapping[str, str] | None = None,
     average_s: float | None = None,
     scale: Scale = "auto",
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Figure:
     """Draw a run: by default two by two, all panels over the whole run.
 
@@ -57,8 +60,8 @@ def four_panel(
     others: ``w_max_bytes``, or ``cc.w_max_bytes``. ``choices`` says what panels show that offer several things:
     ``{"cdf": "throughput"}``. ``average_s`` is the time over which throughput is averaged: by
     default 0.2 s, less in a short run; 0 draws what was recorded. ``scale`` is that of the frequencies of marks: by
-    default logarithmic where they range widely. At most about 20 000 points are drawn per panel; every extreme is among
-    them.
+    default logarithmic where they range widely. ``changes`` are fields of panels to replace, by the panels' names. At
+    most about 20 000 points are drawn per panel; every extreme is among them.
 
     Raises InputError for an unknown panel, state or choice, or a span that is empty.
     """
@@ -68,12 +71,13 @@ def four_panel(
         raise InputError(f"there is no panel {unknown[0]!r}: one of {names}" if unknown else "no panel")
     run = Run(result)
     chosen = {p: panel_of(run, _IDS.get(p, p)) for p in ALL_PANELS if p in panels}
+    chosen |= {p: _changed(panel, (changes or {}).get(panel.id, {})) for p, panel in chosen.items()}
     for name, choice in (choices or {}).items():
         if name not in chosen:
             raise InputError(f"the figure has no panel {name!r} that could show {choice!r}")
         chosen[name] = choose(chosen[name], choice)
     if average_s is not None:
-        chosen |= {p: replace(panel, average=average_s) for p, panel in chosen.items() if p == "throughput"}
+        chosen |= {p: replace(panel, average=average_s) for p, panel in chosen.items() if p in _AVERAGED}
     if scale != "auto" and "mark" in chosen:
         chosen["mark"] = replace(chosen["mark"], log=scale == "log")
     for table, name in (find_state(result.tables, name) for name in states):
@@ -98,6 +102,11 @@ def four_panel(
         if any(s.flow is not None for panel in chosen.values() for s in panel.series):
             flow_legend(figure, run, columns)
     return figure
+
+
+def _changed(panel: Panel, changes: Mapping[str, Any]) -> Panel:
+    """The panel with other fields; its short title would be that of a run."""
+    return replace(panel, **{"short_title": "", **changes}) if changes else panel
 
 
 def _window(run: Run, panel: Panel, span: tuple[float | None, float | None], zoom: Zoom) -> Window:

@@ -11,6 +11,8 @@ from windtunnel.panels import (
     cwnd,
     fairness,
     fct,
+    io_graph,
+    laws,
     marks,
     packets,
     rtt,
@@ -48,6 +50,8 @@ CATALOGUE: Mapping[str, Entry] = {
     "fairness": Entry(fairness.panel, "two flows that send as much as they can"),
     "phase": Entry(fairness.phase, "two flows with a congestion window"),
     "sequence": Entry(packets.sequence, _PACKETS),
+    "io": Entry(io_graph.panel, _PACKETS),
+    "laws": Entry(laws.panel, "a capture or a log with packets"),
 }
 
 

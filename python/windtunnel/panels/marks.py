@@ -47,7 +47,8 @@ def panel(run: Run) -> Panel:
     """The panel."""
     several = len(run.queues) > 1
     series, kinds = [], set()
-    for kind, counter, label, look in KINDS:
+    for kind, counter, usual, look in KINDS:
+        label = run.labels.get(counter, usual)
         for s in samples(run.tables, kind):
             # With several queues colours stand for queues, as in the panel of sojourn times; the marker shows the kind.
             mine = Look(queue_look(s.index).colour, look.marker) if several else look

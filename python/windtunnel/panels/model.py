@@ -148,6 +148,8 @@ class Panel:
     kind: Kind = "line"
     x: Abscissa = TIME
     log: bool = False
+    #: Whether the ordinate need not start at 0: of a part of the time, only what it shows matters.
+    floating: bool = False
     #: Whether its lines go up and down: those that turn too often to be told apart may be averaged.
     sawtooth: bool = False
     markers: Markers = "few"

@@ -24,8 +24,22 @@ from windtunnel.stored import parts
 from windtunnel.table import Table
 
 #: Where packets are recorded, and the number of a protocol.
-_SENDER, _RECEIVER, _TCP = 0, 3, 6
-_SENT, _AGAIN, _ACKED = Look("blue", "circle"), Look("red", "cross"), Look("green", "square")
+SENDER, RECEIVER, TCP = 0, 3, 6
+#: What the time-sequence graph shows, as tcptrace does: the data; what is acknowledged of them, up to where and above;
+#: and how far the receiver lets the sender go.
+_LOOKS = (
+    ("window", "receive window", Look("orange", "down")),
+    ("sent", "sent", Look("blue", "circle")),
+    ("acked", "acknowledged", Look("green", "square")),
+    ("sacked", "SACKed", Look("purple", "triangle")),
+    ("again", "sent again", Look("red", "cross")),
+)
+#: What stands for an unknown window, and the share of the data's height up to which a window is drawn.
+UNKNOWN = np.uint64(2**64 - 1)
+_ABOVE = 1.1
+#: What is in force until the next ACK.
+_HELD = ("acked", "window")
+_SYN = 0x02
 #: The dots of a panel that are kept as they are, and the data packets that may be under way together.
 MOST = 1 << 19
 
@@ -91,7 +105,7 @@ class _Departures:
         return matched, times[order][index[matched]]
 
 
-def _packets(run: Run, *columns: str) -> Iterator[Table]:
+def packets_of(run: Run, *columns: str) -> Iterator[Table]:
     """These columns of the packets, a part at a time; nothing where packets were not recorded."""
     if "packets" in run.recorded:
         yield from parts(run.recorded, "packets", columns)
@@ -100,13 +114,13 @@ def _packets(run: Run, *columns: str) -> Iterator[Table]:
 def delays(run: Run) -> list[Samples]:
     """Seconds of arrival, and delay in ms, of each data packet of each flow."""
     departures, dots = _Departures(), _Dots[int]()
-    for part in _packets(run, "dir", "tap", "id", "copy_of", "t_ns", "flow"):
+    for part in packets_of(run, "dir", "tap", "id", "copy_of", "t_ns", "flow"):
         if not part.rows:
             continue
         forward, ids, times = part["dir"] == 0, part["id"], np.asarray(part["t_ns"], dtype=np.int64)
-        sent = forward & (part["tap"] == _SENDER)
+        sent = forward & (part["tap"] == SENDER)
         departures.add(ids[sent], times[sent])
-        arrived = np.flatnonzero(forward & (part["tap"] == _RECEIVER))
+        arrived = np.flatnonzero(forward & (part["tap"] == RECEIVER))
         # A copy that a medium made has no row at the sender: its time is that of the packet it was made of.
         of = np.where(part["copy_of"][arrived] > 0, part["copy_of"][arrived], ids[arrived])
         matched, started = departures.of(of)
@@ -129,7 +143,8 @@ def one_way_delay(run: Run) -> Panel | None:
 
 
 def sequence(run: Run) -> Panel | None:
-    """The time-sequence graph, as tcptrace draws it: what each flow sent, sent again, and what was acknowledged.
+    """The time-sequence graph, as tcptrace draws it: what each flow sent, sent again, what was acknowledged and SACKed,
+    and the receive window.
 
     A choice for each of the first flows; None where packets were not recorded.
     """
@@ -139,25 +154,30 @@ def sequence(run: Run) -> Panel | None:
         return None
     return Panel(
         "sequence", "Time-Sequence Graph", choices[0].unit, choices[0].series, quantity="Sequence number",
-        kind="points", choices=choices, shown=False,
-        note="As at the sender: a segment at its last byte, an ACK when it arrives.",
+        kind="points", choices=choices, shown=False, floating=True,
+        note="As at the sender: a segment at its last byte, an ACK when it arrives, the newest block of a SACK at its "
+        "end. The receive window is shown up to a little above the data.",
     )  # fmt: skip
 
 
 def _seen_at_senders(run: Run) -> tuple[list[int], _Dots[tuple[int, str]]]:
     """The first flows that sent data by TCP, and what was seen at their senders: seconds, and bytes."""
     senders, dots = set[int](), _Dots[tuple[int, str]]()
-    for part in _packets(run, "tap", "proto", "dir", "flow", "t_ns", "seq", "payload", "ack", "retransmission"):
+    columns = ("tap", "proto", "dir", "flow", "t_ns", "seq", "payload", "ack", "retransmission")
+    for part in packets_of(run, *columns, "flags", "window", "sack_n", "sack1_end"):
         if not part.rows:
             continue
-        here = (part["tap"] == _SENDER) & (part["proto"] == _TCP)
+        here = (part["tap"] == SENDER) & (part["proto"] == TCP)
         part = Table({name: values[here] for name, values in part.items()})
         flow, has_data = part["flow"], part["payload"] > 0
         time = np.asarray(part["t_ns"], dtype=np.float64) / 1e9
         end = np.asarray(part["seq"], dtype=np.float64) + np.asarray(part["payload"], dtype=np.float64)
         ack = np.asarray(part["ack"], dtype=np.float64)
         again = np.asarray(part["retransmission"], dtype=np.bool_)
-        data = (part["dir"] == 0) & has_data
+        data, back = (part["dir"] == 0) & has_data, part["dir"] == 1
+        sacked = back & (part["sack_n"] > 0)
+        # A SYN's window is not scaled.
+        told = back & (part["window"] != UNKNOWN) & ((part["flags"] & _SYN) == 0)
         senders |= set(map(int, distinct(flow[has_data])))
         first = sorted(senders)[:NAMED]
         for one in distinct(flow):
@@ -168,7 +188,9 @@ def _seen_at_senders(run: Run) -> tuple[list[int], _Dots[tuple[int, str]]]:
             for what, rows, values in (
                 ("sent", mine & data & ~again, end),
                 ("again", mine & data & again, end),
-                ("acked", mine & (part["dir"] == 1), ack),
+                ("acked", mine & back, ack),
+                ("sacked", mine & sacked, np.asarray(part["sack1_end"], dtype=np.float64)),
+                ("window", mine & told, ack + np.asarray(part["window"], dtype=np.float64)),
             ):
                 dots.add((int(one), what), time[rows], values[rows])
         for key in list(dots):
@@ -178,8 +200,14 @@ def _seen_at_senders(run: Run) -> tuple[list[int], _Dots[tuple[int, str]]]:
 
 
 def _choice(run: Run, dots: _Dots[tuple[int, str]], flow: int) -> Choice:
-    looks = (("sent", "sent", _SENT), ("again", "sent again", _AGAIN), ("acked", "acknowledged", _ACKED))
-    lines = [(key, label, look, *dots.of((flow, key))) for key, label, look in looks]
-    unit, factor = suited(SIZES, greatest([y for key, _, _, _, y in lines if key != "acked"]))
-    series = tuple(Series(key, label, look, x, y / factor) for key, label, look, x, y in lines if len(x))
+    lines = {key: dots.of((flow, key)) for key, _, _ in _LOOKS}
+    most = greatest([lines["sent"][1], lines["again"][1]])
+    x, y = lines["window"]
+    lines["window"] = (x[y <= _ABOVE * most], y[y <= _ABOVE * most])
+    unit, factor = suited(SIZES, most)
+    series = tuple(
+        Series(key, label, look, lines[key][0], lines[key][1] / factor, step="hold" if key in _HELD else "")
+        for key, label, look in _LOOKS
+        if len(lines[key][0])
+    )
     return Choice(run.flow(flow), unit, series)

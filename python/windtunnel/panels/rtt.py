@@ -47,7 +47,10 @@ def _of_each(run: Run) -> tuple[Choice, ...]:
     round_trips = samples(run)
     if not round_trips:
         return ()
-    every = (round_trips, [_queueing(run, s) for s in round_trips], samples(run, "srtt_ms"))
+    # A capture does not tell the path's own.
+    has_base = any(one.get("path_rtt_ms") for one in run.records)
+    queueing = [_queueing(run, s) for s in round_trips] if has_base else []
+    every = (round_trips, queueing, samples(run, "srtt_ms"))
     steps: tuple[Step, ...] = ("mean", "mean", "hold")
     return tuple(
         Choice(name, "ms", flow_series(run, part, 1.0, step))

@@ -39,6 +39,8 @@ class Run:
         self.recorded = result.tables
         self.summary = result.summary
         self._scenario: Mapping[str, Any] = (getattr(result, "meta", None) or {}).get("scenario") or {}
+        #: Other words than usual for what a capture shows in place of a run: by the names of counters, mostly.
+        self.labels: Mapping[str, str] = result.summary.get("labels") or {}
         self.records: list[Mapping[str, Any]] = list(result.summary.get("flows", ()))
         self.flows = [str(one.get("name", f"flow {i}")) for i, one in enumerate(self.records)]
         self.queues = [str(one.get("name", f"queue {i}")) for i, one in enumerate(result.summary.get("queues", ()))]
@@ -74,7 +76,8 @@ class Run:
         ]
         # Flows of several runs (a comparison) are never one group: their names begin with that of their run.
         kinds = [
-            f"{one['run']}: {one.get('cc', '')}" if "run" in one else str(one.get("cc", "")) for one in self.records
+            f"{one['run']}: {one.get('cc', 'flows')}" if "run" in one else str(one.get("cc", "flows"))
+            for one in self.records
         ]
         return groups_of(self.flows, kinds, terms, few=few)
 

@@ -49,7 +49,7 @@ def flows_share(run: Run) -> bool:
 def panel(run: Run) -> Panel:
     """The panel."""
     if not _any(run):
-        return Panel("throughput", TITLE, "Mbit/s", empty=_EMPTY)
+        return Panel("throughput", TITLE, "Mbit/s", empty=run.labels.get("nothing arrived", _EMPTY))
     if run.grouped and run.intervals:
         return _of_groups(run)
     flows = of_flows(run)

@@ -163,14 +163,12 @@ impl Flight {
         sends.payload.push(u32::try_from(length).unwrap_or(u32::MAX));
         sends.kind.push(kind as u8);
         sends.in_flight.push(self.in_flight);
-        sends.unacked.push(self.in_flight + self.missing);
         sends.room.push(self.limit.map_or(UNKNOWN, |limit| limit.saturating_sub(self.stream_bytes)));
         sends.round.push(self.round);
         sends.since_ack_ns.push(self.last_ack_ns.map_or(UNKNOWN, |ack| t_ns.saturating_sub(ack)));
         sends.back_ns.push(0);
         sends.ecn.push(0);
         sends.dscp.push(0);
-        sends.flags.push(0);
     }
 
     fn content(&mut self, data: &Data) -> Content {
@@ -308,12 +306,10 @@ impl Flight {
         acks.sacked.push(0);
         acks.rtt_ns.push(rtt);
         acks.in_flight.push(self.in_flight);
-        acks.window.push(UNKNOWN);
         acks.round.push(self.round);
         acks.kind
             .push(if acked == 0 { AckKind::DUPLICATE } else { 0 } | if ahead { AckKind::AHEAD } else { 0 });
-        acks.flags.push(if marked { ECE } else { 0 });
-        acks.ecn.push(0);
+        acks.flags.push(if marked { ECE as u16 } else { 0 });
     }
 
     /// A round trip ends when all packets are acknowledged that were in flight when it began, and, as in TCP, what was lost of

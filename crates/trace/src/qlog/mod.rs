@@ -22,7 +22,7 @@ use scan::{Found, Scanner};
 use segments::Bytes;
 
 use crate::segments::Segments;
-use crate::walk::{Known, Rows, Walked, walk};
+use crate::walk::{Known, Walked, walk};
 
 /// Bytes that are read at a time.
 const PART: usize = 1 << 16;
@@ -359,7 +359,7 @@ impl Reading {
             .iter()
             .map(|c| Known { mss: c.largest, timestamps: false, window: c.limit_known })
             .collect();
-        if let Some(walked) = walk(&Rows::from(&self.segments), &parameters, &|| true) {
+        if let Some(walked) = walk(self.segments, &parameters, &|| true) {
             self.walked.append(walked);
         }
         self.walked.back_ns = vec![u64::MAX; connections.len()];

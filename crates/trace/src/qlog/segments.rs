@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::event::{Data, Frame};
 use crate::frame::{ACK, FIN, SYN};
-use crate::segments::{MAX_SACK, Segments};
+use crate::segments::{MAX_SACK, Row, Segments};
 
 const ECE: u32 = 0x40;
 
@@ -82,8 +82,8 @@ impl Bytes {
         self.segments += u64::from(length > 0);
         self.largest = self.largest.max(length);
         self.row(t_ns, 0, if fin { ACK | FIN } else { ACK }, (start, length), &[], rows);
-        if let (Some(ecn), Some(row)) = (code_point(data.ecn.text()), rows.ecn.last_mut()) {
-            *row = ecn;
+        if let (Some(ecn), Some(row)) = (code_point(data.ecn.text()), rows.last_mut()) {
+            row.class = Row::class(0, ecn);
         }
     }
 
@@ -154,27 +154,24 @@ impl Bytes {
         sack: &[(u64, u64)],
         rows: &mut Segments,
     ) {
-        rows.t_ns.push(t_ns);
-        rows.flow.push(self.flow);
-        rows.dir.push(dir);
-        rows.point.push(0);
-        rows.size.push(0);
-        rows.payload.push(payload as u32);
-        rows.seq.push(seq);
-        rows.ack.push(if flags & ACK == 0 {
-            0
-        } else if dir == 0 {
-            1
-        } else {
-            self.ack
-        });
-        rows.flags.push(flags);
-        rows.ecn.push(if dir == 0 && flags & SYN == 0 { self.ecn } else { 0 });
-        rows.dscp.push(0);
-        rows.ts_val.push(0);
-        rows.ts_ecr.push(0);
-        rows.window.push(self.limit.saturating_sub(self.ack));
-        rows.push_sack(sack);
+        let ack = match (flags & ACK, dir) {
+            (0, _) => 0,
+            (_, 0) => 1,
+            _ => self.ack,
+        };
+        let row = Row {
+            t_ns,
+            seq,
+            ack,
+            window: self.limit.saturating_sub(self.ack),
+            flow: self.flow,
+            payload: payload as u32,
+            flags: flags as u16,
+            dir,
+            class: if dir == 0 && flags & SYN == 0 { Row::class(0, self.ecn) } else { 0 },
+            ..Row::default()
+        };
+        rows.push(row, sack);
     }
 }
 
@@ -221,9 +218,9 @@ mod tests {
         ] {
             bytes.sends(number, number, &serde_json::from_str(text).expect("data"), &mut rows);
         }
-        assert_eq!(rows.t_ns, [2, 3, 4, 5, 6, 7, 8]);
-        assert_eq!(rows.seq, [1, 101, 201, 101, 241, 441, 542]);
-        assert_eq!(rows.payload, [100, 100, 40, 100, 100, 100, 100]);
+        assert!(rows.rows().map(|row| row.t_ns).eq(2..=8));
+        assert!(rows.rows().map(|row| row.seq).eq([1, 101, 201, 101, 241, 441, 542]));
+        assert!(rows.rows().map(|row| row.payload).eq([100, 100, 40, 100, 100, 100, 100]));
     }
 
     /// A loss: the acknowledgements are those of RFC 2018 section 4, whose newest block comes first.
@@ -243,16 +240,13 @@ mod tests {
             ("[[4],[6]]", 101, &[(201, 801)]),
         ] {
             bytes.acknowledged(20, &ack(ranges), &mut rows);
-            let row = rows.len() - 1;
-            let seen =
-                [(rows.sack1_start[row], rows.sack1_end[row]), (rows.sack2_start[row], rows.sack2_end[row])];
-            assert_eq!(rows.ack[row], number, "{ranges}");
-            assert_eq!(seen.get(..usize::from(rows.sack_n[row])), Some(blocks), "{ranges}");
+            let (row, sack) = rows.with_sack().last().expect("a row");
+            assert_eq!((row.ack, sack), (number, blocks), "{ranges}");
         }
         bytes.sends(30, 8, &data(100, 100), &mut rows);
         bytes.acknowledged(40, &ack("[[8]]"), &mut rows);
-        assert_eq!((rows.ack.last(), rows.sack_n.last()), (Some(&801), Some(&0)));
-        assert_eq!(rows.window.last(), Some(&(10_001 - 801)));
+        let (row, sack) = rows.with_sack().last().expect("a row");
+        assert_eq!((row.ack, row.window, sack.len()), (801, 10_001 - 801, 0));
         bytes.lost(1);
         assert!(bytes.received.is_empty() && bytes.sent.is_empty());
     }

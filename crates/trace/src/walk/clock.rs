@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Known;
-use super::rows::{Row, Rows};
 use crate::frame::{ACK, SYN};
+use crate::segments::{Row, Segments};
 
 /// Nearer than this part of the round trip, the sender counts as being at the capture point.
 const NEAR: u64 = 10;
@@ -18,12 +18,12 @@ pub(super) struct WayBack {
 }
 
 /// The way back of each connection. Timestamps show it for every acknowledgement, the handshake once.
-pub(super) fn least_way_back(rows: &Rows<'_>, connections: &[Known]) -> Vec<WayBack> {
+pub(super) fn least_way_back(segments: &Segments, connections: &[Known]) -> Vec<WayBack> {
     let mut clocks: Vec<Clock> =
         connections.iter().map(|connection| Clock::new(connection.timestamps)).collect();
-    for row in 0..rows.t_ns.len() {
-        if let Some(clock) = clocks.get_mut(rows.flow[row] as usize) {
-            clock.segment(&rows.at(row));
+    for row in segments.rows() {
+        if let Some(clock) = clocks.get_mut(row.flow as usize) {
+            clock.segment(row);
         }
     }
     clocks.iter().map(Clock::way_back).collect()
@@ -47,15 +47,15 @@ impl Clock {
 
     fn segment(&mut self, row: &Row) {
         let (side, other) = (usize::from(row.dir & 1), usize::from(1 - (row.dir & 1)));
-        if row.flags & SYN != 0 {
+        if row.has(SYN) {
             self.syn[side] = Some(row.t_ns);
         }
         // The answer to a SYN, and the answer to that.
-        let answers = row.flags & ACK != 0 && row.ack == 1 && self.syn[other].is_some();
+        let answers = row.has(ACK) && row.ack == 1 && self.syn[other].is_some();
         if answers && let Some(asked) = self.syn[other].take() {
             self.sample(side, row.t_ns.saturating_sub(asked));
         }
-        if !self.timestamps || row.flags & SYN != 0 {
+        if !self.timestamps || row.has(SYN) {
             return;
         }
         // Only the first segment that echoes a timestamp answers it, and the sender's answers at once only if it has

@@ -12,9 +12,11 @@ mod rows;
 mod scoreboard;
 mod sender;
 
-pub use rows::{AckKind, Acks, Rows, SendKind, Sends, Walked};
+pub use rows::{AckKind, Acks, SendKind, Sends, Walked};
 
-use sender::Sender;
+use sender::{Sender, acknowledges, carries_data};
+
+use crate::segments::Segments;
 
 /// What is known about a connection besides its segments.
 #[derive(Clone, Copy, Debug)]
@@ -30,18 +32,24 @@ pub struct Known {
 /// Rows between two questions whether to go on: less than a tenth of a second.
 const STEP: usize = 1 << 16;
 
-/// Goes through the rows of all connections, while `go_on` says so; else there is no answer.
-pub fn walk(rows: &Rows<'_>, connections: &[Known], go_on: &dyn Fn() -> bool) -> Option<Walked> {
-    let back = clock::least_way_back(rows, connections);
+/// Goes through the rows of all connections, while `go_on` says so; else there is no answer. What it has gone through it
+/// drops, so that the segments and what is found in them need no room at the same time.
+pub fn walk(segments: Segments, connections: &[Known], go_on: &dyn Fn() -> bool) -> Option<Walked> {
+    let back = clock::least_way_back(&segments, connections);
     let mut senders: Vec<Sender> =
         connections.iter().zip(&back).map(|(connection, back)| Sender::new(*connection, *back)).collect();
-    let mut walked = Walked::default();
-    for row in 0..rows.t_ns.len() {
-        if row.is_multiple_of(STEP) && !go_on() {
-            return None;
-        }
-        if let Some(sender) = senders.get_mut(rows.flow[row] as usize) {
-            sender.segment(&rows.at(row), &mut walked);
+    let (sends, acks) = segments.rows().fold((0, 0), |(sends, acks), row| {
+        (sends + usize::from(carries_data(row)), acks + usize::from(acknowledges(row)))
+    });
+    let mut walked = Walked::with_room(sends, acks);
+    for part in segments.into_parts() {
+        for (n, row) in part.rows.iter().enumerate() {
+            if n.is_multiple_of(STEP) && !go_on() {
+                return None;
+            }
+            if let Some(sender) = senders.get_mut(row.flow as usize) {
+                sender.segment(row, part.sack(row), &mut walked);
+            }
         }
     }
     for sender in &mut senders {

@@ -1,108 +1,4 @@
-//! What goes into the walk and what comes out of it: columns.
-
-use crate::segments::{MAX_SACK, Segments};
-
-/// The columns that are read, borrowed from a capture or from a run's table `packets`.
-#[derive(Clone, Copy, Debug)]
-#[expect(missing_docs, reason = "named as in `Segments`, which describes them")]
-pub struct Rows<'a> {
-    pub t_ns: &'a [u64],
-    pub flow: &'a [u32],
-    pub dir: &'a [u8],
-    pub payload: &'a [u32],
-    pub seq: &'a [u64],
-    pub ack: &'a [u64],
-    pub flags: &'a [u32],
-    pub ecn: &'a [u8],
-    pub dscp: &'a [u8],
-    pub ts_val: &'a [u64],
-    pub ts_ecr: &'a [u64],
-    pub window: &'a [u64],
-    pub sack_n: &'a [u8],
-    pub sack: [(&'a [u64], &'a [u64]); MAX_SACK],
-}
-
-impl<'a> From<&'a Segments> for Rows<'a> {
-    fn from(s: &'a Segments) -> Rows<'a> {
-        Rows {
-            t_ns: &s.t_ns,
-            flow: &s.flow,
-            dir: &s.dir,
-            payload: &s.payload,
-            seq: &s.seq,
-            ack: &s.ack,
-            flags: &s.flags,
-            ecn: &s.ecn,
-            dscp: &s.dscp,
-            ts_val: &s.ts_val,
-            ts_ecr: &s.ts_ecr,
-            window: &s.window,
-            sack_n: &s.sack_n,
-            sack: [
-                (&s.sack1_start, &s.sack1_end),
-                (&s.sack2_start, &s.sack2_end),
-                (&s.sack3_start, &s.sack3_end),
-                (&s.sack4_start, &s.sack4_end),
-            ],
-        }
-    }
-}
-
-/// One row.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
-    pub(super) t_ns: u64,
-    pub(super) flow: u32,
-    pub(super) dir: u8,
-    pub(super) payload: u64,
-    pub(super) seq: u64,
-    pub(super) ack: u64,
-    pub(super) flags: u32,
-    pub(super) ecn: u8,
-    pub(super) dscp: u8,
-    pub(super) ts_val: u64,
-    pub(super) ts_ecr: u64,
-    pub(super) window: u64,
-    pub(super) sack_n: usize,
-    pub(super) sack: [(u64, u64); MAX_SACK],
-}
-
-impl Row {
-    pub(super) fn sack(&self) -> &[(u64, u64)] {
-        &self.sack[..self.sack_n]
-    }
-}
-
-impl Rows<'_> {
-    /// Whether all columns have one length, as [`walk`](super::walk) needs it.
-    pub fn equally_long(&self) -> bool {
-        let n = self.t_ns.len();
-        let narrow = [self.dir.len(), self.ecn.len(), self.dscp.len(), self.sack_n.len()];
-        let middle = [self.flow.len(), self.payload.len(), self.flags.len()];
-        let wide = [self.seq.len(), self.ack.len(), self.ts_val.len(), self.ts_ecr.len(), self.window.len()];
-        let sack = self.sack.iter().flat_map(|(start, end)| [start.len(), end.len()]);
-        narrow.into_iter().chain(middle).chain(wide).chain(sack).all(|length| length == n)
-    }
-
-    pub(super) fn at(&self, row: usize) -> Row {
-        Row {
-            t_ns: self.t_ns[row],
-            flow: self.flow[row],
-            dir: self.dir[row],
-            payload: self.payload[row].into(),
-            seq: self.seq[row],
-            ack: self.ack[row],
-            flags: self.flags[row],
-            ecn: self.ecn[row],
-            dscp: self.dscp[row],
-            ts_val: self.ts_val[row],
-            ts_ecr: self.ts_ecr[row],
-            window: self.window[row],
-            sack_n: usize::from(self.sack_n[row]).min(MAX_SACK),
-            sack: self.sack.map(|(start, end)| (start[row], end[row])),
-        }
-    }
-}
+//! What comes out of the walk: columns.
 
 /// Why a segment was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,10 +11,12 @@ pub enum SendKind {
     Timeout = 2,
     /// The last segment again, with nothing lost: a tail-loss probe (RFC 8985 section 7).
     Probe = 3,
-    /// Data older than others, for the first time here: lost in front of the capture point, or reordered.
+    /// Data older than others, for the first time here: lost in front of the capture point, and sent again.
     Unseen = 4,
     /// Data that the receiver has.
     Needless = 5,
+    /// Data older than others that come sooner than the sender can have heard of the hole: others have overtaken them.
+    Overtaken = 6,
 }
 
 /// What an acknowledgement is besides new: bits.
@@ -153,8 +51,6 @@ pub struct Sends {
     pub kind: Vec<u8>,
     /// Sent and neither acknowledged nor taken for lost, this segment included.
     pub in_flight: Vec<u64>,
-    /// Sent and not acknowledged cumulatively.
-    pub unacked: Vec<u64>,
     /// What the receive window still permits; `u64::MAX` if it is not known.
     pub room: Vec<u64>,
     /// The round trip, counted.
@@ -167,8 +63,6 @@ pub struct Sends {
     pub ecn: Vec<u8>,
     /// DSCP.
     pub dscp: Vec<u8>,
-    /// Flags of the header.
-    pub flags: Vec<u32>,
 }
 
 /// One row for each acknowledgement.
@@ -189,16 +83,12 @@ pub struct Acks {
     pub rtt_ns: Vec<u64>,
     /// After it.
     pub in_flight: Vec<u64>,
-    /// The receive window; `u64::MAX` if it is not known.
-    pub window: Vec<u64>,
     /// The round trip, counted.
     pub round: Vec<u32>,
     /// Bits of [`AckKind`].
     pub kind: Vec<u8>,
     /// Flags of the header.
-    pub flags: Vec<u32>,
-    /// ECN code point.
-    pub ecn: Vec<u8>,
+    pub flags: Vec<u16>,
 }
 
 /// What the walk finds.
@@ -214,21 +104,37 @@ pub struct Walked {
     pub at_sender: Vec<bool>,
 }
 
+/// Makes room for rows in columns.
+macro_rules! reserve {
+    ($rows:expr => $to:expr; $($name:ident),* $(,)?) => { $($to.$name.reserve_exact($rows);)* };
+}
+
 /// Appends columns to those of the same names.
 macro_rules! append {
     ($from:expr => $to:expr; $($name:ident),* $(,)?) => { $($to.$name.append(&mut $from.$name);)* };
 }
 
 impl Walked {
+    /// Nothing yet, with room for as many departures and acknowledgements: columns that grow would need twice their room.
+    pub(super) fn with_room(sends: usize, acks: usize) -> Walked {
+        let mut walked = Walked::default();
+        reserve!(
+            sends => walked.sends;
+            t_ns, flow, seq, payload, kind, in_flight, room, round, since_ack_ns, back_ns, ecn, dscp,
+        );
+        reserve!(acks => walked.acks; t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, round, kind, flags);
+        walked
+    }
+
     /// Adds the departures and acknowledgements of other connections.
     pub(crate) fn append(&mut self, mut other: Walked) {
         append!(
             other.sends => self.sends;
-            t_ns, flow, seq, payload, kind, in_flight, unacked, room, round, since_ack_ns, back_ns, ecn, dscp, flags,
+            t_ns, flow, seq, payload, kind, in_flight, room, round, since_ack_ns, back_ns, ecn, dscp,
         );
         append!(
             other.acks => self.acks;
-            t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, window, round, kind, flags, ecn,
+            t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, round, kind, flags,
         );
     }
 }

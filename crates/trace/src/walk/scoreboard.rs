@@ -103,9 +103,9 @@ impl Scoreboard {
         self.find(seq).is_some_and(|n| self.sent[n].fate == Fate::Sacked)
     }
 
-    /// Whether the bytes at `seq` went past before.
-    pub(super) fn seen(&self, seq: u64) -> bool {
-        self.find(seq).is_none_or(|n| !self.sent[n].unseen)
+    /// When data passed that lie above the bytes at `seq`, if these did not pass before.
+    pub(super) fn unseen_since(&self, seq: u64) -> Option<u64> {
+        self.find(seq).map(|n| &self.sent[n]).filter(|sent| sent.unseen).map(|sent| sent.t_ns)
     }
 
     /// New data were sent.

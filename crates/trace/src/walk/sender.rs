@@ -5,13 +5,24 @@ use std::collections::VecDeque;
 use super::Known;
 use super::ahead::Ahead;
 use super::clock::{Echoes, WayBack};
-use super::rows::{AckKind, Row, SendKind, Walked};
+use super::rows::{AckKind, SendKind, Walked};
 use super::scoreboard::{Acked, Scoreboard};
 use crate::frame::{ACK, FIN, SYN};
+use crate::segments::Row;
 
 /// The least retransmission timeout that is in use (Linux); RFC 6298 section 2.4 has one second.
 const LEAST_RTO_NS: u64 = 200_000_000;
 const UNKNOWN: u64 = u64::MAX;
+
+/// Whether the walk makes a departure of a segment.
+pub(super) const fn carries_data(row: &Row) -> bool {
+    row.dir == 0 && row.payload > 0 && !row.has(SYN)
+}
+
+/// Whether the walk makes an acknowledgement of a segment.
+pub(super) const fn acknowledges(row: &Row) -> bool {
+    row.dir != 0 && row.has(ACK) && !row.has(SYN)
+}
 
 #[derive(Debug)]
 pub(super) struct Sender {
@@ -19,7 +30,7 @@ pub(super) struct Sender {
     back: WayBack,
     board: Scoreboard,
     /// Acknowledgements that have not reached the sender.
-    under_way: VecDeque<Row>,
+    under_way: VecDeque<(Row, Vec<(u64, u64)>)>,
     echoes: Echoes,
     ahead: Ahead,
     /// The last byte that the receiver permits.
@@ -51,49 +62,49 @@ impl Sender {
         }
     }
 
-    pub(super) fn segment(&mut self, row: &Row, out: &mut Walked) {
+    pub(super) fn segment(&mut self, row: &Row, sack: &[(u64, u64)], out: &mut Walked) {
         if row.dir == 0 {
             let back = self.arrived(row, out);
-            if row.payload > 0 && row.flags & SYN == 0 {
+            if carries_data(row) {
                 self.sends(row, back, out);
             }
-        } else if row.flags & ACK != 0 {
+        } else if row.has(ACK) {
             if self.connection.timestamps {
                 self.echoes.passed(row.ts_val, row.t_ns);
             }
             if self.back.at_sender {
-                self.acknowledged(row, row.t_ns, out);
+                self.acknowledged(row, sack, row.t_ns, out);
             } else {
-                self.under_way.push_back(*row);
+                self.under_way.push_back((*row, sack.to_vec()));
             }
         }
     }
 
     /// The acknowledgements that were still under way at the end.
     pub(super) fn finish(&mut self, out: &mut Walked) {
-        while let Some(ack) = self.under_way.pop_front() {
-            self.acknowledged(&ack, ack.t_ns.saturating_add(self.back.least_ns), out);
+        while let Some((ack, sack)) = self.under_way.pop_front() {
+            self.acknowledged(&ack, &sack, ack.t_ns.saturating_add(self.back.least_ns), out);
         }
     }
 
     /// Applies what had reached the sender when it sent `row`. Returns how long its newest echo took.
     fn arrived(&mut self, row: &Row, out: &mut Walked) -> Option<u64> {
         let back = if self.connection.timestamps { self.echoes.answered(row.ts_ecr, row.t_ns) } else { None };
-        while let Some(ack) = self.under_way.front().copied() {
+        let (timestamps, least_ns) = (self.connection.timestamps, self.back.least_ns);
+        let seen = |ack: &Row| {
             let age = row.t_ns.saturating_sub(ack.t_ns);
-            let seen =
-                if self.connection.timestamps { ack.ts_val <= row.ts_ecr } else { age >= self.back.least_ns };
-            if !seen {
-                break;
-            }
-            self.under_way.pop_front();
-            self.acknowledged(&ack, row.t_ns, out);
+            if timestamps { ack.ts_val <= row.ts_ecr } else { age >= least_ns }
+        };
+        while self.under_way.front().is_some_and(|(ack, _)| seen(ack)) {
+            let Some((ack, sack)) = self.under_way.pop_front() else { break };
+            self.acknowledged(&ack, &sack, row.t_ns, out);
         }
         back
     }
 
     fn sends(&mut self, row: &Row, back: Option<u64>, out: &mut Walked) {
-        let (start, end) = (row.seq, row.seq + row.payload);
+        let payload = u64::from(row.payload);
+        let (start, end) = (row.seq, row.seq + payload);
         let kind = self.kind(row, start, end);
         self.ahead.seen(start, end, &mut out.acks);
         match kind {
@@ -109,18 +120,17 @@ impl Sender {
         sends.t_ns.push(row.t_ns);
         sends.flow.push(row.flow);
         sends.seq.push(row.seq);
-        sends.payload.push(row.payload as u32);
+        sends.payload.push(row.payload);
         sends.kind.push(kind as u8);
+        debug_assert!(self.board.pipe() <= self.board.unacked(), "what is in flight is not acknowledged");
         sends.in_flight.push(self.board.pipe());
-        sends.unacked.push(self.board.unacked());
         let room = self.connection.window && self.edge > 0;
         sends.room.push(if room { self.edge.saturating_sub(self.board.nxt) } else { UNKNOWN });
         sends.round.push(self.round);
         sends.since_ack_ns.push(self.last_ack_ns.map_or(UNKNOWN, |t| row.t_ns.saturating_sub(t)));
         sends.back_ns.push(back.unwrap_or(0));
-        sends.ecn.push(row.ecn);
-        sends.dscp.push(row.dscp);
-        sends.flags.push(row.flags);
+        sends.ecn.push(row.ecn());
+        sends.dscp.push(row.dscp());
     }
 
     fn kind(&self, row: &Row, start: u64, end: u64) -> SendKind {
@@ -131,8 +141,9 @@ impl Sender {
         if end <= board.una || board.sacked(start) {
             return SendKind::Needless;
         }
-        if !board.seen(start) {
-            return SendKind::Unseen;
+        if let Some(since) = board.unseen_since(start) {
+            let sooner = self.back.least_ns < u64::MAX && row.t_ns.saturating_sub(since) < self.back.least_ns;
+            return if sooner { SendKind::Overtaken } else { SendKind::Unseen };
         }
         if board.suspects(start) {
             return SendKind::FastRetransmit;
@@ -147,13 +158,12 @@ impl Sender {
         }
     }
 
-    fn acknowledged(&mut self, row: &Row, seen_ns: u64, out: &mut Walked) {
-        if row.flags & SYN != 0 {
+    fn acknowledged(&mut self, row: &Row, blocks: &[(u64, u64)], seen_ns: u64, out: &mut Walked) {
+        if row.has(SYN) {
             self.edge = row.ack.saturating_add(row.window);
             return;
         }
         let board = &mut self.board;
-        let blocks = row.sack();
         let twice = blocks.first().is_some_and(|&(start, end)| {
             end <= row.ack || blocks.get(1).is_some_and(|&(from, to)| from <= start && end <= to)
         });
@@ -168,7 +178,7 @@ impl Sender {
         let duplicate = row.ack == before
             && board.unacked() > 0
             && row.payload == 0
-            && row.flags & FIN == 0
+            && !row.has(FIN)
             && row.window == self.last_window;
         if duplicate && blocks.is_empty() {
             board.duplicate();
@@ -198,10 +208,8 @@ impl Sender {
         acks.sacked.push(done.sacked);
         acks.rtt_ns.push(rtt);
         acks.in_flight.push(board.pipe());
-        acks.window.push(if self.connection.window { row.window } else { UNKNOWN });
         acks.round.push(self.round);
         acks.kind.push(kind);
         acks.flags.push(row.flags);
-        acks.ecn.push(row.ecn);
     }
 }

@@ -178,3 +178,28 @@ impl Response for Dctcp {
         out("alpha", self.alpha.get());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(rounds: u32, start: u64, marked: u32, delivered: u32) -> u64 {
+        let count = |packets| Marked { packets, ..Marked::default() };
+        let mut alpha = Alpha::Linux(start);
+        for _ in 0..rounds {
+            alpha.average(count(marked), count(delivered), 4);
+        }
+        (alpha.get() * 1024.0) as u64
+    }
+
+    /// `dctcp_update_alpha`: `alpha - (alpha >> 4)`, or 0 where that takes nothing away, and `marked << 6 / delivered` more.
+    /// A share that lasts from the start is met from above. Below 16 an average falls to 0 each round, so that a share below a
+    /// quarter, which adds less than 16, no longer raises it.
+    #[test]
+    fn a_small_share_raises_no_average_that_has_fallen_below_a_64th() {
+        assert_eq!(after(200, 1024, 8, 64), 8 * 16 + 15);
+        assert_eq!(after(200, 15, 8, 64), 8);
+        assert_eq!(after(200, 0, 15, 64), 15);
+        assert!(after(200, 0, 16, 64) > 200);
+    }
+}
