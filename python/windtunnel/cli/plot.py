@@ -108,7 +108,7 @@ def plot(
     from windtunnel.folder import load
     from windtunnel.stored import OF_PACKETS
 
-    captures = [each for each in result_dirs if not each.is_dir() and (each == STDIN or each.exists())]
+    captures = [each for each in result_dirs if _is_capture(each)]
     if flent and captures:
         raise InputError(f"--flent draws runs: {captures[0]} is a capture or a log")
     if flent and (panels or states):
@@ -169,11 +169,19 @@ def _places(folders: Sequence[Path], out: Path | None, extension: str) -> list[P
     return list(taken)
 
 
+def _is_capture(traced: Path) -> bool:
+    """Whether it is a file or a stream. A name that no file can have is neither; what loads the folder says so."""
+    try:
+        return traced == STDIN or (traced.exists() and not traced.is_dir())
+    except OSError:
+        return False
+
+
 def _name(traced: Path) -> str:
     """What a figure is called: as the folder, or as the capture without its extension."""
     if traced == STDIN:
         return "stdin"
-    return traced.resolve().name if traced.is_dir() or not traced.suffix else traced.stem
+    return traced.stem if traced.suffix and _is_capture(traced) else traced.resolve().name
 
 
 def _choice(text: str) -> tuple[str, str]:

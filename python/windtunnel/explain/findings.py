@@ -61,15 +61,16 @@ def _laws(answer: list[Mapping[str, Any]]) -> str:
     parts = []
     for each in answer:
         errors = [
-            f"{what} is off by {_percent(each[key])}"
+            f"{what} off by {_percent(each[key])}"
             for key, what in (("growth", "growth"), ("loss", "what losses leave"))
             if each[key] is not None
         ]
         name = _listed([each["controller"], *each["same"]])
-        parts.append(f"{name} in {_percent(each['near'])}{f' ({_listed(errors)})' if errors else ''}")
+        off = f" ({', '.join(errors)})" if errors else ""
+        parts.append(f"{name} {_percent(each['near'])}{off}")
     return (
-        "Told of the same acknowledgements and losses, a controller would have had this window, to a segment or 3 %, "
-        f"after a share of its stretches of growth and of its answers: {'; '.join(parts)}."
+        "Share of its stretches of growth and answers to congestion in which a controller that was told of the same "
+        f"acknowledgements and losses would have had this window, to a segment or 3 %: {'; '.join(parts)}."
     )
 
 

@@ -111,7 +111,8 @@ def _laws(of_shadows: Sequence[Shadows | None], names: Sequence[Sequence[str]]) 
         rounds = np.flatnonzero(np.isfinite(heard.time))
         parts.append((np.full(len(rounds), flow), np.zeros(len(rounds)), heard.time[rounds], heard.flight[rounds]))
         for law, name in enumerate(nearest, 1):
-            for first, last in heard.stretches:
+            # In slow start nearly all are alike.
+            for first, last in (stretch for stretch in heard.stretches if stretch[0] > 0):
                 # The gap after a stretch breaks the line.
                 time = np.append(heard.time[first : last + 1], heard.time[last])
                 window = np.append(heard.window[name][first : last + 1], np.nan)

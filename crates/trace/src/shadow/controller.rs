@@ -75,9 +75,8 @@ impl Shadow {
             let arrived = Marked { bytes: ack.newly_delivered, packets };
             self.delivered += ack.newly_delivered;
             ack.delivered = self.delivered;
-            if marked {
-                ack.ecn = EcnFeedback { ce: arrived, ..EcnFeedback::default() };
-            }
+            let ce = if marked { arrived } else { Marked::default() };
+            ack = AckSample { ecn: EcnFeedback { ce, ..EcnFeedback::default() }, ..ack };
             if self.needs.delivery_reports {
                 let delivery = Delivery {
                     acked: ack.acked,
