@@ -97,17 +97,6 @@ class Trace:
     #: Of a capture: all its segments, in the order of time, with the numbers of their connections.
     segments: Columns = field(default_factory=dict)
 
-    def only_with_most_data(self, most: int | None) -> Trace:
-        """Without the connections with least data, if there are more than ``most``."""
-        if most is None or len(self.flows) <= most:
-            return self
-        note = (
-            f"{len(self.flows) - most} of {len(self.flows)} connections, those with less data, are not explained; "
-            "--all explains them."
-        )
-        flows = [self.flows[n] for n in with_most_data(self.flows, most)]
-        return replace(self, flows=flows, notes=[*self.notes, note])
-
 
 #: Connections that are explained unless all are asked for, and those on a page: the ones with most data.
 MOST_FLOWS = 40
