@@ -25,7 +25,7 @@ from windtunnel.export.pcapng import write_pcapng
 from windtunnel.export.qlog import write_qlog
 
 #: What a log does not have: options and code points of every header, and acknowledgements by bytes.
-_NOT_IN_LOGS = ("controller", "laws", "bleaching", "misbehaviour")
+_NOT_IN_LOGS = ("controller", "laws", "bleaching", "misbehaviour", "evidence")
 
 FLOWS: dict[str, dict[str, Any]] = {
     "losses": {"cc": "reno"},
@@ -65,6 +65,9 @@ def test_a_log_says_what_the_capture_says(tmp_path: Path, what: str, version: st
     assert {name: logged[name] for name in logged if name not in _NOT_IN_LOGS} == {
         name: captured[name] for name in captured if name not in _NOT_IN_LOGS
     }
+    assert logged["evidence"].pop("ecn") is None and captured["evidence"].pop("ecn")
+    assert logged["evidence"]["acks"].pop("sack") is None and captured["evidence"]["acks"].pop("sack")
+    assert logged["evidence"] == captured["evidence"]
     # A log's microseconds move a shadow of delays a little.
     assert [law["controller"] for law in logged["laws"]] == [law["controller"] for law in captured["laws"]]
     firsts = [flow["controller"]["fits"][:1] for flow in (logged, captured)]

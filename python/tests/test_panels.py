@@ -256,7 +256,8 @@ def test_ticks_add_up(seed: int, samples: int, limit: int) -> None:
 
 
 #: A run has its controllers' windows themselves; what other laws would have done is shown of captures.
-OF_RUNS = [name for name in CATALOGUE if name != "laws"]
+OF_CAPTURES = ("laws", "reductions", "delay")
+OF_RUNS = [name for name in CATALOGUE if name not in OF_CAPTURES]
 
 
 @pytest.fixture(scope="module")
@@ -329,7 +330,7 @@ def test_numbers_of_the_derived_panels(mixed: RunResult) -> None:
 
 def test_every_panel_is_drawn(mixed: RunResult) -> None:
     """Each panel fits its axes, and says which scale and which average it has."""
-    drawn = [name for name in ALL_PANELS if name != "laws"]
+    drawn = [name for name in ALL_PANELS if name not in OF_CAPTURES]
     axes = {str(a.get_label()): a for a in four_panel(mixed, panels=drawn).axes}
     assert set(axes) == set(drawn)
     assert all(a.lines for a in axes.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from windtunnel.explain.bbr_phases import bbr_phases
 from windtunnel.explain.bleaching import bleaching, bleaching_of_run
 from windtunnel.explain.controllers import controllers
 from windtunnel.explain.convergence import convergence
+from windtunnel.explain.evidence import CongestionAnswer, answers_of, evidence
 from windtunnel.explain.features import features
 from windtunnel.explain.file import Watch, never, of_file
 from windtunnel.explain.limits import Codes, limits, limits_of
@@ -40,6 +42,8 @@ class Explanation:
     rounds: list[Rounds | None]
     codes: list[Codes | None]
     heard: list[Shadows | None]
+    #: The answers of each flow to congestion.
+    answers: list[list[CongestionAnswer]]
     #: ``schema_version, path, kind, title, duration_s, notes, flows[], together``: plain data.
     document: dict[str, Any]
     #: The run, if it is one.
@@ -52,6 +56,7 @@ class Explanation:
             [self.rounds[n] for n in flows],
             [self.codes[n] for n in flows],
             [self.heard[n] for n in flows],
+            [self.answers[n] for n in flows],
             {**self.document, "flows": [self.document["flows"][n] for n in flows]},
             self.result,
         )
@@ -82,12 +87,14 @@ def explain_trace(trace: Trace, result: RunResult | None = None) -> Explanation:
     events = [[] if r is None else loss_events(flow, r) for flow, r in zip(trace.flows, rounds, strict=True)]
     bleached = None if result is None else bleaching_of_run(result)
     names = [] if result is None else [str(flow["name"]) for flow in result.flows]
-    heard = [None if r is None else shadows(flow, r, c) for flow, r, c in zip(trace.flows, rounds, codes, strict=True)]
+    rows = list(zip(trace.flows, rounds, codes, strict=True))
+    heard = [None if r is None else shadows(flow, r, c) for flow, r, c in rows]
+    answers = [[] if r is None else answers_of(flow, r, c) for flow, r, c in rows]
     flows = []
-    for flow, r, c, e, h in zip(trace.flows, rounds, codes, events, heard, strict=True):
+    for flow, r, c, e, h, a in zip(trace.flows, rounds, codes, events, heard, answers, strict=True):
         lines = bleaching(flow) if bleached is None else bleached[names.index(flow.name)]
         hidden = flow.logged or (result is not None and bleached is None)
-        flows.append(_flow(flow, r, c, e, h, None if hidden else lines))
+        flows.append(_flow(flow, r, c, e, h, a, None if hidden else lines))
     document = {
         "schema_version": SCHEMA_VERSION,
         "path": str(trace.path),
@@ -98,7 +105,7 @@ def explain_trace(trace: Trace, result: RunResult | None = None) -> Explanation:
         "flows": flows,
         "together": {"synchronisation": synchronisation(events, rounds), "convergence": convergence(rounds)},
     }
-    return Explanation(trace, rounds, codes, heard, _finite(document), result)
+    return Explanation(trace, rounds, codes, heard, answers, _finite(document), result)
 
 
 def _flow(
@@ -107,12 +114,14 @@ def _flow(
     codes: Codes | None,
     events: list[dict[str, Any]],
     heard: Shadows | None,
+    answers: list[CongestionAnswer],
     bleached: list[str] | None,
 ) -> dict[str, Any]:
     facts: dict[str, Any] = {"name": flow.name, "used": flow.controller, "capture_at_sender": flow.at_sender}
     if rounds is None:
         return {**facts, "why_not": "it has too few packets with data and acknowledgements", "bleaching": bleached}
     both = congestion_events(events, mark_events(rounds), rounds)
+    fits = controllers(features(flow, rounds, codes, events, heard), alike(heard))
     return {
         **facts,
         "limits": limits(flow, rounds, codes),
@@ -123,9 +132,15 @@ def _flow(
         "misbehaviour": misbehaviour(flow, rounds),
         "bleaching": bleached,
         "queue": queue_place(flow, rounds),
-        "controller": controllers(features(flow, rounds, codes, events, heard), alike(heard)),
+        "controller": fits,
+        "evidence": evidence(flow, rounds, codes, answers, flow.controller or _first(fits)),
         "laws": None if heard is None else laws(heard),
     }
+
+
+def _first(fits: Mapping[str, Any]) -> str | None:
+    """The controller whose law is put next to what was measured: the first fit of those that are known."""
+    return str(fits["fits"][0]["controller"]) if fits["fits"] and fits["known"] else None
 
 
 def _finite(value: Any) -> Any:

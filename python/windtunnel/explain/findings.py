@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+from windtunnel.explain.evidence.sentences import sentences
 from windtunnel.report.text import number
 
 #: A question and its answer.
@@ -34,6 +35,7 @@ def _flow(flow: Mapping[str, Any]) -> Iterator[Answer]:
     yield "What limits the sender?", _limits(flow)
     yield "How large is cwnd?", _window(flow["window"])
     yield "What are a and b?", _aimd(flow["aimd"])
+    yield from sentences(flow["evidence"])
     yield "Overflows?", _overflow(flow["overflow"])
     if flow["bbr"] and flow["bbr"]["round_trip_probes"]:
         yield "Phases of BBR", _bbr(flow["bbr"])

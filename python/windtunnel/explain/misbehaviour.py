@@ -186,7 +186,7 @@ def _hidden_marks(flow: Flow) -> dict[str, Any]:
     )
 
 
-def _share_of_marks(rounds: Rounds) -> npt.NDArray[np.float64]:
+def share_of_marks(rounds: Rounds) -> npt.NDArray[np.float64]:
     """DCTCP's alpha after each round trip, from 1 (RFC 8257 section 4.2); 0 for those without a mark."""
     alpha, out = 1.0, np.zeros(len(rounds))
     for n, share in enumerate(rounds.marked):
@@ -224,7 +224,7 @@ def _ignoring(rounds: Rounds) -> dict[str, Any]:
 
 def _kept(rounds: Rounds) -> tuple[list[float], list[float]]:
     """The part of the window that is there within some round trips after each loss, and after each mark alone."""
-    lost, marked = rounds.lost > 0, _share_of_marks(rounds) >= _MARKS_THAT_SHOW
+    lost, marked = rounds.lost > 0, share_of_marks(rounds) >= _MARKS_THAT_SHOW
     losses, marks, n = [], [], 1
     while n + _ANSWER < len(rounds):
         before, after = float(rounds.window[n - 1]), rounds.window[n + 1 : n + 1 + _ANSWER]

@@ -23,7 +23,7 @@ def write_page(explanation: Explanation, path: Path) -> None:
         write_report(explanation.result, path, title=explanation.trace.title, findings=answers, notes=notes)
     else:
         write_report(
-            seen(explanation.trace, explanation.rounds, explanation.codes, explanation.heard),
+            seen(explanation),
             path,
             title=explanation.trace.title,
             findings=answers,

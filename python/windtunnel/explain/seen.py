@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from windtunnel._core import __version__
-from windtunnel.explain.file import of_file
-from windtunnel.explain.limits import CWND, Codes, limits_of
-from windtunnel.explain.rounds import Rounds, rounds_of
+from windtunnel.explain.evidence.pictured import delay_points, laws_of_losses, reduction_points
+from windtunnel.explain.explanation import Explanation, explain
+from windtunnel.explain.limits import CWND
+from windtunnel.explain.rounds import Rounds
 from windtunnel.explain.seen_tables import intervals_of, packets_of
-from windtunnel.explain.shadows import Shadows, laws, shadows
-from windtunnel.explain.trace import MOST_FLOWS, Flow, Trace
+from windtunnel.explain.shadows import Shadows, laws
+from windtunnel.explain.trace import MOST_FLOWS, Flow
 
 _CE, _DROP = 1, 2
 #: How a capture's panels differ from a run's.
@@ -58,20 +59,14 @@ class Seen:
 
 def seen_in(path: Path) -> Seen:
     """What a capture or a log shows; of many connections, of those with most data. Raises InputError."""
-    trace = of_file(path, MOST_FLOWS, keep=True)
-    rounds = [rounds_of(flow) for flow in trace.flows]
-    codes = [None if r is None else limits_of(flow, r) for flow, r in zip(trace.flows, rounds, strict=True)]
-    heard = [None if r is None else shadows(flow, r, c) for flow, r, c in zip(trace.flows, rounds, codes, strict=True)]
-    return seen(trace, rounds, codes, heard)
+    return seen(explain(path, MOST_FLOWS, keep=True))
 
 
-def seen(
-    trace: Trace,
-    of_rounds: Sequence[Rounds | None],
-    of_codes: Sequence[Codes | None],
-    of_shadows: Sequence[Shadows | None],
-) -> Seen:
-    """What its connections show, whose rounds, limits and shadows are given."""
+def seen(explanation: Explanation) -> Seen:
+    """What its connections show."""
+    trace, of_rounds, of_codes, of_shadows = (
+        explanation.trace, explanation.rounds, explanation.codes, explanation.heard,
+    )  # fmt: skip
     flows = [_record(flow, rounds) for flow, rounds in zip(trace.flows, of_rounds, strict=True)]
     parts: dict[str, list[dict[str, Any]]] = {}
     for index, (rounds, codes) in enumerate(zip(of_rounds, of_codes, strict=True)):
@@ -89,12 +84,21 @@ def seen(
         flow["laws"] = _nearest(heard)
     if any(flow["laws"] for flow in flows):
         tables["laws"] = _laws(of_shadows, [flow["laws"] for flow in flows])
+    for name, rows in (("reductions", reduction_points(explanation.answers)), ("delay", _delay(explanation))):
+        if len(rows["flow"]):
+            tables[name] = rows
+    for flow, document in zip(flows, explanation.document["flows"], strict=True):
+        flow["kept"] = laws_of_losses(document.get("evidence"))
     # Each flow's waiting is drawn as if it were a queue of its own.
     queues = [{"name": flow["name"], "sojourn_ms": _waiting(flow)} for flow in flows]
     summary = {"duration_s": trace.duration_s, "flows": flows, "queues": queues, "labels": _LABELS}
     if "mark_points" in tables:
         tables["mark_points"]["flow"] = tables["mark_points"]["queue"]
     return Seen(trace.title, summary, tables, {"version": __version__})
+
+
+def _delay(explanation: Explanation) -> dict[str, Any]:
+    return delay_points(explanation.rounds, explanation.codes, explanation.answers)
 
 
 def _nearest(heard: Shadows | None) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +69,8 @@ class Flow:
     handshake_s: float | None = None
     #: Marks are echoed as counts (RFC 9768), not as a flag that stays.
     accecn: bool = False
+    #: How the handshake agreed on ECN: ``none``, ``classic`` or ``accecn``; None where it was not captured.
+    ecn: str | None = None
     #: Whether the capture was made at the sender; else the least time from there to the sender and back.
     at_sender: bool = True
     back_s: float = 0.0
@@ -165,6 +167,7 @@ def of_capture(
                 ends=ends,
                 handshake_s=_handshake(syns[index]),
                 accecn=_accecn(syns[index]),
+                ecn=_ecn(syns[index]),
                 at_sender=bool(walked["at_sender"][index]),
                 back_s=_back(walked, index),
                 number=index,
@@ -222,6 +225,7 @@ def of_run(
                 back_s=_back(walked, index),
                 handshake_s=_handshake(syns[index]),
                 accecn=_accecn(syns[index]),
+                ecn=_ecn(syns[index]),
             )
         flows.append(traced)
     return Trace(path, "run", result.title or path.name, float(result.summary["duration_s"]), flows, notes)
@@ -254,6 +258,11 @@ def stretches(rows: int, length: int = 1 << 18) -> Iterator[slice]:
 def seconds(nanoseconds: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """A column in seconds."""
     return np.asarray(nanoseconds, dtype=np.float64) / 1e9
+
+
+def place(column: npt.NDArray[Any], value: float, side: Literal["left", "right"] = "left") -> int:
+    """Where a whole number is in an ascending column. NumPy alone would copy the column into the type of the value."""
+    return int(np.searchsorted(column, column.dtype.type(max(int(value), 0)), side))
 
 
 def _walk_run(result: RunResult, point: int, seen: Callable[[Columns], Columns] | None) -> dict[str, Any] | None:
@@ -327,6 +336,17 @@ def _accecn(syns: Columns) -> bool:
     bits = [syns["flags"][syns["dir"] == side] & (AE | CWR | ECE) for side in (0, 1)]
     asked = any(np.any(side == (AE | CWR | ECE)) for side in bits)
     return asked and any(np.any((side > 0) & (side != ECE) & (side != (AE | CWR | ECE))) for side in bits)
+
+
+def _ecn(syns: Columns) -> str | None:
+    """RFC 3168 section 6.1.1: a SYN with CWR and ECE asks, a SYN-ACK with ECE alone agrees."""
+    answers = (syns["flags"] & ACK) > 0
+    if not answers.any() or answers.all():
+        return None
+    if _accecn(syns):
+        return "accecn"
+    asked, answered = syns["flags"][~answers] & (CWR | ECE), syns["flags"][answers] & (AE | CWR | ECE)
+    return "classic" if np.any(asked == (CWR | ECE)) and np.any(answered == ECE) else "none"
 
 
 def _missing(ends: Mapping[str, Any]) -> list[str]:

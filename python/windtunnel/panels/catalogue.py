@@ -9,6 +9,7 @@ from windtunnel.errors import InputError
 from windtunnel.panels import (
     cdf,
     cwnd,
+    evidence,
     fairness,
     fct,
     io_graph,
@@ -52,6 +53,8 @@ CATALOGUE: Mapping[str, Entry] = {
     "sequence": Entry(packets.sequence, _PACKETS),
     "io": Entry(io_graph.panel, _PACKETS),
     "laws": Entry(laws.panel, "a capture or a log with packets"),
+    "reductions": Entry(evidence.reductions, "a capture or a log with answers to losses or marks"),
+    "delay": Entry(evidence.delay, "a capture or a log with round trips without congestion"),
 }
 
 
