@@ -7,6 +7,8 @@ import json
 import lzma
 import re
 import shutil
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Cli, refused, snapshot
+from conftest import Cli, environment, refused, snapshot
 from traces import CAPTURES, explained, simulated
 
 from fuzz.attacks.captures import ACK, FIN, MSS, RST, SYN, Writer
@@ -249,6 +251,57 @@ def test_connections_with_most_data_alone_leave_the_core(cli: Cli, tmp_path: Pat
     assert explanation.document["notes"] == [note]
     assert note in " ".join(cli("explain", "many.pcap").stdout.split())
     assert len(explain(tmp_path / "many.pcap").document["flows"]) == 1000
+
+
+def test_work_does_not_go_with_rounds_times_packets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection of two segments in each round trip has as many round trips as acknowledgements: a search of a column
+    converts all of it, so that there is a fixed number of searches, however many round trips there are.
+    """
+    searches: list[int] = []
+    search = np.searchsorted
+    monkeypatch.setattr(np, "searchsorted", lambda *args, **more: (searches.append(1), search(*args, **more))[1])
+    counts = []
+    for segments in (1000, 4000):
+        with (tmp_path / "short.pcap").open("wb") as file:
+            Writer(file, cut=True).transfer(1000, segments)
+        searches.clear()
+        explanation = explain(tmp_path / "short.pcap")
+        rounds = explanation.rounds[0]
+        assert rounds is not None and len(rounds) > 0.4 * segments
+        counts.append(len(searches))
+    assert counts[0] == counts[1] < 50
+
+
+#: Peak memory and answers of a process that explains one capture.
+_EXPLAIN_ALONE = """\
+import resource, sys
+from windtunnel.explain import explain
+flow = explain(sys.argv[1]).trace.flows[0]
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(len(flow.sends["t_ns"]), int((flow.sends["kind"] > 0).sum()), 1024 * peak)
+"""
+
+
+@pytest.mark.long
+def test_losses_take_memory_in_proportion(tmp_path: Path) -> None:
+    """One segment in a hundred is lost, so that nearly all acknowledgements have SACK blocks. Each is found to be sent
+    again; and twice the packets need twice the memory, next to what the program itself needs: less than 95 bytes for
+    each, so that 10^7 packets take less than 1 GB (966 MB were measured).
+    """
+    peaks, packets = [], []
+    for segments in (250_000, 500_000, 1_000_000):
+        with (tmp_path / "lossy.pcap").open("wb") as file:
+            Writer(file, cut=True).lossy_transfer(1000, segments, window=400, every=100)
+        command = [sys.executable, "-c", _EXPLAIN_ALONE, str(tmp_path / "lossy.pcap")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
+        sent, again, peak = map(int, done.stdout.split())
+        assert (sent, again) == (segments + segments // 100, segments // 100)
+        peaks.append(peak)
+        # Each segment that arrives is acknowledged.
+        packets.append(sent + segments)
+    per_packet = np.diff(peaks) / np.diff(packets)
+    assert per_packet.max() < 95
+    assert per_packet[1] < 1.1 * per_packet[0]
 
 
 def test_a_capture_that_lacks_packets_says_so(tmp_path: Path) -> None:

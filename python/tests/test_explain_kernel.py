@@ -16,7 +16,7 @@ KERNEL_RIGHT = 187
 KERNEL_RIGHT_OF_MANY = 128
 KERNEL_IN_THREE = 202
 KERNEL_SURE_AND_WRONG = 1
-KERNEL_ACCUSED = 2
+KERNEL_ACCUSED = 0
 
 
 def test_the_captures_of_the_kernel_are_there() -> None:

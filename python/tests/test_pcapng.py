@@ -206,6 +206,16 @@ def test_the_profile_for_wireshark(result: RunResult, tmp_path: Path) -> None:
     assert 0 < len(kept) == len(serious) < len(remarks)
     for line in buttons.splitlines():
         profiled("-Y", line.split('","')[2].replace(r"\x22", '"'))
+    # An IO graph counts what its filter passes; tshark counts the same without drawing it. A row has Wireshark's
+    # columns: whether it is shown, name, filter, colour, style, unit, field, moving average, factor.
+    graphs = (tmp_path / "config/wireshark/profiles/windtunnel/io_graphs").read_text(encoding="utf-8")
+    drawn = [line.replace(r"\x22", '"').strip('"').split('","') for line in graphs.splitlines()]
+    assert {len(graph) for graph in drawn} == {9}
+    filters = [graph[2] for graph in drawn]
+    (counted,) = (row for row in profiled("-q", "-z", ",".join(["io,stat,0", *filters])) if "<>" in row[0])
+    frames = [int(cell) for cell in counted[0].split("|")[2:-1:2]]
+    assert frames == [len(profiled("-Tfields", "-eframe.number", "-Y", each)) for each in filters]
+    assert min(frames) > 0 and max(frames) < len(rows)
 
 
 @needs_tshark

@@ -3,11 +3,12 @@
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use windtunnel_trace::shadow::{Heard, HeardAcks, HeardSends, Story};
+use windtunnel_trace::shadow::{Adopts, Heard, HeardAcks, HeardSends, Story};
 
 use crate::trace::column;
 
 #[pyfunction]
+#[pyo3(signature = (sends, acks, mss, unused, scenario, each_loss = true))]
 pub(crate) fn follow<'py>(
     py: Python<'py>,
     sends: &Bound<'py, PyDict>,
@@ -15,6 +16,7 @@ pub(crate) fn follow<'py>(
     mss: u64,
     unused: PyReadonlyArray1<'py, bool>,
     scenario: &str,
+    each_loss: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     macro_rules! borrow {
         ($table:ident: $($name:ident: $kind:ty),*) => { $(let $name = column::<$kind>($table, stringify!($name))?;)* };
@@ -46,7 +48,9 @@ pub(crate) fn follow<'py>(
     };
     let scenario = crate::parse(py, scenario, None, &[], &[], true)?;
     let shadows = scenario.flows.iter().filter_map(|flow| Some((flow.name.as_str(), flow.controller()?)));
-    let followed: Vec<_> = shadows.map(|(name, params)| (name, py.detach(|| story.follow(params)))).collect();
+    let adopts = if each_loss { Adopts::EachLoss } else { Adopts::FirstLoss };
+    let followed: Vec<_> =
+        shadows.map(|(name, params)| (name, py.detach(|| story.follow(params, adopts)))).collect();
     let (out, windows, after) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
     for (name, followed) in followed {
         windows.set_item(name, followed.window.into_pyarray(py))?;

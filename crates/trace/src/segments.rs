@@ -1,7 +1,7 @@
 //! The table of segments: one row per TCP segment, in order of time.
 //!
 //! A long capture has ten million of them. The table is kept in parts, so that who reads it from its start can drop what is
-//! behind; and few segments have SACK blocks, so that these stand apart.
+//! behind; and many segments have no SACK blocks, so that these stand apart, one after the other.
 
 /// SACK blocks that a header can hold.
 pub const MAX_SACK: usize = 4;
@@ -67,14 +67,20 @@ impl Row {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) rows: Vec<Row>,
-    sack: Vec<([(u64, u64); MAX_SACK], u8)>,
+    /// The SACK blocks of all rows, and by row that has any where its own end.
+    blocks: Vec<(u64, u64)>,
+    ends: Vec<u32>,
 }
 
 impl Part {
     /// The SACK blocks of one of its rows.
     pub(crate) fn sack(&self, row: &Row) -> &Blocks {
-        let blocks = (row.sack as usize).checked_sub(1).and_then(|n| self.sack.get(n));
-        blocks.map_or(&[], |(blocks, count)| &blocks[..usize::from(*count).min(MAX_SACK)])
+        let end = |n: usize| self.ends.get(n).map(|end| *end as usize);
+        let own = (row.sack as usize).checked_sub(1).and_then(|n| {
+            let first = n.checked_sub(1).map_or(Some(0), end)?;
+            self.blocks.get(first..end(n)?)
+        });
+        own.unwrap_or(&[])
     }
 }
 
@@ -128,16 +134,14 @@ impl Segments {
         if self.parts.last().is_none_or(|part| part.rows.len() == PART_ROWS) {
             // A short capture needs no whole part.
             let room = if self.parts.is_empty() { 0 } else { PART_ROWS };
-            self.parts.push(Part { rows: Vec::with_capacity(room), sack: Vec::new() });
+            self.parts.push(Part { rows: Vec::with_capacity(room), ..Part::default() });
         }
         let Some(part) = self.parts.last_mut() else { return };
         row.sack = 0;
         if !sack.is_empty() {
-            let count = sack.len().min(MAX_SACK);
-            let mut blocks = [(0, 0); MAX_SACK];
-            blocks[..count].copy_from_slice(&sack[..count]);
-            part.sack.push((blocks, count as u8));
-            row.sack = part.sack.len() as u32;
+            part.blocks.extend_from_slice(&sack[..sack.len().min(MAX_SACK)]);
+            part.ends.push(part.blocks.len() as u32);
+            row.sack = part.ends.len() as u32;
         }
         part.rows.push(row);
     }

@@ -1,7 +1,7 @@
 //! Shadows of a sender whose window is controllers: one that grows by a segment in each round trip and halves at a loss.
 
 use windtunnel_cc::{Style, catalogue};
-use windtunnel_trace::shadow::{Cause, Followed, Heard, HeardAcks, HeardSends, Story};
+use windtunnel_trace::shadow::{Adopts, Cause, Followed, Heard, HeardAcks, HeardSends, Story};
 
 const MSS: u64 = 1_000;
 const RTT_NS: u64 = 50_000_000;
@@ -84,9 +84,13 @@ impl Columns {
 }
 
 fn follow(story: &Story, name: &str) -> Followed {
+    adopting(story, name, Adopts::EachLoss)
+}
+
+fn adopting(story: &Story, name: &str, adopts: Adopts) -> Followed {
     let controllers = catalogue(Style::Linux);
     let params = controllers.iter().find(|params| params.name() == name).expect("a controller");
-    story.follow(&**params)
+    story.follow(&**params, adopts)
 }
 
 /// Stretches hold no round trip with an answer to a loss; the flight is what was sent.
@@ -123,6 +127,22 @@ fn reno_follows_reno_and_scalable_does_not() {
         let segments = (last - first) as f64 * MSS as f64;
         assert!((grown - segments).abs() <= MSS as f64, "{grown} in {first} to {last}");
     }
+}
+
+/// A sender keeps its window, and loses in every other round trip. IIAD takes two thirds of a segment for each loss
+/// (Bansal, Balakrishnan 2001): next to the flight that is nothing, over all losses it is more than a segment each two.
+#[test]
+fn small_answers_add_up_where_the_window_stays_the_shadows_own() {
+    let (windows, losses) = ([30; 42], (1..40).step_by(2).collect::<Vec<_>>());
+    let story = Columns::of_sender(&windows, &losses).story();
+    let left = |adopts| {
+        let window = adopting(&story, "iiad", adopts).window;
+        window.iter().rev().find(|window| window.is_finite()).copied().unwrap_or(f64::NAN) / MSS as f64
+    };
+    assert!((left(Adopts::EachLoss) - 30.0).abs() <= 1.0, "{}", left(Adopts::EachLoss));
+    let all = 30.0 - losses.len() as f64 * 2.0 / 3.0;
+    // Between two losses it grows by less than a segment in thirty round trips.
+    assert!((left(Adopts::FirstLoss) - all).abs() <= 2.0, "{} not {all}", left(Adopts::FirstLoss));
 }
 
 /// Equal input, equal answer; nothing to hear is no stretch.

@@ -129,7 +129,7 @@ def _flow(
         "aimd": aimd(rounds, codes, both),
         "overflow": overflow(flow, events),
         "bbr": bbr_phases(rounds),
-        "misbehaviour": misbehaviour(flow, rounds),
+        "misbehaviour": misbehaviour(flow, rounds, codes, heard, fits),
         "bleaching": bleached,
         "queue": queue_place(flow, rounds),
         "controller": fits,

@@ -165,6 +165,7 @@ def _misbehaviour(signs: list[Mapping[str, Any]] | None) -> str:
     present = [f"{s['sign']} ({s['evidence']})" for s in signs if s["found"]]
     hidden = [s["sign"] for s in signs if s["found"] is None]
     text = f"Signs of {'; '.join(present)}." if present else "No sign of it."
+    text += "".join(f" {s['evidence']}." for s in signs if s.get("like"))
     return text + (f" Not to be seen here: {', '.join(hidden)}." if hidden else "")
 
 

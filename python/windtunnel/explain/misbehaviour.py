@@ -1,4 +1,5 @@
-"""Signs of misbehaviour: of receivers that want to be served faster, and of senders that do not yield.
+"""Signs of misbehaviour: of receivers that want to be served faster, and of senders that do not yield
+(``yielding.py``).
 
 Savage, Cardwell, Wetherall and Anderson, "TCP Congestion Control with a Misbehaving Receiver" (CCR 29(5), 1999)
 describe the three attacks with acknowledgements; RFC 3540 section 1 the marks that a receiver hides. A sign is a count
@@ -8,38 +9,30 @@ data that the capture has missed are no sign: an honest receiver acknowledges th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from windtunnel.explain.limits import Codes
 from windtunnel.explain.rounds import Rounds, echoes
+from windtunnel.explain.shadows import Shadows
 from windtunnel.explain.trace import AHEAD, BEFORE_DATA, DSACK, DUPLICATE, NEW, PARTIAL, Columns, Flow, stretches
+from windtunnel.explain.yielding import yielding
 
 #: Fewer than this are accidents.
 _LEAST = 3
 _CE = 3
 #: A host may take this long to answer, or to accept a connection: shorter differences say nothing of the path.
 _HOST_NS = 1e6
-#: The weight of the newest round trip in the moving average of the marked share (RFC 8257 section 3.3, g), and the
-#: average from which on an answer must show: it is a fall by a quarter. Linux computes in 1024ths: once its average has
-#: fallen below a 64th, shares below a quarter no longer raise it, and the window stays as it is.
-_G, _MARKS_THAT_SHOW = 1 / 16, 0.5
-#: Round trips within which a loss lowers the window; the part of the window that counts as the same; the segments below
-#: which a window cannot fall by much.
-_ANSWER, _SAME, _SMALL = 3, 0.95, 6
-#: The part of marks, and that of losses, that a sender leaves without an answer by accident.
-_MARKS_LEFT, _LOSSES_LEFT = 0.8, 0.5
-#: The lost part of what is sent up to which a sender may keep its rate (BBR's LossThresh, draft-ietf-ccwg-bbr), over a
-#: few round trips; the part of the round trips in which a sender that yields does not lose more; and the fewest round
-#: trips that show it.
-_TOLERATED, _OVER, _GOING_ON, _LEAST_ROUNDS = 0.02, 4, 0.5, 12
 
 
-def misbehaviour(flow: Flow, rounds: Rounds) -> list[dict[str, Any]] | None:
+def misbehaviour(
+    flow: Flow, rounds: Rounds, codes: Codes | None, heard: Shadows | None, controller: Mapping[str, Any]
+) -> list[dict[str, Any]] | None:
     """Each sign: ``sign``, ``found`` (True, False, or None where it cannot be seen from here), ``count``,
-    ``evidence``.
+    ``evidence``. ``controller``: what the classifier says about the sender.
     """
     if flow.sends is None or flow.acks is None or not len(flow.acks["t_ns"]):
         return None
@@ -47,7 +40,7 @@ def misbehaviour(flow: Flow, rounds: Rounds) -> list[dict[str, Any]] | None:
         *(_NOT_IN_LOGS if flow.logged else (_division(flow), _spoofing(flow))),
         _optimistic(flow),
         _hidden_marks(flow),
-        _ignoring(rounds),
+        yielding(flow, rounds, codes, heard, controller),
     ]
 
 
@@ -184,71 +177,3 @@ def _hidden_marks(flow: Flow) -> dict[str, Any]:
     return _sign(
         "hidden marks", told == 0, marked, f"{marked} packets marked CE, {told} acknowledgements that report it"
     )
-
-
-def share_of_marks(rounds: Rounds) -> npt.NDArray[np.float64]:
-    """DCTCP's alpha after each round trip, from 1 (RFC 8257 section 4.2); 0 for those without a mark."""
-    alpha, out = 1.0, np.zeros(len(rounds))
-    for n, share in enumerate(rounds.marked):
-        alpha += _G * (float(share) - alpha)
-        out[n] = alpha if share > 0 else 0.0
-    return out
-
-
-def _ignoring(rounds: Rounds) -> dict[str, Any]:
-    """Losses and marks after which the window stays as it was.
-
-    A loss that is not answered accuses no one by itself: BBR, Copa and PCC answer rates and delays, not single losses,
-    and Illinois, which falls by an eighth where there is no queue, is back within the round trips that count. They have
-    in common that no more than a tolerated part is lost for long. A deaf sender lets losses go on. (BBR version 1 does
-    so too where it meets a short queue.)
-
-    An answer to a few marks may be too small to be seen: DCTCP (RFC 8257) lowers its window by half of the moving
-    average of the marked share. Marks count where that is a fall that shows, as it is for a sender that lets them go
-    on.
-    """
-    losses, marks = _kept(rounds)
-    left = sum(part > _SAME for part in losses), sum(part > _SAME for part in marks)
-    count, without = len(losses) + len(marks), sum(left)
-    deaf_to_marks = len(marks) >= _LEAST and left[1] > _MARKS_LEFT * len(marks)
-    unanswered = len(losses) >= _LEAST and left[0] >= _LOSSES_LEFT * len(losses)
-    going_on = _going_on(rounds)
-    evidence = f"{without} of {count} losses or marks did not lower the window"
-    deaf = deaf_to_marks or (unanswered and going_on >= _GOING_ON)
-    # Too few events, or losses that BBR would not answer either.
-    unknown = count < _LEAST or (unanswered and left[0] > _MARKS_LEFT * len(losses))
-    if losses:
-        evidence += f"; in {100 * going_on:.0f} % of the round trips more than {100 * _TOLERATED:.0f} % was lost"
-    return _sign("sender ignores losses", deaf or (None if unknown else False), without, evidence)
-
-
-def _kept(rounds: Rounds) -> tuple[list[float], list[float]]:
-    """The part of the window that is there within some round trips after each loss, and after each mark alone."""
-    lost, marked = rounds.lost > 0, share_of_marks(rounds) >= _MARKS_THAT_SHOW
-    losses, marks, n = [], [], 1
-    while n + _ANSWER < len(rounds):
-        before, after = float(rounds.window[n - 1]), rounds.window[n + 1 : n + 1 + _ANSWER]
-        alone = marked[n] and not lost[n - 1 : n + 1 + _ANSWER].any()
-        if (lost[n] or alone) and before > _SMALL:
-            # Nothing but an answer takes from what is in flight where nothing is lost: its least tells, because a fast
-            # sender soon grows to where it was. What is lost is missing from the flight, too: the greatest tells.
-            if lost[n]:
-                losses.append(float(after.max()) / before)
-            else:
-                marks.append(float(after.min()) / max(before, float(rounds.window[n])))
-            n += _ANSWER
-        n += 1
-    return losses, marks
-
-
-def _going_on(rounds: Rounds) -> float:
-    """The part of the round trips since the first loss in which more is lost than a sender may leave unanswered."""
-    if not np.any(rounds.lost):
-        return 0.0
-    around = np.ones(_OVER)
-    lost, sent = (np.convolve(column, around, "full")[: len(rounds)] for column in (rounds.lost, rounds.sent))
-    since = np.arange(len(rounds)) >= np.flatnonzero(rounds.lost)[0]
-    counted = since & (rounds.window > _SMALL)
-    if counted.sum() < _LEAST_ROUNDS:
-        return 0.0
-    return float(np.mean(((rounds.lost > 0) & (lost >= _TOLERATED * sent))[counted]))

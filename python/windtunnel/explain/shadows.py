@@ -75,6 +75,35 @@ def _scenario() -> str:
 
 def shadows(flow: Flow, rounds: Rounds, codes: Codes | None) -> Shadows | None:
     """Let the shadows hear a connection; None without its packets."""
+    heard = _hear(flow, rounds, codes, each_loss=True)
+    if heard is None:
+        return None
+    sends, told = heard
+    mss = float(flow.mss)
+    time = np.full(len(told["flight"]), np.nan)
+    time[sends["round"]] = seconds(sends["t_ns"])
+    return Shadows(
+        time,
+        np.asarray(told["flight"], float) / mss,
+        {name: window / mss for name, window in told["window"].items()},
+        told["stretches"],
+        [(ended, before / mss, after / mss, cause) for ended, before, after, cause in told["episodes"]],
+        {name: window / mss for name, window in told["after"].items()},
+    )
+
+
+def own_windows(flow: Flow, rounds: Rounds, codes: Codes | None) -> Mapping[str, npt.NDArray[np.float64]]:
+    """By shadow and round trip: its window where it takes over the flight's size only at the first loss or mark after a
+    stretch without. It shows what many small answers add up to.
+    """
+    heard = _hear(flow, rounds, codes, each_loss=False)
+    return {} if heard is None else {name: window / flow.mss for name, window in heard[1]["window"].items()}
+
+
+def _hear(
+    flow: Flow, rounds: Rounds, codes: Codes | None, *, each_loss: bool
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]] | None:
+    """The departures that are heard, and what the core says."""
     if flow.sends is None or flow.acks is None:
         return None
     last = flow.acks["t_ns"][min(len(flow.acks["t_ns"]), _MOST_ACKS) - 1]
@@ -84,18 +113,8 @@ def shadows(flow: Flow, rounds: Rounds, codes: Codes | None) -> Shadows | None:
         return None
     acks["marked"] = np.ascontiguousarray(echoes(flow, acks))
     number = int(max(sends["round"].max(), acks["round"].max())) + 1
-    heard = _core.follow(sends, acks, flow.mss, _unused(rounds, codes, acks, number), _scenario())
-    mss = float(flow.mss)
-    time = np.full(number, np.nan)
-    time[sends["round"]] = seconds(sends["t_ns"])
-    return Shadows(
-        time,
-        np.asarray(heard["flight"], float) / mss,
-        {name: window / mss for name, window in heard["window"].items()},
-        heard["stretches"],
-        [(ended, before / mss, after / mss, cause) for ended, before, after, cause in heard["episodes"]],
-        {name: window / mss for name, window in heard["after"].items()},
-    )
+    unused = _unused(rounds, codes, acks, number)
+    return sends, _core.follow(sends, acks, flow.mss, unused, _scenario(), each_loss)
 
 
 def _unused(
@@ -105,11 +124,11 @@ def _unused(
     unused = np.zeros(number, bool)
     if codes is None:
         return unused
-    for start, end in zip(
-        rounds.start[other := np.isin(codes, (APPLICATION, RECEIVER))], rounds.end[other], strict=True
-    ):
-        first, after = np.searchsorted(acks["t_ns"], (1e9 * start, 1e9 * end))
-        unused[acks["round"][first:after]] = True
+    other = np.isin(codes, (APPLICATION, RECEIVER))
+    # All edges at once: a search converts the whole column.
+    first, after = (np.searchsorted(acks["t_ns"], 1e9 * edge[other]) for edge in (rounds.start, rounds.end))
+    steps = np.bincount(first, minlength=len(acks["t_ns"]) + 1) - np.bincount(after, minlength=len(acks["t_ns"]) + 1)
+    unused[acks["round"][np.cumsum(steps)[:-1] > 0]] = True
     return unused
 
 
@@ -141,20 +160,25 @@ def fit(heard: Shadows, name: str) -> Fit:
     # The first stretch is slow start, in which nearly all are alike.
     later = [(first, last) for first, last in heard.stretches if first > 0]
     grown = [float(np.arcsinh(window[b] - window[a]) - np.arcsinh(flight[b] - flight[a])) for a, b in later]
-    near = [abs(window[b] - flight[b]) <= max(_NEAR, _NEAR_SHARE * flight[b]) for _, b in later]
+    close = [near(flight[b], window[b]) for _, b in later]
     left: dict[int, list[float]] = {_LOSS: [], _MARKS: []}
     for (_, before, then, cause), mine in zip(heard.episodes, heard.after[name], strict=True):
         if cause != _TIMEOUT and before >= _LEAST_WINDOW and then > 0 and np.isfinite(mine):
             left[cause].append(float(np.log(max(mine, 0.5) / max(then, 0.5))))
-            near.append(bool(abs(mine - then) <= max(_NEAR, _NEAR_SHARE * then)))
+            close.append(near(then, mine))
     return Fit(
         growth=_mean(np.abs(grown)),
         growth_bias=_mean(grown),
         loss=_mean(np.abs(left[_LOSS])),
         loss_bias=_mean(left[_LOSS]),
         marks=_mean(np.abs(left[_MARKS])),
-        near=float(np.mean(near)) if near else float("nan"),
+        near=float(np.mean(close)) if close else float("nan"),
     )
+
+
+def near(flight: float, window: float) -> bool:
+    """Whether a flight of whole segments may be that of a window."""
+    return bool(abs(window - flight) <= max(_NEAR, _NEAR_SHARE * flight))
 
 
 def _mean(values: Any) -> float:

@@ -6,6 +6,15 @@ use windtunnel_cc::{
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
+/// The window that a reduction is of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reduced {
+    /// At least this was in flight, and the shadow takes it over.
+    Flight(u64),
+    /// The shadow's own.
+    Own,
+}
+
 /// A controller, and what its sender knows.
 pub(super) struct Shadow {
     pub(super) cc: Box<dyn CongestionControl>,
@@ -55,7 +64,8 @@ impl Shadow {
         }
     }
 
-    /// The order of calls is that of [`CongestionControl`].
+    /// The order of calls is that of [`CongestionControl`]. `answers`: marks ask for a reduction of this
+    /// window.
     pub(super) fn acked(
         &mut self,
         mut ack: AckSample,
@@ -63,7 +73,7 @@ impl Shadow {
         in_flight: u64,
         marked: bool,
         recovers: bool,
-        answers: Option<u64>,
+        answers: Option<Reduced>,
     ) {
         ack.prior_in_flight = self.path.in_flight;
         (self.path.una, self.path.in_flight) = (Seq::new(una + 1), Bytes::new(in_flight));
@@ -91,8 +101,8 @@ impl Shadow {
         if recovers || (self.answers_itself && self.path.una >= self.answered) {
             self.recover();
         }
-        if answers.is_some() {
-            self.reduce(Trigger::Ce, CaState::Cwr, answers);
+        if let Some(reduced) = answers {
+            self.reduce(Trigger::Ce, CaState::Cwr, reduced);
         }
         if ack.newly_delivered == Bytes::ZERO || !self.is_established {
             return;
@@ -102,7 +112,7 @@ impl Shadow {
         ack.growth_barred |= self.answers_itself;
         self.cc.on_ack(&ack, &self.path);
         if self.needs.own_reductions && self.cc.asks_reduction() && self.state == CaState::Open {
-            self.reduce(Trigger::Controller, CaState::Cwr, None);
+            self.reduce(Trigger::Controller, CaState::Cwr, Reduced::Own);
             self.answered = self.path.nxt;
             self.answers_itself = true;
         }
@@ -118,9 +128,9 @@ impl Shadow {
         }
     }
 
-    /// A reduction, if the controller answers; of a window that was at least `before`.
-    pub(super) fn reduce(&mut self, trigger: Trigger, state: CaState, before: Option<u64>) {
-        if let Some(before) = before {
+    /// A reduction, if the controller answers.
+    pub(super) fn reduce(&mut self, trigger: Trigger, state: CaState, reduced: Reduced) {
+        if let Reduced::Flight(before) = reduced {
             self.cc.adopt_window(Bytes::new(before.max(self.mss)));
         }
         let event = CongestionEvent { trigger, window: self.cc.cwnd(), lost: self.path.mss, rtt: None };

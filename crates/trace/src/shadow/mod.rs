@@ -3,7 +3,8 @@
 //! A shadow hears what the sender of a connection heard, as far as its segments show it, and decides nothing. Where its
 //! window follows the flight, the sender may well have run this controller. The shadow takes over the flight's size
 //! before each loss and at the start of each stretch of a few round trips. What is compared is therefore how much each
-//! answer to a loss leaves, and how much the window grows within a stretch; errors do not add up.
+//! answer to a loss leaves, and how much the window grows within a stretch; errors do not add up. What many small answers
+//! add up to is another question: for it the shadow keeps its own window while losses go on ([`Adopts::FirstLoss`]).
 
 mod controller;
 mod tell;
@@ -13,7 +14,7 @@ use std::cmp::Reverse;
 use windtunnel_cc::{AckSample, CaState, ControllerParams, Trigger};
 use windtunnel_units::{Bytes, Duration, Time};
 
-use controller::Shadow;
+use controller::{Reduced, Shadow};
 use tell::Teller;
 
 /// The longest stretch in round trips: long enough for growth to show, short against the time between losses.
@@ -112,6 +113,15 @@ pub enum Cause {
     Timeout,
 }
 
+/// When a shadow takes over the flight's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adopts {
+    /// Before each loss, and at the start of each stretch.
+    EachLoss,
+    /// Before the first loss after each stretch, and at its start.
+    FirstLoss,
+}
+
 /// An answer to congestion, until all is acknowledged that was in flight when it began.
 #[derive(Clone, Copy, Debug)]
 pub struct Episode {
@@ -199,7 +209,7 @@ impl Story {
     }
 
     /// Lets a controller hear the story.
-    pub fn follow(&self, params: &dyn ControllerParams) -> Followed {
+    pub fn follow(&self, params: &dyn ControllerParams, adopts: Adopts) -> Followed {
         let mut starts: Vec<usize> = self.stretches.iter().map(|(first, _)| *first).collect();
         starts.sort_unstable_by_key(|first| Reverse(*first));
         let mut shadow = Shadow::new(params, self.mss);
@@ -207,7 +217,8 @@ impl Story {
             window: vec![f64::NAN; self.flight.len()],
             after: vec![f64::NAN; self.episodes.len()],
         };
-        let (mut unused, mut episode) = (false, 0);
+        let of = |is_own: bool, before: u64| if is_own { Reduced::Own } else { Reduced::Flight(before) };
+        let (mut unused, mut episode, mut is_own) = (false, 0, false);
         for (at, event) in &self.events {
             shadow.path.now = Time::from_nanos(*at);
             match *event {
@@ -216,6 +227,7 @@ impl Story {
                     while let Some(first) = starts.pop_if(|first| *first <= round) {
                         // The initial window is the shadow's own.
                         if first == round && round > 0 {
+                            is_own = false;
                             shadow.cc.adopt_window(Bytes::new(self.flight[round].max(self.mss)));
                         }
                     }
@@ -257,9 +269,14 @@ impl Story {
                         cwnd_limited: !unused,
                         ..AckSample::default()
                     };
+                    let answers = answers.map(|before| of(is_own, before));
+                    is_own |= answers.is_some() && adopts == Adopts::FirstLoss;
                     shadow.acked(ack, una, in_flight, marked, recovers, answers);
                 }
-                Event::Loss { before } => shadow.reduce(Trigger::Loss, CaState::Recovery, Some(before)),
+                Event::Loss { before } => {
+                    shadow.reduce(Trigger::Loss, CaState::Recovery, of(is_own, before));
+                    is_own |= adopts == Adopts::FirstLoss;
+                }
                 Event::TimedOut { new_episode, in_flight } => {
                     shadow.path.in_flight = Bytes::new(in_flight);
                     shadow.cc.on_rto(new_episode, &shadow.path);

@@ -15,9 +15,9 @@ import numpy as np
 
 from windtunnel.explain.evidence.answers import MARK, CongestionAnswer
 from windtunnel.explain.evidence.reductions import LEAST, usable
-from windtunnel.explain.misbehaviour import share_of_marks
 from windtunnel.explain.rounds import Rounds, echoes
 from windtunnel.explain.trace import Flow, stretches
+from windtunnel.explain.yielding import share_of_marks
 
 ECT1, ECT0, CE = 1, 2, 3
 CLASSIC, EACH, COUNTED = "until CWR", "each mark", "counter"
