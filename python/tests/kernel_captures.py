@@ -6,8 +6,7 @@ runs the list on the kernel in virtual time, which takes about ten minutes, and 
 ``data/explain-kernel``; README.md there says what they are. What is there already is kept, so that the same command
 goes on where it ended; with the same kernel the bytes are the same.
 
-A capture is kept as what ``explain`` reads: IP and TCP headers without the link's, times in microseconds. Fields that
-no answer needs and that do not compress are 0: checksums, and the identification of packets that are never fragmented.
+A capture is kept as what ``explain`` reads (``header_captures.py``): IP and TCP headers without the link's.
 """
 
 from __future__ import annotations
@@ -17,12 +16,13 @@ import io
 import lzma
 import struct
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from windtunnel.atomic import staged_file
+from header_captures import ETHERNET, INTERFACE, LINK_HEADER, PACKET, RAW_IP, add, bare, blocks, keep, start
+
 from windtunnel.kernel.kept import Kernel, choose
 from windtunnel.scenario import Scenario
 from windtunnel.twin import run_linux
@@ -37,14 +37,8 @@ CONTROLLERS = (
 )
 ENDS = ("sender", "receiver")
 
-#: Blocks of pcapng, and their parts.
-_SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
-_ETHERNET, _RAW_IP, _TCP = 14, 101, 6
-#: Records mostly have 84 bytes, and most of a capture is two segments of data and an acknowledgement, over and over:
-#: the difference from the record three before is nearly the same each time. Where many segments are lost, that from the
-#: one before is better. LZMA then needs half of what it needs without.
-_DISTANCES = (3 * 84, 84)
-_LZMA = {"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 2, "lp": 2, "pb": 2, "nice_len": 273}
+#: The twin's frames are Ethernet's.
+_ETHERNET = LINK_HEADER[ETHERNET]
 
 
 @dataclass(frozen=True)
@@ -82,6 +76,11 @@ class KernelCapture:
     end: str
 
     @property
+    def name(self) -> str:
+        """Path, controller and end."""
+        return f"{self.path.name}, {self.controller}, {self.end}"
+
+    @property
     def file(self) -> Path:
         """Where it is kept."""
         return DATA / self.path.name / f"{self.controller}-{self.end}.pcapng.xz"
@@ -108,8 +107,8 @@ def captures() -> list[KernelCapture]:
 def sent(capture: KernelCapture) -> list[tuple[int, int, int, int]]:
     """Of each packet the time in us, its end (its address), its length, and its number from the first of that end."""
     packets, first = [], {}
-    for kind, content in _blocks(lzma.decompress(capture.file.read_bytes())):
-        if kind == _PACKET:
+    for kind, content in blocks(lzma.decompress(capture.file.read_bytes())):
+        if kind == PACKET:
             _, high, low, _, length = struct.unpack_from("<5I", content)
             end, number = struct.unpack_from(">I", content, 32)[0], struct.unpack_from(">I", content, 44)[0]
             number = (number - first.setdefault(end, number)) % 2**32
@@ -138,48 +137,19 @@ def scenario(path: KernelPath, controller: str) -> Scenario:
 
 
 def headers(capture: bytes, seconds: float) -> list[bytes]:
-    """The first seconds of a capture of the twin as those of its interfaces, in pcapng, with headers alone."""
+    """The first seconds of a capture of the twin as those of its interfaces, with headers alone."""
     made: list[io.BytesIO] = []
-    for kind, content in _blocks(capture):
-        if kind == _INTERFACE:
-            made.append(io.BytesIO())
-            _block(made[-1], _SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
-            # Times are in microseconds where no option says otherwise; a packet may be kept whole.
-            _block(made[-1], _INTERFACE, struct.pack("<HHI", _RAW_IP, 0, 0))
-        elif kind == _PACKET:
+    for kind, content in blocks(capture):
+        if kind == INTERFACE:
+            made.append(start(RAW_IP))
+        elif kind == PACKET:
             number, high, low, kept, length = struct.unpack_from("<5I", content)
-            packet = _bare(content[20 + _ETHERNET : 20 + kept])
+            packet = bare(content[20 + _ETHERNET : 20 + kept])
             micros = ((high << 32) + low) // 1000
             # The guest may look a microsecond after the end.
             if packet is not None and micros < seconds * 1e6:
-                about = struct.pack("<5I", 0, micros >> 32, micros & 0xFFFFFFFF, len(packet), length - _ETHERNET)
-                _block(made[number], _PACKET, about + packet)
+                add(made[number], micros, packet, length - _ETHERNET)
     return [each.getvalue() for each in made]
-
-
-def _blocks(capture: bytes) -> Iterator[tuple[int, bytes]]:
-    at = 0
-    while at < len(capture):
-        kind, length = struct.unpack_from("<II", capture, at)
-        yield kind, capture[at + 8 : at + length - 4]
-        at += length
-
-
-def _block(file: io.BytesIO, kind: int, content: bytes) -> None:
-    padded = content + bytes(-len(content) % 4)
-    length = struct.pack("<I", len(padded) + 12)
-    file.write(struct.pack("<I", kind) + length + padded + length)
-
-
-def _bare(packet: bytes) -> bytes | None:
-    """The headers of an IPv4 packet with TCP; None for others."""
-    ip, protocol = (packet[0] & 15) * 4, packet[9]
-    if packet[0] >> 4 != 4 or protocol != _TCP:
-        return None
-    bare = bytearray(packet[: ip + (packet[ip + 12] >> 4) * 4])
-    for at in (4, 10, ip + 16):
-        bare[at : at + 2] = bytes(2)
-    return bytes(bare)
 
 
 def recorded(path: KernelPath, controller: str, kernel: Kernel) -> list[bytes]:
@@ -187,17 +157,6 @@ def recorded(path: KernelPath, controller: str, kernel: Kernel) -> list[bytes]:
     packets = io.BytesIO()
     run_linux(scenario(path, controller), kernel, capture=packets)
     return headers(packets.getvalue(), path.seconds)
-
-
-def _keep(file: Path, capture: bytes) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with staged_file(file, force=True) as staged:
-        staged.write_bytes(min((_packed(capture, distance) for distance in _DISTANCES), key=len))
-
-
-def _packed(capture: bytes, distance: int) -> bytes:
-    filters = [{"id": lzma.FILTER_DELTA, "dist": distance}, _LZMA]
-    return lzma.compress(capture, format=lzma.FORMAT_XZ, filters=filters)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -210,7 +169,7 @@ def main(words: Sequence[str] | None = None) -> int:
         for controller in CONTROLLERS:
             if not all(KernelCapture(path, controller, end).file.exists() for end in ENDS):
                 for end, capture in zip(ENDS, recorded(path, controller, kernel), strict=True):
-                    _keep(KernelCapture(path, controller, end).file, capture)
+                    keep(KernelCapture(path, controller, end).file, capture)
                 print(f"{path.name}/{controller}", flush=True)
     print(f"{sum(each.file.stat().st_size for each in captures()) / 1e6:.1f} MB in {DATA}")
     return 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import kernel_answers
 import pytest
-from kernel_answers import Counted, KernelAnswer
+from answers import MANY, Answer, Counted, answer
 from kernel_captures import CONTROLLERS, DATA, PATHS, KernelCapture, KernelPath, captures, sent
 
 #: What was counted with the model of today (docs/explain-kernel.md); what does better sets new limits. The goals: where
@@ -29,9 +29,9 @@ def test_the_captures_of_the_kernel_are_there() -> None:
 
 def test_one_pair_of_the_kernel() -> None:
     """Reno over a FIFO: a plain answer from both ends, which see the same losses."""
-    pair = [kernel_answers.answer(each) for each in captures() if (each.path, each.controller) == (PATHS[0], "reno")]
+    pair = [answer(each, each.file) for each in captures() if (each.path, each.controller) == (PATHS[0], "reno")]
     sender, receiver = pair
-    assert sender.events == receiver.events >= kernel_answers.MANY
+    assert sender.events == receiver.events >= MANY
     assert not sender.accused and not receiver.accused
 
 
@@ -39,14 +39,14 @@ def test_answers_are_counted() -> None:
     """The arithmetic of the page, by answers made by hand."""
     one = captures()[0]
     told = [
-        KernelAnswer(one, 12, one.truth[0], 0.9, 0, ()),
-        KernelAnswer(one, 12, "other", 0.71, 2, ("ACK division",)),
-        KernelAnswer(one, 3, "other", 0.7, None, ()),
+        Answer(one, 12, one.truth[0], 0.9, 0, ()),
+        Answer(one, 12, "other", 0.71, 2, ("ACK division",)),
+        Answer(one, 3, "other", 0.7, None, ()),
     ]
     assert Counted.of(told) == Counted(3, 1, 2, 1, 1)
     text = kernel_answers.page(told)
     assert "| all | 3 | 1 (33 %) | 2 (67 %) | 1 | 1 | 2 | 1 (50 %) | 2 (100 %) | 1 |" in text
-    assert f"- {told[1].name}: other 71 %, 12 events" in text and f"- {told[1].name}: ACK division" in text
+    assert f"- {told[1].of.name}: other 71 %, 12 events" in text and f"- {told[1].of.name}: ACK division" in text
     # Where the kernel replaces DCTCP, Reno is right.
     truths = {(each.path.name, each.truth[0]) for each in captures() if each.controller == "dctcp"}
     assert truths == {(path.name, "dctcp" if path.marks else "reno") for path in PATHS}

@@ -109,6 +109,7 @@ def test_metrics_alone(tmp_path: Path) -> None:
     assert "its packets were not logged" in document["notes"][0]
     assert flow["name"] == "client f00d"
     assert flow["limits"] is None and flow["misbehaviour"] is None
+    assert flow["controller"]["fits"] == [] and "not logged" in flow["controller"]["why_not"]
     cwnd = run_of("losses").flows[0]["cwnd_bytes"]["max"] / 1448
     assert flow["window"]["greatest_segments"] == pytest.approx(cwnd, abs=2)
     assert flow["overflow"]["events"] == pytest.approx(run_of("losses").flows[0]["loss_episodes"], abs=2)
@@ -125,6 +126,9 @@ def test_the_log_of_a_flow_over_a_stack(tmp_path: Path) -> None:
     # It is told eight times in a round trip, in which slow start doubles it.
     assert greatest / 2 ** (1 / 8) < flow["window"]["greatest_segments"] <= greatest
     assert flow["overflow"]["segments"] == np.ceil(np.nanmax(result.tables["cc"]["lost"]) / 1472)
+    assert "not logged" in flow["controller"]["why_not"]
+    # The least of the smoothed round-trip times stands for the path's.
+    assert flow["overflow"]["with_a_full_queue"] == flow["overflow"]["events"] > 0
 
 
 def test_the_receivers_log(tmp_path: Path) -> None:

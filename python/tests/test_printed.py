@@ -44,7 +44,7 @@ ONLY_READ = {
         "examples/bpf/README.md",
     ),
     *(f"docs/{name}.md" for name in ("index", "trust", "speed", "reliability", "what-is-in-it", "explain-controllers")),
-    "docs/explain-kernel.md",
+    *(f"docs/explain-{what}.md" for what in ("kernel", "quic", "local")),
 }
 
 #: What is printed and not run.

@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, LinuxSllProtocolType, LinuxSllSlice};
+use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket};
 use pcap_parser::Linktype;
 
 use crate::options::{Options, word};
@@ -14,6 +14,8 @@ use crate::options::{Options, word};
 const LINUX_SLL2: Linktype = Linktype(276);
 /// Raw IP, as OpenBSD and old libpcaps number it.
 const OTHER_RAW: Linktype = Linktype(12);
+const SLL_HEADER: usize = 16;
+const SLL_PROTOCOL: usize = 14;
 const SLL2_HEADER: usize = 20;
 const NULL_HEADER: usize = 4;
 const TCP_HEADER: usize = 20;
@@ -61,8 +63,8 @@ pub(crate) fn segment(link: Linktype, data: &[u8], length: u32) -> Result<Segmen
         Linktype::NULL | Linktype::LOOP => {
             (ip(data.get(NULL_HEADER..).ok_or(Other::Cut)?)?, Some(NULL_HEADER))
         }
-        Linktype::LINUX_SLL => (cooked(data)?, None),
-        LINUX_SLL2 => (cooked2(data)?, Some(SLL2_HEADER)),
+        Linktype::LINUX_SLL => (cooked(data, SLL_HEADER, SLL_PROTOCOL)?, None),
+        LINUX_SLL2 => (cooked(data, SLL2_HEADER, 0)?, None),
         Linktype(other) => return Err(Other::Link(other)),
     };
     let net =
@@ -122,20 +124,11 @@ fn ip(data: &[u8]) -> Result<LaxSlicedPacket<'_>, Other> {
     LaxSlicedPacket::from_ip(data).map_err(|_| Other::Cut)
 }
 
-/// Linux's cooked header, which `tcpdump -i any` writes.
-fn cooked(data: &[u8]) -> Result<LaxSlicedPacket<'_>, Other> {
-    let header = LinuxSllSlice::from_slice(data).map_err(|_| Other::Cut)?;
-    match header.protocol_type() {
-        LinuxSllProtocolType::EtherType(protocol) => {
-            Ok(LaxSlicedPacket::from_ether_type(protocol, header.payload_slice()))
-        }
-        _ => Err(Other::Protocol),
-    }
-}
-
-fn cooked2(data: &[u8]) -> Result<LaxSlicedPacket<'_>, Other> {
-    let payload = data.get(SLL2_HEADER..).ok_or(Other::Cut)?;
-    let protocol = EtherType(u16::from_be_bytes([data[0], data[1]]));
+/// Linux's cooked header, which `tcpdump -i any` writes: `protocol` is where the `EtherType` stands in it. It has packets of all
+/// kinds of devices (tunnels have no link layer), and what stands there for IP is the same in all.
+fn cooked(data: &[u8], header: usize, protocol: usize) -> Result<LaxSlicedPacket<'_>, Other> {
+    let payload = data.get(header..).ok_or(Other::Cut)?;
+    let protocol = EtherType(u16::from_be_bytes([data[protocol], data[protocol + 1]]));
     Ok(LaxSlicedPacket::from_ether_type(protocol, payload))
 }
 

@@ -225,13 +225,15 @@ proptest! {
 }
 
 /// The same packets behind other link headers: LINKTYPE, and the bytes in front of the IP header.
-const LINKS: [(u32, &[u8]); 6] = [
+const LINKS: [(u32, &[u8]); 7] = [
     (1, &[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]),
     // IEEE 802.1Q: a tag between the addresses and the type.
     (1, &[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x81, 0, 0, 7, 8, 0]),
     (0, &[2, 0, 0, 0]),
     // Linux's cooked headers, which `tcpdump -i any` writes: versions 1 and 2.
     (113, &[0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0]),
+    // A device without a link layer, such as a tunnel.
+    (113, &[0, 4, 0xff, 0xfe, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0]),
     (276, &[8, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0]),
     (228, &[]),
 ];

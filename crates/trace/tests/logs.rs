@@ -102,6 +102,42 @@ fn a_transfer() {
     assert_eq!(acks.round, [1, 2, 2, 2, 3]);
 }
 
+/// RFC 9002 section 6.1.2: a packet with fewer than three acknowledged above it is lost after 9/8 of a round trip. That its data are
+/// sent again later than that shows it; without an acknowledgement above it they are a probe.
+#[test]
+fn lost_by_time() {
+    for (ranges, kind, in_flight) in
+        [("[[18,19],[10,16]]", SendKind::FastRetransmit, 1250), ("[[10,16]]", SendKind::Probe, 4 * 1250)]
+    {
+        let mut events = transfer();
+        events.truncate(21);
+        events.extend([acked(105.0, ranges), sent(160.0, 20, 17 * 1200)]);
+        let log = read(&sequence(HEAD, &events));
+        check(&log);
+        let sends = &log.walked.sends;
+        assert_eq!((sends.kind[20], sends.in_flight[20]), (kind as u8, in_flight));
+    }
+}
+
+/// A stack may send lost data again after several round trips of new data: rounds do not wait for that, and it is a loss still.
+#[test]
+fn repaired_late() {
+    let mut events = transfer();
+    events.truncate(23);
+    let number = |ms: u32| u64::from(ms / 10 + 10);
+    for ms in (110..510).step_by(10) {
+        events.push(sent(f64::from(ms), number(ms), 1200 * number(ms)));
+        events.push(acked(f64::from(ms) + 5.0, &format!("[[13,{}]]", number(ms))));
+    }
+    events.push(sent(520.0, 70, 12 * 1200));
+    let log = read(&sequence(HEAD, &events));
+    check(&log);
+    let (sends, acks) = (&log.walked.sends, &log.walked.acks);
+    assert_eq!(sends.kind.iter().filter(|kind| **kind != 0).count(), 1);
+    assert_eq!(sends.kind.last(), Some(&(SendKind::FastRetransmit as u8)));
+    assert!(acks.round.last() > Some(&20), "{:?}", acks.round);
+}
+
 /// Without offsets, what follows a loss is its retransmission; without frames, long packets carry data.
 #[test]
 fn logs_with_less_in_them() {

@@ -121,7 +121,7 @@ def _flow(
     if rounds is None:
         return {**facts, "why_not": "it has too few packets with data and acknowledgements", "bleaching": bleached}
     both = congestion_events(events, mark_events(rounds), rounds)
-    fits = controllers(features(flow, rounds, codes, events, heard), alike(heard))
+    fits = _controller(flow, rounds, codes, events, heard)
     return {
         **facts,
         "limits": limits(flow, rounds, codes),
@@ -141,6 +141,15 @@ def _flow(
 def _first(fits: Mapping[str, Any]) -> str | None:
     """The controller whose law is put next to what was measured: the first fit of those that are known."""
     return str(fits["fits"][0]["controller"]) if fits["fits"] and fits["known"] else None
+
+
+def _controller(
+    flow: Flow, rounds: Rounds, codes: Codes | None, events: list[dict[str, Any]], heard: Shadows | None
+) -> dict[str, Any]:
+    if flow.logged and flow.sends is None:
+        # Nothing says what the sender heard: no shadow can hear the same.
+        return {**controllers(None, []), "why_not": "it shows in acknowledgements and losses, which were not logged"}
+    return controllers(features(flow, rounds, codes, events, heard), alike(heard))
 
 
 def _finite(value: Any) -> Any:

@@ -106,6 +106,15 @@ lenient!(Value, true: Value::True, {
     }
 });
 
+/// A name, which draft 00 writes in capitals.
+fn in_lower_case<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    let mut value = Value::deserialize(deserializer)?;
+    if let Value::Text(text) = &mut value {
+        text.make_ascii_lowercase();
+    }
+    Ok(value)
+}
+
 /// An object, if it is one; else its default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Part<T>(pub(super) T);
@@ -221,6 +230,7 @@ pub(super) struct Raw {
 #[serde(default)]
 #[expect(clippy::struct_field_names, reason = "qlog's names")]
 pub(super) struct Frame {
+    #[serde(deserialize_with = "in_lower_case")]
     pub(super) frame_type: Value,
     #[serde(alias = "id")]
     pub(super) stream_id: Value,
@@ -413,14 +423,16 @@ mod tests {
         serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
-    /// One packet as picoquic, mvfst, quiche and the current drafts write it.
+    /// One packet as picoquic, mvfst, quic-trace's converter, quiche and the current drafts write it.
     #[test]
-    fn one_packet_in_four_forms() {
+    fn one_packet_in_five_forms() {
         for text in [
             r#"[20,"TRANSPORT","PACKET_SENT",{"packet_type":"1rtt","header":{"packet_number":"7","packet_size":1252},
                 "frames":[{"frame_type":"stream","id":4,"offset":100,"length":1200}]}]"#,
             r#"["20","transport","packet_sent","DEFAULT",{"packet_type":"1RTT","header":{"packet_number":7,"packet_size":1252},
                 "frames":[{"frame_type":"stream","stream_id":"4","offset":100,"length":1200}]}]"#,
+            r#"["20","TRANSPORT","PACKET_SENT","DEFAULT",{"packet_type":"1RTT","header":{"packet_number":"7","packet_size":1252},
+                "frames":[{"frame_type":"STREAM","id":"4","fin":false,"length":1200,"offset":100}]}]"#,
             r#"{"time":20.0,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":7},
                 "raw":{"length":1252,"payload_length":1211},
                 "frames":[{"frame_type":"stream","stream_id":4,"offset":100,"length":1200}]}}"#,
@@ -433,6 +445,7 @@ mod tests {
             assert_eq!(event.name.split(':').next_back(), Some("packet_sent"));
             assert_eq!(event.data.header.0.packet_number.whole(), Some(7));
             let frame = &event.data.frames.0[0].0;
+            assert_eq!(frame.frame_type.text(), "stream");
             assert_eq!((frame.stream_id.whole(), frame.offset.whole()), (Some(4), Some(100)));
             assert_eq!(frame.length.whole().or(frame.raw.0.payload_length.whole()), Some(1200));
         }

@@ -33,6 +33,8 @@ struct Sent {
     /// It carries data.
     data: bool,
     lost: bool,
+    /// The stream and the offset at which its data begin.
+    start: Option<(u64, u64)>,
 }
 
 /// What a packet carries.
@@ -54,14 +56,17 @@ pub(super) struct Flight {
     sent: BTreeMap<u64, Sent>,
     /// Where each stream ends so far.
     streams: BTreeMap<u64, u64>,
+    /// Of data in streams, where they begin: the last packet that carried them.
+    carriers: BTreeMap<(u64, u64), u64>,
     /// Bytes of all streams so far, as a connection's limit counts them.
     stream_bytes: u64,
     limit: Option<u64>,
     next_number: u64,
     next_seq: u64,
     in_flight: u64,
-    /// Lost, and not sent again so far.
+    /// Lost, and not sent again so far; and the part of it for which no round waits any longer.
     missing: u64,
+    given_up: u64,
     largest_acked: Option<u64>,
     /// All below were examined for losses.
     looked: u64,
@@ -76,6 +81,7 @@ pub(super) struct Flight {
     last_ack_ns: Option<u64>,
     last_send_ns: u64,
     srtt_ns: u64,
+    latest_rtt_ns: u64,
     ce: u64,
     /// The longest packet with data.
     pub(super) largest: u64,
@@ -91,12 +97,14 @@ impl Flight {
             flow,
             sent: BTreeMap::new(),
             streams: BTreeMap::new(),
+            carriers: BTreeMap::new(),
             stream_bytes: 0,
             limit: None,
             next_number: 0,
             next_seq: 1,
             in_flight: 0,
             missing: 0,
+            given_up: 0,
             largest_acked: None,
             looked: 0,
             round: 0,
@@ -107,6 +115,7 @@ impl Flight {
             last_ack_ns: None,
             last_send_ns: 0,
             srtt_ns: 0,
+            latest_rtt_ns: 0,
             ce: 0,
             largest: 0,
             packets: 0,
@@ -135,17 +144,25 @@ impl Flight {
         }
         let length = Flight::length(data, content);
         let is_data = content.data > 0;
+        if content.again > 0 {
+            self.find_late(t_ns, data);
+        }
         let kind = self.kind(t_ns, data, content);
-        let sent = Sent { t_ns, length, data: is_data, lost: false };
+        let start = data.frames.0.iter().find_map(|frame| start_of(&frame.0));
+        let sent = Sent { t_ns, length, data: is_data, lost: false, start };
         if let Some(before) = self.sent.insert(number, sent) {
+            self.forget(number, before);
             self.leaves(before);
+        }
+        if let Some(start) = start {
+            self.carriers.insert(start, number);
         }
         self.in_flight += length;
         if is_data {
             if kind == SendKind::New {
                 self.next_seq += length;
             } else {
-                self.missing = self.missing.saturating_sub(length);
+                self.found(length);
                 self.repair = self.repair.max(number);
             }
             self.largest = self.largest.max(length);
@@ -227,7 +244,7 @@ impl Flight {
             content.again > 0 && content.again >= content.data.saturating_sub(content.again)
         } else {
             // The first departures after a loss are its retransmissions.
-            self.missing > 0 && content.data > 0
+            self.missing > self.given_up && content.data > 0
         };
         if !again {
             return SendKind::New;
@@ -247,6 +264,39 @@ impl Flight {
     fn leaves(&mut self, sent: Sent) {
         if !sent.lost {
             self.in_flight -= sent.length;
+        }
+    }
+
+    /// Of what was missing, this much was sent again or has arrived after all.
+    fn found(&mut self, length: u64) {
+        self.missing = self.missing.saturating_sub(length);
+        self.given_up = self.given_up.min(self.missing);
+    }
+
+    fn forget(&mut self, number: u64, sent: Sent) {
+        if let Some(start) = sent.start.filter(|start| self.carriers.get(start) == Some(&number)) {
+            self.carriers.remove(&start);
+        }
+    }
+
+    /// Data are sent again: the packet that carried them is lost, if a later one was acknowledged and more than the time threshold
+    /// has passed (RFC 9002 section 6.1.2). Stacks look at the time before they do so, and not all of them log what they find.
+    fn find_late(&mut self, t_ns: u64, data: &Data) {
+        let longest = self.srtt_ns.max(self.latest_rtt_ns);
+        let late: Vec<u64> = (data.frames.0.iter())
+            .filter_map(|frame| start_of(&frame.0))
+            .filter_map(|start| {
+                self.carriers.range((start.0, 0)..=start).next_back().map(|(_, number)| *number)
+            })
+            .filter(|number| self.largest_acked.is_some_and(|largest| largest > *number))
+            .filter(|number| {
+                self.sent
+                    .get(number)
+                    .is_some_and(|sent| t_ns.saturating_sub(sent.t_ns) >= longest + longest / 8)
+            })
+            .collect();
+        for number in late {
+            self.lost(number);
         }
     }
 
@@ -274,9 +324,10 @@ impl Flight {
             ahead |= last >= self.next_number;
             while let Some((&number, _)) = self.sent.range(first..=last).next_back() {
                 let Some(sent) = self.sent.remove(&number) else { break };
-                if sent.lost {
-                    self.missing = self.missing.saturating_sub(if sent.data { sent.length } else { 0 });
+                if sent.lost && sent.data {
+                    self.found(sent.length);
                 }
+                self.forget(number, sent);
                 self.leaves(sent);
                 acked += if sent.data { sent.length } else { 0 };
                 let newest = self.largest_acked.is_none_or(|largest| number > largest);
@@ -288,6 +339,7 @@ impl Flight {
         }
         self.find_lost();
         if rtt > 0 {
+            self.latest_rtt_ns = rtt;
             self.srtt_ns = if self.srtt_ns == 0 { rtt } else { self.srtt_ns - self.srtt_ns / 8 + rtt / 8 };
         }
         if acked > 0 {
@@ -301,7 +353,7 @@ impl Flight {
         let acks = &mut out.acks;
         acks.t_ns.push(t_ns);
         acks.flow.push(self.flow);
-        acks.ack.push(self.next_seq.saturating_sub(self.in_flight + self.missing));
+        acks.ack.push(self.next_seq.saturating_sub(self.in_flight + self.missing - self.given_up));
         acks.acked.push(acked);
         acks.sacked.push(0);
         acks.rtt_ns.push(rtt);
@@ -319,7 +371,7 @@ impl Flight {
         if largest.saturating_add(1) < self.round_end {
             return;
         }
-        let repaired = self.missing == 0 && largest >= self.repair;
+        let repaired = self.missing == self.given_up && largest >= self.repair;
         if !repaired && self.waited < LONGEST_REPAIR {
             if largest >= self.patience {
                 self.waited += 1;
@@ -328,7 +380,7 @@ impl Flight {
             return;
         }
         if !repaired {
-            self.missing = 0;
+            self.given_up = self.missing;
         }
         self.round += 1;
         self.waited = 0;
@@ -352,11 +404,17 @@ impl Flight {
         }
         self.looked = self.looked.max(overtaken);
         while self.oldest().is_some_and(|oldest| oldest < forgotten) {
-            if let Some((_, sent)) = self.sent.pop_first() {
+            if let Some((number, sent)) = self.sent.pop_first() {
+                self.forget(number, sent);
                 self.leaves(sent);
             }
         }
     }
+}
+
+/// The stream and the offset at which a frame's data begin.
+fn start_of(frame: &Frame) -> Option<(u64, u64)> {
+    (frame.frame_type.text() == "stream").then(|| frame.stream_id.whole().zip(frame.offset.whole())).flatten()
 }
 
 fn length_of(data: &Data) -> Option<u64> {

@@ -434,7 +434,10 @@ impl Open {
         metrics.srtt_ms.push(smoothed);
         let sample = if latest.is_nan() { smoothed } else { latest };
         metrics.rtt_mean_ms.push(sample);
-        metrics.rtt_min_ms.push(if latest.is_nan() { least } else { latest });
+        // A sender that tells neither has a least round-trip time, too: near that of its smoothed ones.
+        metrics
+            .rtt_min_ms
+            .push([latest, least, smoothed].into_iter().find(|rtt| !rtt.is_nan()).unwrap_or(f64::NAN));
         metrics.retransmits.push(std::mem::take(&mut self.lost));
         metrics.sent.push(1);
     }
@@ -450,11 +453,12 @@ fn unit_ns(head: &Head) -> f64 {
     }
 }
 
-/// A packet of the space in which data are: 1-RTT and 0-RTT share their numbers (RFC 9000 section 12.3).
+/// A packet of the space in which data are: 1-RTT and 0-RTT share their numbers (RFC 9000 section 12.3). Converters call a packet
+/// of a type that they do not know unknown.
 fn is_application(data: &Data) -> bool {
     let kind =
         [&data.header.0.packet_type, &data.packet_type].into_iter().map(Value::text).find(|t| !t.is_empty());
-    kind.is_none_or(|kind| ["1rtt", "0rtt"].iter().any(|name| kind.eq_ignore_ascii_case(name)))
+    kind.is_none_or(|kind| ["1rtt", "0rtt", "unknown"].iter().any(|name| kind.eq_ignore_ascii_case(name)))
 }
 
 /// What the log calls a connection, unless its ends are known.
