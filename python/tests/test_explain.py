@@ -15,6 +15,7 @@ from honest_flows import ENDS, KnownFlow, flows
 from traces import Script, captured, explained, honest, run_of, simulated
 
 from windtunnel import RunResult, ScenarioError
+from windtunnel.explain import families
 from windtunnel.explain.limits import limits_of, shares
 from windtunnel.explain.rounds import rounds_of
 from windtunnel.explain.shadows import SHADOWS, fit, shadows
@@ -593,6 +594,26 @@ def test_a_shadow_follows_its_own_controller(controller: str, point: int) -> Non
     others = {"reno": "scalable", "vegas": "scalable"}.get(controller, "reno" if controller != "iiad" else "sqrt")
     if controller != "westwood":
         assert fit(heard, others).error > own.error or fit(heard, others).near < own.near
+
+
+@pytest.mark.parametrize("controller", ["reno", "cubic"])
+@pytest.mark.parametrize(("family", "number"), [("CAKE", 1), ("CAKE", 3), ("PIE", 3), ("FQ-CoDel", 6)])
+def test_a_shadow_follows_answers_that_follow_each_other(family: str, number: int, controller: str) -> None:
+    """What is lost in a recovery asks for another one, which begins when the first has ended (RFC 6675 section 5): CAKE
+    drops the head of its queue meanwhile, and the window is halved three times. An answer to marks lasts until
+    something is acknowledged that left after CWR (RFC 3168 section 6.1.2), and makes no second one if losses follow.
+    """
+    result = families.scenario(controller, families.path(family, number)).run()
+    flow = next(flow for flow in of_run(result, Path("run"), SENDER).flows if flow.name == families.ONE)
+    rounds = rounds_of(flow)
+    assert rounds is not None
+    heard = shadows(flow, rounds, limits_of(flow, rounds))
+    assert heard is not None
+    assert heard.episodes
+    own = fit(heard, controller)
+    assert own.near >= 0.95
+    for error in (own.loss, own.marks):
+        assert not error > 0.02
 
 
 @pytest.mark.parametrize("capture", ["application-limited.pcap", "receiver-limited.pcap"])

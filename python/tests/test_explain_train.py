@@ -1,9 +1,11 @@
-"""The model that names controllers: what forests learn, that training repeats, and that the stored model fits."""
+"""The model that names controllers: what trees learn, that training repeats, and that the stored model fits."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +13,16 @@ import pytest
 
 from windtunnel import _core
 from windtunnel.explain import families, train
+from windtunnel.explain.boosting import Boosted, Growth, grow
 from windtunnel.explain.controllers import MODEL, Answer, Ranges, answers, model
-from windtunnel.explain.forest import Forest, grow
 from windtunnel.explain.trace import SENDER, of_run
-from windtunnel.explain.train import Example, _offloaded
+from windtunnel.explain.train import _offloaded, captured
 from windtunnel.papers.talk.controllers import catalogue
+
+#: Trees for small questions.
+SMALL = Growth(rounds=40, rate=0.3, leaves=8, least_leaf=5, tried=0.7)
+#: Three classes for the 400 vectors of one test.
+THREE = np.arange(400) % 3
 
 
 def rings(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -27,35 +34,54 @@ def rings(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([points, third]), inside.astype(int)
 
 
-def test_the_forest_learns_what_no_line_parts() -> None:
-    forest = grow(*rings(600, 1), 40, 1)
+def test_trees_learn_what_no_line_parts() -> None:
+    trees = grow(*rings(600, 1), SMALL, 1)
     vectors, classes = rings(300, 2)
-    votes = forest.votes(vectors)
+    votes = trees.votes(vectors)
     assert np.mean(votes.argmax(axis=1) == classes) > 0.95
     assert votes.sum(axis=1) == pytest.approx(np.ones(300))
 
 
-def test_the_forest_votes_as_the_one_that_was_grown() -> None:
-    """What is stored says the same as scikit-learn's own trees, to the unit in which shares are kept; a value that is
-    missing, or just at a threshold, goes the same way.
+@pytest.mark.parametrize("classes_of", [lambda classes: classes, lambda classes: 3 * classes, lambda _: THREE])
+def test_trees_vote_as_those_that_were_grown(classes_of: Callable[[np.ndarray], np.ndarray]) -> None:
+    """What is stored says the same as scikit-learn's own trees, of two classes and of three, with classes that no
+    vector has. A value that is missing, or just at a threshold, goes the same way.
     """
-    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier
 
     vectors, classes = rings(400, 3)
-    grown = RandomForestClassifier(
-        20, max_features=0.2, min_samples_leaf=2, class_weight="balanced", random_state=7
-    ).fit(vectors, classes)
-    forest = grow(vectors, classes, 20, 7)
-    inner = forest.feature == 0
+    classes = classes_of(classes)
+    trees = grow(vectors, classes, SMALL, 7)
+    grown = HistGradientBoostingClassifier(
+        max_iter=SMALL.rounds,
+        learning_rate=SMALL.rate,
+        max_leaf_nodes=SMALL.leaves,
+        min_samples_leaf=SMALL.least_leaf,
+        max_features=SMALL.tried,
+        l2_regularization=1.0,
+        max_bins=63,
+        early_stopping=False,
+        random_state=7,
+    ).fit(vectors.astype(np.float32), classes)
+    inner = trees.feature == 0
     at = np.repeat(vectors[:1], inner.sum(), axis=0)
-    at[:, 0] = forest.threshold[inner]
+    at[:, 0] = trees.number[inner]
     for some in (rings(400, 4)[0], at):
-        assert forest.votes(some) == pytest.approx(grown.predict_proba(some), abs=1 / 255)
+        votes = trees.votes(some)
+        assert votes[:, grown.classes_] == pytest.approx(grown.predict_proba(some.astype(np.float32)), abs=1e-6)
+        assert votes.sum(axis=1) == pytest.approx(np.ones(len(some)))
 
 
-def test_the_same_input_gives_the_same_forest() -> None:
-    one, two = (grow(*rings(100, 1), 5, 7) for _ in range(2))
-    for name in Forest.ARRAYS:
+def test_trees_of_one_class() -> None:
+    """Where a training has one class, that is the answer."""
+    vectors, _ = rings(20, 1)
+    votes = grow(vectors, np.full(20, 2), SMALL, 1).votes(vectors)
+    assert votes.tolist() == [[0, 0, 1]] * 20
+
+
+def test_the_same_input_gives_the_same_trees() -> None:
+    one, two = (grow(*rings(100, 1), SMALL, 7) for _ in range(2))
+    for name in Boosted.ARRAYS:
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
 
 
@@ -89,9 +115,40 @@ def test_paths_of_families(family: str) -> None:
         assert 1 <= path.rate_mbps <= 1000
         assert 5 <= path.rtt_ms <= 300
         assert path.seconds >= 0.1 * path.rtt_ms - 0.01
-        assert path.rate_mbps * 1e6 * path.seconds / 12_000 < 70_000
+        assert path.rate_mbps * 1e6 * path.seconds / 12_000 < 160_000
     for name in ("reno", "dctcp", "bbr3"):
         families.scenario(name, paths[0]).check()
+
+
+def test_paths_are_captured_in_every_way() -> None:
+    """A third of the paths at each end, the others in four ways; those of every family at the sender and the
+    receiver.
+    """
+    ways = {family: [captured(families.path(family, n))[0] for n in range(12)] for family in families.FAMILIES}
+    for family, mine in ways.items():
+        assert Counter(mine) == {
+            "sender": 4,
+            "receiver": 4,
+            **dict.fromkeys(("short", "middle", "packets missing", "offload"), 1),
+        }, family
+
+
+def test_a_capture_in_the_middle() -> None:
+    """Data pass there before they arrive, and acknowledgements after they left; it is no sender's capture, but the
+    flight is the sender's own.
+    """
+    over = next(path for n in range(12) if captured(path := families.path("tail drop of 2 BDP", n))[0] == "middle")
+    result = families.scenario("reno", over).run()
+    sender, middle = (
+        next(flow for flow in of_run(result, Path("run"), point, seen).flows if flow.name == families.ONE)
+        for point, seen in ((SENDER, None), captured(over)[1:])
+    )
+    assert not middle.at_sender
+    assert 0 < middle.back_s < over.rtt_ms / 1e3
+    assert sender.sends is not None
+    assert middle.sends is not None
+    peaks = [flow.sends["in_flight"].max() for flow in (sender, middle)]
+    assert peaks[1] == pytest.approx(peaks[0], rel=0.05)
 
 
 def test_offload_joins_segments() -> None:
@@ -114,7 +171,7 @@ def test_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     files = []
     for attempt in ("one", "two"):
         page, stored = tmp_path / f"{attempt}.md", tmp_path / f"{attempt}.npz"
-        arguments = ["train", "--only", "reno", "scalable", "--paths", "2", "--workers", "1"]
+        arguments = ["train", "--only", "reno", "scalable", "--paths", "3", "--workers", "1"]
         monkeypatch.setattr("sys.argv", [*arguments, "--page", str(page), "--model", str(stored)])
         monkeypatch.setattr(train, "ProcessPoolExecutor", _Here)
         train.main()
@@ -139,7 +196,7 @@ class _Here:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def map(self, job: object, jobs: list[object], chunksize: int) -> list[list[Example]]:
+    def map(self, job: object, jobs: list[object], chunksize: int) -> list[object]:
         assert callable(job)
         assert chunksize > 0
         return [job(each) for each in jobs]

@@ -373,6 +373,8 @@ def follow(
     sends: Mapping[str, npt.NDArray[np.generic]],
     acks: Mapping[str, npt.NDArray[np.generic]],
     mss: int,
+    handshake_ns: int | None,
+    answers_at_once: bool,
     unused: npt.NDArray[np.bool_],
     scenario: str,
     each_loss: bool = True,

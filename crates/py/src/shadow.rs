@@ -8,12 +8,14 @@ use windtunnel_trace::shadow::{Adopts, Heard, HeardAcks, HeardSends, Story};
 use crate::trace::column;
 
 #[pyfunction]
-#[pyo3(signature = (sends, acks, mss, unused, scenario, each_loss = true))]
+#[pyo3(signature = (sends, acks, mss, handshake_ns, answers_at_once, unused, scenario, each_loss = true))]
 pub(crate) fn follow<'py>(
     py: Python<'py>,
     sends: &Bound<'py, PyDict>,
     acks: &Bound<'py, PyDict>,
     mss: u64,
+    handshake_ns: Option<u64>,
+    answers_at_once: bool,
     unused: PyReadonlyArray1<'py, bool>,
     scenario: &str,
     each_loss: bool,
@@ -32,19 +34,26 @@ pub(crate) fn follow<'py>(
             round: round.as_slice()?,
             back_ns: back_ns.as_slice()?,
         };
-        borrow!(acks: t_ns: u64, ack: u64, acked: u64, sacked: u64, rtt_ns: u64, in_flight: u64, round: u32, kind: u8, marked: bool);
+        borrow!(acks: t_ns: u64, ack: u64, acked: u64, delivered: u64, rtt_ns: u64, in_flight: u64, round: u32, kind: u8, marked: bool);
         let heard = HeardAcks {
             t_ns: t_ns.as_slice()?,
             ack: ack.as_slice()?,
             acked: acked.as_slice()?,
-            sacked: sacked.as_slice()?,
+            delivered: delivered.as_slice()?,
             rtt_ns: rtt_ns.as_slice()?,
             in_flight: in_flight.as_slice()?,
             round: round.as_slice()?,
             kind: kind.as_slice()?,
             marked: marked.as_slice()?,
         };
-        Story::new(&Heard { mss, sends: sent, acks: heard, unused: unused.as_slice()? })
+        Story::new(&Heard {
+            mss,
+            handshake_ns,
+            answers_at_once,
+            sends: sent,
+            acks: heard,
+            unused: unused.as_slice()?,
+        })
     };
     let scenario = crate::parse(py, scenario, None, &[], &[], true)?;
     let shadows = scenario.flows.iter().filter_map(|flow| Some((flow.name.as_str(), flow.controller()?)));

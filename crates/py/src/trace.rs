@@ -294,7 +294,7 @@ fn walked_tables(py: Python<'_>, walked: Walked) -> PyResult<Bound<'_, PyDict>> 
         ($from:ident: $($name:ident),* $(,)?) => { $($from.set_item(stringify!($name), walked.$from.$name.into_pyarray(py))?;)* };
     }
     hand_out!(sends: t_ns, flow, seq, payload, kind, in_flight, room, round, since_ack_ns, back_ns, ecn, dscp);
-    hand_out!(acks: t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, round, kind, flags);
+    hand_out!(acks: t_ns, flow, ack, acked, delivered, rtt_ns, in_flight, round, kind, flags);
     out.set_item("sends", sends)?;
     out.set_item("acks", acks)?;
     out.set_item("back_ns", walked.back_ns.into_pyarray(py))?;

@@ -163,7 +163,7 @@ fn a_tcp_flow() {
     let (sends, acks) = (&log.walked.sends, &log.walked.acks);
     assert_eq!(sends.seq[20], 1 + 12 * 1200);
     assert_eq!(acks.ack, [1 + 10 * 1200, 1 + 12 * 1200, 1 + 12 * 1200, 1 + 12 * 1200, 1 + 20 * 1200]);
-    assert_eq!(acks.sacked, [0, 1200, 2 * 1200, 4 * 1200, 0]);
+    assert_eq!(acks.delivered, [10 * 1200, 3 * 1200, 2 * 1200, 4 * 1200, 1200]);
     assert_eq!(sends.kind[20], SendKind::FastRetransmit as u8);
 }
 

@@ -58,6 +58,8 @@ impl Columns {
         let (sends, acks) = (self.sent_ns.len(), self.acked_ns.len());
         Story::new(&Heard {
             mss: MSS,
+            handshake_ns: Some(RTT_NS),
+            answers_at_once: false,
             sends: HeardSends {
                 t_ns: &self.sent_ns,
                 seq: &self.seq,
@@ -71,7 +73,7 @@ impl Columns {
                 t_ns: &self.acked_ns,
                 ack: &self.ack,
                 acked: &self.acked,
-                sacked: &vec![0; acks],
+                delivered: &self.acked,
                 rtt_ns: &vec![RTT_NS; acks],
                 in_flight: &vec![0; acks],
                 round: &self.acked_round,

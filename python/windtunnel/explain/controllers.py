@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from windtunnel.explain.forest import Forest
+from windtunnel.explain.boosting import Boosted
 
 MODEL = Path(__file__).parent / "controllers.npz"
 #: From this probability on the best fit is sure.
@@ -69,8 +69,8 @@ class Model:
 
     names: list[str]
     features: list[str]
-    forest: Forest
-    trust: Forest
+    trees: Boosted
+    trust: Boosted
     ranges: Ranges
 
     def vector(self, features: Mapping[str, float]) -> Array:
@@ -83,11 +83,11 @@ def model() -> Model:
     """The stored model."""
     with np.load(MODEL, allow_pickle=False) as stored:
         about = json.loads(str(stored["about"]))
-        forest, trust = (
-            Forest(**{name: stored[f"{which}_{name}"] for name in Forest.ARRAYS}) for which in ("forest", "trust")
+        trees, trust = (
+            Boosted(**{name: stored[f"{which}_{name}"] for name in Boosted.ARRAYS}) for which in ("trees", "trust")
         )
         ranges = Ranges(stored["low"].astype(float), stored["high"].astype(float))
-    return Model(about["controllers"], about["features"], forest, trust, ranges)
+    return Model(about["controllers"], about["features"], trees, trust, ranges)
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,14 @@ def signs(ranked: Sequence[Answer], votes: Array, features: Mapping[str, float],
     """What tells how far the best answer can be trusted."""
     name = ranked[0].controllers[0]
     share = votes[votes > 0]
+    first = ranked[0].probability
+    second = ranked[1].probability if len(ranked) > 1 else 0.0
     behind, worse = features.get(f"shadow_near_{name}", np.nan), features.get(f"shadow_error_{name}", np.nan)
     return np.array(
         [
-            ranked[0].probability,
-            ranked[1].probability,
-            ranked[0].probability - ranked[1].probability,
+            first,
+            second,
+            first - second,
             -(share * np.log(share)).sum(),
             behind + features.get("shadow_most_near", np.nan),
             behind,
@@ -150,7 +152,7 @@ def controllers(features: Mapping[str, float] | None, alike: Sequence[Sequence[s
         return {"fits": [], "none": None, "sure": False, "known": None, "why_not": why_not}
     trained = model()
     vector = trained.vector(features)
-    votes = trained.forest.votes(vector[None])[0]
+    votes = trained.trees.votes(vector[None])[0]
     ranked = answers(trained.names, votes, features, alike)
     number = trained.names.index(ranked[0].controllers[0])
     outside = trained.ranges.outside(vector, number)

@@ -1,8 +1,8 @@
 """What the classifier of controllers is trained on: runs over paths of many families.
 
-A family is a queue or an impairment; everything else is spread over its range: rates of 1 to 90 Mbit/s, round-trip
-times of 5 to 300 ms, other flows, marks or drops. All controllers run over the same paths. A path follows from its
-number alone.
+A family is a queue or an impairment; everything else is spread over its range: rates of 1 Mbit/s to 1 Gbit/s,
+round-trip times of 5 to 300 ms, other flows, marks or drops, and how the receiver acknowledges. All controllers run
+over the same paths. A path follows from its number alone.
 """
 
 from __future__ import annotations
@@ -25,6 +25,13 @@ _RATES, _RTTS, _LENGTHS = (1.0, 1000.0), (5.0, 300.0), (8.0, 60.0)
 #: is lower.
 _MOST_PACKETS, _PACKET_BITS = 30_000, 12_000
 _LEAST_ROUND_TRIPS, _LEAST_S = 100, 4.0
+#: Each path of this number is fast: with more packets, at rates and round-trip times of its own.
+_FAST_EVERY, _FAST_PACKETS, _FAST_RATES, _FAST_RTTS = 24, 150_000, (100.0, 1000.0), (5.0, 50.0)
+#: How the receiver acknowledges, and how often: as Linux does, each segment, every fourth one; and with most pure ACKs
+#: left out on their way.
+_ACKS = {"linux": 0.7, "immediate": 0.1, "every fourth": 0.1, "thinned": 0.1}
+_ACK_POLICIES = {"linux": {}, "immediate": {"policy": "immediate"}, "every fourth": {"policy": "every", "count": 4}}
+_THINNING = {"kind": "ack-thinning", "keep_every": 4}
 #: How many other flows there are, and how often.
 _OTHERS = (0.55, 0.25, 0.1, 0.1)
 _OTHER_CONTROLLERS = ("reno", "cubic")
@@ -43,6 +50,8 @@ class Path:
     marks: bool
     #: The controllers of other flows.
     others: tuple[str, ...]
+    #: How the receivers acknowledge.
+    acks: str
     bottleneck: Mapping[str, Any]
 
 
@@ -114,15 +123,18 @@ def path(family: str, number: int) -> Path:
         """Logarithms are spread evenly."""
         return float(low * (high / low) ** random.random())
 
-    rate, rtt, seconds = draw(*_RATES), draw(*_RTTS), draw(*_LENGTHS)
-    bits = _MOST_PACKETS * _PACKET_BITS
-    least = max(_LEAST_ROUND_TRIPS * rtt / 1e3, _LEAST_S)
+    fast = number % _FAST_EVERY == _FAST_EVERY - 1
+    rates, rtts = (_FAST_RATES, _FAST_RTTS) if fast else (_RATES, _RTTS)
+    rate, rtt, seconds = draw(*rates), draw(*rtts), draw(*_LENGTHS)
+    bits = (_FAST_PACKETS if fast else _MOST_PACKETS) * _PACKET_BITS
+    least = max(_LEAST_ROUND_TRIPS * rtt / 1e3, 0.0 if fast else _LEAST_S)
     seconds = max(min(seconds, bits / (1e6 * rate)), least)
     rate = min(rate, bits / 1e6 / seconds)
     # Two segments are the least window.
     rate = max(rate, 6 * _PACKET_BITS / 1e3 / rtt)
     marks = bool(random.random() < 0.5)
     others = tuple(random.choice(_OTHER_CONTROLLERS, random.choice(len(_OTHERS), p=_OTHERS)).tolist())
+    acks = str(random.choice(list(_ACKS), p=list(_ACKS.values())))
     rate, rtt, seconds = round(rate, 3), round(rtt, 3), round(seconds, 2)
     bottleneck = {"rate": f"{rate} Mbit/s", **FAMILIES[family](draw, rate, rtt)}
     queue = bottleneck["queue"]
@@ -130,26 +142,36 @@ def path(family: str, number: int) -> Path:
     # CAKE and DualPI2 always do.
     if marks and queue["kind"] not in ("cake", "dualpi2"):
         queue["ecn"] = True
-    return Path(family, number, rate, rtt, seconds, marks, others, bottleneck)
+    return Path(family, number, rate, rtt, seconds, marks, others, acks, bottleneck)
 
 
 def scenario(controller: str, over: Path) -> windtunnel.Scenario:
     """The run, with its packets."""
     rtt = f"{over.rtt_ms} ms"
     cc = {"kind": controller, **AS_PUBLISHED.get(controller, {})}
-    one: dict[str, Any] = {"name": ONE, "cc": cc, "rtt": rtt}
+    ack = _ACK_POLICIES.get(over.acks, {})
+    one: dict[str, Any] = {"name": ONE, "cc": cc, "rtt": rtt, "ack": ack}
     # Controllers that answer shares of marks have a feedback of their own.
     if over.marks and not has_trait(controller, "scalable"):
         one["ecn"] = True
     flows = [one]
     for number, other in enumerate(over.others, 1):
         flows.append(
-            {"name": f"other {number}", "cc": other, "rtt": rtt, "start": f"{0.5 * number} s", "ecn": over.marks}
+            {
+                "name": f"other {number}",
+                "cc": other,
+                "rtt": rtt,
+                "start": f"{0.5 * number} s",
+                "ecn": over.marks,
+                "ack": ack,
+            }
         )
+    back = {"rate": "1 Gbit/s", "impair": [_THINNING]}
     return windtunnel.Scenario(
         duration=f"{over.seconds} s",
         seed=1 + over.number,
         bottleneck=dict(over.bottleneck),
         flows=flows,
+        reverse=back if over.acks == "thinned" else None,
         record={"packets": True, "interval": "100 ms"},
     )

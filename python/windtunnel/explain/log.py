@@ -52,6 +52,7 @@ def of_log(path: Path, log: Mapping[str, Any]) -> Trace:
             None,
             handshake_s=None if handshake is None else handshake / 1e9,
             logged=True,
+            quic=not connection["tcp"],
         )
         if sent >= _LEAST and connection["acks"] >= _LEAST:
             # A TCP flow's segments are known exactly.

@@ -156,7 +156,7 @@ def _acknowledgements(flow: Flow, acks: Columns, number: int) -> _Acknowledgemen
         np.minimum.at(out.rtt_least, of_rtt, rtt)
         out.rtt_sum += np.bincount(of_rtt, rtt, number)
         out.rtt_count += np.bincount(of_rtt, minlength=number)
-        out.delivered += np.bincount(round_, (acks["acked"][part] + acks["sacked"][part]) / mss, number)
+        out.delivered += np.bincount(round_, acks["delivered"][part] / mss, number)
         out.count += np.bincount(round_, minlength=number)
         out.marks += np.bincount(round_[marks[part]], minlength=number)
     return out

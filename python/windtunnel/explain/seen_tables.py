@@ -124,7 +124,7 @@ def _of_packets(flow: Flow, step: float, number: int) -> dict[str, Array]:
     flight = np.concatenate([acks["in_flight"], sends["in_flight"]])[order]
     kinds = sends["kind"]
     return {
-        "throughput_mbps": _sums(acked, acks["acked"] + acks["sacked"], number) * 8 / step / 1e6,
+        "throughput_mbps": _sums(acked, acks["delivered"], number) * 8 / step / 1e6,
         "in_flight_bytes": _last(np.concatenate([acked, sent])[order], flight, number),
         **_spread(acked[sampled], rtt, number),
         "retransmits": _sums(sent, np.isin(kinds, _AGAIN), number).astype(np.int64),

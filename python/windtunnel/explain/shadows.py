@@ -114,7 +114,13 @@ def _hear(
     acks["marked"] = np.ascontiguousarray(echoes(flow, acks))
     number = int(max(sends["round"].max(), acks["round"].max())) + 1
     unused = _unused(rounds, codes, acks, number)
-    return sends, _core.follow(sends, acks, flow.mss, unused, _scenario(), each_loss)
+    handshake = _handshake_ns(flow)
+    return sends, _core.follow(sends, acks, flow.mss, handshake, flow.quic, unused, _scenario(), each_loss)
+
+
+def _handshake_ns(flow: Flow) -> int | None:
+    """The sender's own round trip of the handshake; None where it was not captured."""
+    return None if flow.handshake_s is None else round(1e9 * (flow.handshake_s + flow.back_s))
 
 
 def _unused(

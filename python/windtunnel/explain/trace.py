@@ -30,6 +30,7 @@ DUPLICATE, AHEAD, DSACK, PARTIAL, BEFORE_DATA = 1, 2, 4, 8, 16
 UNKNOWN = np.uint64(2**64 - 1)
 #: Of IPv4 and TCP with timestamps.
 _HEADERS = 52
+_LEAST_HEADERS = 40
 #: A full segment where nothing says how long it is: Ethernet, with timestamps.
 USUAL_MSS = 1448
 #: Flags of the TCP header.
@@ -82,6 +83,8 @@ class Flow:
     number: int = 0
     #: It comes from an endpoint's log, whose packets have numbers and no TCP headers.
     logged: bool = False
+    #: It is a QUIC connection.
+    quic: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,8 @@ def of_run(
     """
     notes = []
     count = len(result.flows)
-    walked = _walk_run(result, point, seen)
+    mtu = _bytes((result.meta.get("scenario") or {}).get("mtu") or "1500 B")
+    walked = _walk_run(result, point, seen, mtu - _LEAST_HEADERS)
     if walked is None:
         notes.append(
             "The run did not record its packets: what only packets show is left out. Run it with "
@@ -203,7 +207,6 @@ def of_run(
         if flow.get("datagrams") is not None:
             notes.append(f"{name}: is not a TCP connection, and is not explained.")
             continue
-        mtu = _bytes((result.meta.get("scenario") or {}).get("mtu") or "1500 B")
         traced = Flow(
             name,
             mtu - _HEADERS,
@@ -215,7 +218,7 @@ def of_run(
         )
         if walked is not None:
             payload = sends[index]["payload"]
-            mss = int(payload.max()) if len(payload) else traced.mss
+            mss = min(int(payload.max()), mtu - _LEAST_HEADERS) if len(payload) else traced.mss
             traced = replace(
                 traced,
                 mss=mss,
@@ -265,8 +268,12 @@ def place(column: npt.NDArray[Any], value: float, side: Literal["left", "right"]
     return int(np.searchsorted(column, column.dtype.type(max(int(value), 0)), side))
 
 
-def _walk_run(result: RunResult, point: int, seen: Callable[[Columns], Columns] | None) -> dict[str, Any] | None:
-    """What the segments seen at a capture point say, and the SYNs among them; None if packets were not recorded."""
+def _walk_run(
+    result: RunResult, point: int, seen: Callable[[Columns], Columns] | None, most: int
+) -> dict[str, Any] | None:
+    """What the segments seen at a capture point say, and the SYNs among them; None if packets were not recorded. No
+    segment on the wire has more payload than ``most``: segmentation offload shows several as one.
+    """
     if "packets" not in result.tables:
         return None
     count, segments = len(result.flows), _core.Segments()
@@ -283,6 +290,7 @@ def _walk_run(result: RunResult, point: int, seen: Callable[[Columns], Columns] 
         # At the sender timestamps would tell nothing more.
         timestamps[rows["flow"][rows["ts_val"] > 0]] = point != SENDER
         segments.add(rows)
+    largest = np.minimum(largest, most)
     syns = segments.syns()
     walked = segments.walk([(int(mss), bool(stamped), True) for mss, stamped in zip(largest, timestamps, strict=True)])
     return {**walked, "syns": syns}

@@ -2,9 +2,9 @@
 
     make train-explain
 
-It takes every controller that a TCP sender can have, and paths of all families (``families.py``). Each run is captured
-in several ways. How well the classifier does on paths that are like none it has seen is measured by leaving out whole
-families: for each of them a forest is grown on all others. The same version gives the same model: the runs are
+It takes every controller that a TCP sender can have, and paths of all families (``families.py``). Each path is captured
+in one of several ways. How well the classifier does on paths that are like none it has seen is measured by leaving out
+whole families: for each of them trees are grown on all others. The same version gives the same model: the runs are
 deterministic, and so is the training.
 """
 
@@ -13,22 +13,24 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from windtunnel import ScenarioError, _core
 from windtunnel.explain import families
+from windtunnel.explain.boosting import Boosted, Growth, grow
 from windtunnel.explain.controllers import MODEL, RIGHT, UNKNOWN, WRONG, Answer, Ranges, answers, signs
 from windtunnel.explain.features import features_of
-from windtunnel.explain.forest import Forest, grow
 from windtunnel.explain.trace import RECEIVER, SENDER, Columns, of_run
 from windtunnel.explain.training_page import Tested, page
 from windtunnel.kinds import listing
 
+_Job = TypeVar("_Job")
+_Done = TypeVar("_Done")
 #: Controllers that behave as another one, which stands for them.
 SAME = {"newreno": "reno", "reno1990": "reno", "aimd": "reno", "dctcp-sce": "dctcp", "binomial": "sqrt",
         "lia": "reno", "olia": "reno", "balia": "reno"}  # fmt: skip
@@ -38,17 +40,27 @@ LEFT_OUT = ("bsd42", "gcc", "nada", "scream")
 _LEAST_TRACES = 10
 _ABOUT = "Train the classifier of controllers on simulated runs; write its model and the page about it."
 #: Paths of each family.
-PATHS = 12
-TREES = 80
+PATHS = 24
 SEED = 1
+#: The trees that tell controllers apart, and those that tell how far to trust them: few numbers, much chance.
+LAWS = Growth(rounds=150, rate=0.08, leaves=12, least_leaf=10, tried=0.2)
+TRUST = Growth(rounds=100, rate=0.05, leaves=8, least_leaf=50, tried=0.5)
 #: In how many parts families are left out: a part has every fourth one.
 _PARTS = 4
-#: In how many parts controllers are left out, from the forest, and from what trust is learned from.
+#: In how many parts controllers are left out, from the trees, and from what trust is learned from.
 _CONTROLLER_PARTS, _TRUST_PARTS = 6, 6
-#: How much a capture of a controller that the forest has not seen weighs against one of a known one.
+#: How much a capture of a controller that the trees have not seen weighs against one of a known one.
 _UNKNOWN_WEIGHT = 0.5
 #: Answers that are kept for the page.
 _KEPT = 3
+#: The captures of paths, in turn, and how far each family's first one is from that of the family before it.
+_CAPTURES = (
+    *("sender", "receiver", "short", "sender", "receiver", "middle"),
+    *("sender", "receiver", "packets missing", "sender", "receiver", "offload"),
+)
+_TURN = 5
+#: How far from the receiver a capture in the middle is, as a part of the path behind the bottleneck.
+_AHEAD = (0.1, 0.9)
 #: A short capture: seconds, and round trips.
 _SHORT = (5.0, 60)
 #: The share of packets that a capture may lack.
@@ -83,36 +95,47 @@ def examples(controller: str, family: str, number: int) -> list[Example]:
         result = families.scenario(controller, over).run()
     except ScenarioError:
         return []
-    captures = []
-    for capture, point, seen in _captures(over, number):
-        # A flow without a window is not among the trace's.
-        flows = of_run(result, Path("run"), point, seen).flows
-        flow = next((flow for flow in flows if flow.name == families.ONE), None)
-        features, alike = (None, []) if flow is None else features_of(flow)
-        if features is not None:
-            captures.append(Example(controller, family, number, capture, features, alike))
-    return captures
+    capture, point, seen = captured(over)
+    # A flow without a window is not among the trace's.
+    flows = of_run(result, Path("run"), point, seen).flows
+    flow = next((flow for flow in flows if flow.name == families.ONE), None)
+    features, alike = (None, []) if flow is None else features_of(flow)
+    return [] if features is None else [Example(controller, family, number, capture, features, alike)]
 
 
-def _captures(over: families.Path, number: int) -> Iterator[tuple[str, int, Any]]:
-    """Each run at both ends, and in one of the ways in which captures are less than whole."""
-    yield "sender", SENDER, None
-    yield "receiver", RECEIVER, None
-    point = RECEIVER if number % 2 else SENDER
-    random = np.random.default_rng((SEED, number))
-    match number // 2 % 3:
-        case 0:
+def captured(over: families.Path) -> tuple[str, int, Callable[[Columns], Columns] | None]:
+    """How a path's runs are captured: in words, at which end, and what the capture has of the segments there.
+
+    A path shows more than a second capture of one does.
+    """
+    turn, kind = divmod(over.number + _TURN * list(families.FAMILIES).index(over.family), len(_CAPTURES))
+    end = RECEIVER if turn % 2 else SENDER
+    random = np.random.default_rng((SEED, over.number))
+    match _CAPTURES[kind]:
+        case "middle":
+            # After the bottleneck, which is next to the sender.
+            ahead = np.int64(random.uniform(*_AHEAD) * over.rtt_ms / 2 * 1e6)
+            return "middle", RECEIVER, lambda segments: _seen_before(segments, ahead)
+        case "short":
             length = max(_SHORT[0], _SHORT[1] * over.rtt_ms / 1e3)
-            if length < 0.7 * over.seconds:
-                yield "short", point, lambda segments: _rows(segments, segments["t_ns"] < 1e9 * length)
-        case 1:
-            yield (
+            return "short", end, lambda segments: _rows(segments, segments["t_ns"] < 1e9 * length)
+        case "packets missing":
+            return (
                 "packets missing",
-                point,
+                end,
                 lambda segments: _rows(segments, random.random(len(segments["t_ns"])) >= _MISSING),
             )
-        case _:
-            yield "offload", point, _offloaded
+        case "offload":
+            return "offload", end, _offloaded
+        case whole:
+            return whole, RECEIVER if whole == "receiver" else SENDER, None
+
+
+def _seen_before(segments: Columns, ahead: np.int64) -> Columns:
+    """What passes so long before it is at the receiver, and its acknowledgements so much later."""
+    shift = np.where(segments["dir"] == 0, -ahead, ahead)
+    t_ns = np.maximum(segments["t_ns"].astype(np.int64) + shift, 0).astype(np.uint64)
+    return _rows({**segments, "t_ns": t_ns}, np.argsort(t_ns, kind="stable"))
 
 
 def _rows(segments: Columns, keep: Any) -> Columns:
@@ -152,8 +175,7 @@ def main() -> None:
     if options.keep and options.keep.exists():
         captures = [Example(*json.loads(line)) for line in options.keep.read_text(encoding="utf-8").splitlines()]
     else:
-        with ProcessPoolExecutor(options.workers) as pool:
-            captures = [each for captured in pool.map(_job, jobs, chunksize=8) for each in captured]
+        captures = [each for captured in _spread(_job, jobs, options.workers, 8) for each in captured]
     if options.keep and not options.keep.exists():
         options.keep.write_text("".join(json.dumps(each) + "\n" for each in captures), encoding="utf-8")
     counts = Counter(each.controller for each in captures)
@@ -169,22 +191,38 @@ def _job(job: tuple[str, str, int]) -> list[Example]:
     return examples(*job)
 
 
+def _spread(do: Callable[[_Job], _Done], jobs: Sequence[_Job], workers: int, chunk: int = 1) -> Iterator[_Done]:
+    """What comes of each job, in order."""
+    with ProcessPoolExecutor(workers) as pool:
+        yield from pool.map(do, jobs, chunksize=chunk)
+
+
 def train(names: Sequence[str], captures: Sequence[Example], model: Path, workers: int) -> Tested:
-    """Grow the forests, write them, and tell how right they are about what they have not seen."""
+    """Grow the trees, write them, and tell how right they are about what they have not seen."""
     keys = sorted(captures[0].features)
     vectors = np.array([[each.features[key] for key in keys] for each in captures])
     # Infinities come of divisions by what a trace does not have.
-    vectors = np.where(np.isfinite(vectors), vectors, np.nan)
+    vectors = np.where(np.isfinite(vectors), vectors, np.nan).astype(np.float32)
     classes = np.array([names.index(each.controller) for each in captures])
     family = np.array([list(families.FAMILIES).index(each.family) for each in captures])
     ranges = Ranges.of(vectors, classes, len(names))
-    forest = grow(vectors, classes, TREES, SEED, workers=workers)
-    (told, known_signs), (told_of_unknown, unknown_signs) = (
-        _answered(names, captures, keys, vectors, votes, ranges)
-        for votes in (
-            _of_other_families(vectors, classes, family, workers),
-            _of_other_controllers(vectors, classes, family, workers),
+    by_family, by_controller = (np.zeros((len(captures), len(names))) for _ in range(2))
+    parts = [
+        (votes, seen, mine)
+        for votes, left_out in (
+            (by_family, _other_families(family)),
+            (by_controller, _other_controllers(classes, family)),
         )
+        for seen, mine in left_out
+        if seen.any() and mine.any()
+    ]
+    jobs = [(vectors[seen], classes[seen], vectors[mine]) for _, seen, mine in parts]
+    grown = _spread(_grown, [(vectors, classes, vectors[:0]), *jobs], workers)
+    trees, _ = next(grown)
+    for (votes, _, mine), (_, told_of) in zip(parts, grown, strict=True):
+        votes[mine, : told_of.shape[1]] = told_of
+    (told, known_signs), (told_of_unknown, unknown_signs) = (
+        _answered(names, captures, keys, vectors, votes, ranges) for votes in (by_family, by_controller)
     )
     right = np.array([each.controller in ranked[0].controllers for each, ranked in zip(captures, told, strict=True)])
     about = _Signs(known_signs, unknown_signs, np.where(right, RIGHT, WRONG))
@@ -192,33 +230,37 @@ def train(names: Sequence[str], captures: Sequence[Example], model: Path, worker
     for part in range(_TRUST_PARTS):
         mine = classes % _TRUST_PARTS == part
         if mine.any() and not mine.all():
-            trust = about.learned(~mine, workers)
+            trust = about.learned(~mine)
             trusted[:, mine] = trust.votes(known_signs[mine]), trust.votes(unknown_signs[mine])
-    save(model, names, keys, forest, about.learned(np.ones(len(captures), bool), workers), ranges, len(captures))
+    save(model, names, keys, trees, about.learned(np.ones(len(captures), bool)), ranges, len(captures))
     return Tested(names, classes, captures, told, told_of_unknown, trusted[0], trusted[1])
+
+
+def _grown(job: tuple[Any, Any, Any]) -> tuple[Boosted, Any]:
+    """Trees, and what they say about what they have not seen."""
+    vectors, classes, others = job
+    trees = grow(vectors, classes, LAWS, SEED)
+    return trees, trees.votes(others)
 
 
 class _Signs(NamedTuple):
     """Of each capture, what tells how far its best answer can be trusted."""
 
-    #: By a forest that has not seen its family, and by one that has not seen its controller either.
+    #: By trees that have not seen its family, and by such as have not seen its controller either.
     of_known: Any
     of_unknown: Any
-    #: Whether the former was right.
+    #: Whether the former were right.
     truth: Any
 
-    def learned(self, which: Any, workers: int) -> Forest:
-        """What tells right from wrong answers, and from those about what the forest does not know."""
+    def learned(self, which: Any) -> Boosted:
+        """What tells right from wrong answers, and from those about what the trees do not know."""
         count = int(which.sum())
         return grow(
             np.concatenate([self.of_known[which], self.of_unknown[which]]),
             np.concatenate([self.truth[which], np.full(count, UNKNOWN)]),
-            TREES,
+            TRUST,
             SEED,
-            workers=workers,
-            tried=0.4,
-            least_leaf=15,
-            weights=np.repeat([1.0, _UNKNOWN_WEIGHT], count),
+            np.repeat([1.0, _UNKNOWN_WEIGHT], count),
         )
 
 
@@ -236,32 +278,24 @@ def _answered(
     return told, np.array(numbers)
 
 
-def _of_other_families(vectors: Any, classes: Any, family: Any, workers: int) -> Any:
-    """The votes on each capture of a forest that has seen no capture of its family."""
-    votes = np.zeros((len(classes), int(classes.max()) + 1))
+def _other_families(family: Any) -> Iterator[tuple[Any, Any]]:
+    """What trees are grown on, and captures of families that are not among it."""
     for part in range(_PARTS):
         mine = family % _PARTS == part
-        if mine.any() and not mine.all():
-            votes[mine] = grow(vectors[~mine], classes[~mine], TREES, SEED, workers=workers).votes(vectors[mine])
-    return votes
+        yield ~mine, mine
 
 
-def _of_other_controllers(vectors: Any, classes: Any, family: Any, workers: int) -> Any:
-    """The votes on each capture of a forest that has seen neither its controller nor its family."""
-    votes = np.zeros((len(classes), int(classes.max()) + 1))
+def _other_controllers(classes: Any, family: Any) -> Iterator[tuple[Any, Any]]:
+    """What trees are grown on, and captures of other controllers over other families."""
     for part in range(_CONTROLLER_PARTS):
         controllers = classes % _CONTROLLER_PARTS == part
         for half in (0, 1):
             here = family % 2 == half
-            seen, mine = ~controllers & ~here, controllers & here
-            if mine.any() and seen.any():
-                some = grow(vectors[seen], classes[seen], TREES // 2, SEED, workers=workers).votes(vectors[mine])
-                votes[mine, : some.shape[1]] = some
-    return votes
+            yield ~controllers & ~here, controllers & here
 
 
 def save(
-    file: Path, names: Sequence[str], keys: Sequence[str], forest: Forest, trust: Forest, ranges: Ranges, count: int
+    file: Path, names: Sequence[str], keys: Sequence[str], trees: Boosted, trust: Boosted, ranges: Ranges, count: int
 ) -> None:
     """Write the model with its origin."""
     about = {
@@ -271,8 +305,8 @@ def save(
     }
     arrays = {
         f"{which}_{name}": getattr(grown, name)
-        for which, grown in (("forest", forest), ("trust", trust))
-        for name in Forest.ARRAYS
+        for which, grown in (("trees", trees), ("trust", trust))
+        for name in Boosted.ARRAYS
     }
     edges = {"low": ranges.low.astype(np.float32), "high": ranges.high.astype(np.float32)}
     np.savez_compressed(file, **{"about": np.array(json.dumps(about)), **arrays, **edges})

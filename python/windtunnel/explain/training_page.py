@@ -36,7 +36,7 @@ class Tested(NamedTuple):
     #: The number of each capture's controller.
     truth: Any
     captures: Sequence[Example]
-    #: The answers of forests that have not seen its family, and of such as have not seen its controller either.
+    #: The answers of trees that have not seen its family, and of such as have not seen its controller either.
     answers: Sequence[Sequence[Answer]]
     unknown_answers: Sequence[Sequence[Answer]]
     #: How far both can be trusted: the shares of wrong, right and unknown.

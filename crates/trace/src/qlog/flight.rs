@@ -355,7 +355,7 @@ impl Flight {
         acks.flow.push(self.flow);
         acks.ack.push(self.next_seq.saturating_sub(self.in_flight + self.missing - self.given_up));
         acks.acked.push(acked);
-        acks.sacked.push(0);
+        acks.delivered.push(acked);
         acks.rtt_ns.push(rtt);
         acks.in_flight.push(self.in_flight);
         acks.round.push(self.round);

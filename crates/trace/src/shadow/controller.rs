@@ -1,10 +1,10 @@
 //! One shadow: a controller, and what its sender would do for it.
 
 use windtunnel_cc::{
-    AckSample, CaState, CongestionControl, CongestionEvent, ControllerParams, Delivery, EcnFeedback,
-    FlowInit, Marked, Needs, PathView, SentSegment, Trigger,
+    AckSample, CaState, CongestionControl, CongestionEvent, ControllerParams, Delivery, Departure,
+    EcnFeedback, FlowInit, Marked, Needs, PathView, RateSample, SentSegment, Trigger,
 };
-use windtunnel_units::{Bytes, Duration, Seq, Time};
+use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
 /// The window that a reduction is of.
 #[derive(Clone, Copy, Debug)]
@@ -118,8 +118,25 @@ impl Shadow {
         }
     }
 
+    /// What was delivered within a round trip. Losses are not known at departures.
+    pub(super) fn rate(&self, delivered: Bytes, rtt: Duration) -> RateSample {
+        RateSample {
+            rate: Rate::of(delivered, rtt),
+            interval: rtt,
+            delivered,
+            lost: Bytes::ZERO,
+            departure: Departure {
+                sent: Time::from_nanos(self.path.now.as_nanos().saturating_sub(rtt.as_nanos())),
+                in_flight: self.path.in_flight,
+                delivered: self.delivered - delivered,
+                lost: Bytes::ZERO,
+                app_limited: false,
+            },
+        }
+    }
+
     /// RFC 6298 section 2.
-    fn sampled(&mut self, rtt: Duration) {
+    pub(super) fn sampled(&mut self, rtt: Duration) {
         let path = &mut self.path;
         path.srtt = if path.srtt.is_zero() { rtt } else { path.srtt.scale(0.875) + rtt.scale(0.125) };
         path.min_rtt = if path.min_rtt.is_zero() { rtt } else { path.min_rtt.min(rtt) };

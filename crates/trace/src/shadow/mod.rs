@@ -2,9 +2,10 @@
 //!
 //! A shadow hears what the sender of a connection heard, as far as its segments show it, and decides nothing. Where its
 //! window follows the flight, the sender may well have run this controller. The shadow takes over the flight's size
-//! before each loss and at the start of each stretch of a few round trips. What is compared is therefore how much each
-//! answer to a loss leaves, and how much the window grows within a stretch; errors do not add up. What many small answers
-//! add up to is another question: for it the shadow keeps its own window while losses go on ([`Adopts::FirstLoss`]).
+//! before each loss, after each answer has been compared, and at the start of each stretch of a few round trips. What is
+//! compared is therefore how much each answer to a loss leaves, and how much the window grows within a stretch; errors
+//! do not add up. What many small answers add up to is another question: for it the shadow keeps its own window while
+//! losses go on ([`Adopts::FirstLoss`]).
 
 mod controller;
 mod tell;
@@ -28,6 +29,11 @@ const LEAST_STRETCH: usize = 4;
 pub struct Heard<'a> {
     /// The payload of a full segment.
     pub mss: u64,
+    /// The round trip of the handshake: what the sender knows of the path before its first data.
+    pub handshake_ns: Option<u64>,
+    /// A loss of what was sent in an answer to congestion is answered at once, as in QUIC (RFC 9002 section 7.3.2); TCP
+    /// first ends its recovery.
+    pub answers_at_once: bool,
     /// Departures.
     pub sends: HeardSends<'a>,
     /// Acknowledgements.
@@ -56,7 +62,7 @@ pub struct HeardAcks<'a> {
     pub t_ns: &'a [u64],
     pub ack: &'a [u64],
     pub acked: &'a [u64],
-    pub sacked: &'a [u64],
+    pub delivered: &'a [u64],
     pub rtt_ns: &'a [u64],
     pub in_flight: &'a [u64],
     pub round: &'a [u32],
@@ -82,6 +88,8 @@ enum Event {
         acked: u64,
         delivered: u64,
         rtt_ns: u64,
+        /// Delivered since the newest of the segments left.
+        since_departure: u64,
         in_flight: u64,
         marked: bool,
         may_raise: bool,
@@ -90,10 +98,12 @@ enum Event {
         /// It starts an episode by its marks; the window was at least this.
         answers: Option<u64>,
     },
-    /// A loss that starts an episode; the window was at least `before`.
+    /// A loss that asks for a reduction; the window was at least `before`, or is the shadow's own.
     Loss {
-        before: u64,
+        before: Option<u64>,
     },
+    /// Another answer begins before what this episode left has shown itself in a round trip.
+    Cut(usize),
     TimedOut {
         new_episode: bool,
         in_flight: u64,
@@ -116,7 +126,7 @@ pub enum Cause {
 /// When a shadow takes over the flight's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adopts {
-    /// Before each loss, and at the start of each stretch.
+    /// Before each loss, after each answer, and at the start of each stretch.
     EachLoss,
     /// Before the first loss after each stretch, and at its start.
     FirstLoss,
@@ -129,8 +139,10 @@ pub struct Episode {
     pub round: usize,
     /// The flight before it, in bytes.
     pub before: u64,
-    /// The flight in the round trip after it.
+    /// The flight in the round trip after it, or at its end if another answer followed at once (`cut`).
     pub after: u64,
+    /// Another answer followed at once.
+    pub cut: bool,
     /// The worst that happened in it.
     pub cause: Cause,
 }
@@ -139,6 +151,7 @@ pub struct Episode {
 #[derive(Debug)]
 pub struct Story {
     mss: u64,
+    handshake: Option<Duration>,
     events: Vec<(u64, Event)>,
     unused: Vec<bool>,
     /// The most in flight in each round trip, in bytes.
@@ -154,7 +167,8 @@ pub struct Story {
 pub struct Followed {
     /// By round trip: its window in bytes when the most was in flight; NaN where nothing left.
     pub window: Vec<f64>,
-    /// By episode: its window when the most was in flight in the round trip after it; NaN where nothing left then.
+    /// By episode: its window when the most was in flight in the round trip after it, or at its end if another one followed
+    /// at once; NaN where nothing left then.
     pub after: Vec<f64>,
 }
 
@@ -165,6 +179,7 @@ impl Story {
             heard.sends.round.iter().chain(heard.acks.round).max().map_or(0, |last| *last as usize + 1);
         let mut story = Story {
             mss: heard.mss,
+            handshake: heard.handshake_ns.filter(|ns| *ns > 0).map(Duration::from_nanos),
             events: Vec::new(),
             unused: (0..rounds).map(|round| heard.unused.get(round).copied().unwrap_or(false)).collect(),
             flight: vec![0; rounds],
@@ -213,6 +228,12 @@ impl Story {
         let mut starts: Vec<usize> = self.stretches.iter().map(|(first, _)| *first).collect();
         starts.sort_unstable_by_key(|first| Reverse(*first));
         let mut shadow = Shadow::new(params, self.mss);
+        if let Some((at, _)) = self.events.first() {
+            shadow.path.now = Time::from_nanos(*at);
+        }
+        if let Some(rtt) = self.handshake {
+            shadow.sampled(rtt);
+        }
         let mut followed = Followed {
             window: vec![f64::NAN; self.flight.len()],
             after: vec![f64::NAN; self.episodes.len()],
@@ -238,8 +259,11 @@ impl Story {
                         followed.window[round] = shadow.cc.cwnd().as_f64();
                         while let Some(ended) = self.episodes.get(episode).filter(|ended| ended.round < round)
                         {
-                            if ended.round + 1 == round {
+                            if ended.round + 1 == round && !ended.cut {
                                 followed.after[episode] = shadow.cc.cwnd().as_f64();
+                                if adopts == Adopts::EachLoss {
+                                    shadow.cc.adopt_window(Bytes::new(self.flight[round].max(self.mss)));
+                                }
                             }
                             episode += 1;
                         }
@@ -250,20 +274,23 @@ impl Story {
                     acked,
                     delivered,
                     rtt_ns,
+                    since_departure,
                     in_flight,
                     marked,
                     may_raise,
                     recovers,
                     answers,
                 } => {
+                    let rtt = (rtt_ns > 0).then_some(Duration::from_nanos(rtt_ns));
                     let ack = AckSample {
                         acked: Bytes::new(acked),
                         newly_delivered: Bytes::new(delivered),
                         may_raise,
                         growth_barred: !may_raise || unused || acked == 0,
-                        rtt: (rtt_ns > 0).then_some(Duration::from_nanos(rtt_ns)),
+                        rtt,
                         // The way back without a queue takes the same time always, and counts as the receiver's delay.
-                        one_way: (rtt_ns > 0).then_some(Duration::from_nanos(rtt_ns)),
+                        one_way: rtt,
+                        rate: rtt.map(|rtt| shadow.rate(Bytes::new(since_departure), rtt)),
                         window_unused: unused,
                         app_limited: unused,
                         cwnd_limited: !unused,
@@ -274,9 +301,11 @@ impl Story {
                     shadow.acked(ack, una, in_flight, marked, recovers, answers);
                 }
                 Event::Loss { before } => {
-                    shadow.reduce(Trigger::Loss, CaState::Recovery, of(is_own, before));
+                    let before = before.map_or(Reduced::Own, |before| of(is_own, before));
+                    shadow.reduce(Trigger::Loss, CaState::Recovery, before);
                     is_own |= adopts == Adopts::FirstLoss;
                 }
+                Event::Cut(episode) => followed.after[episode] = shadow.cc.cwnd().as_f64(),
                 Event::TimedOut { new_episode, in_flight } => {
                     shadow.path.in_flight = Bytes::new(in_flight);
                     shadow.cc.on_rto(new_episode, &shadow.path);

@@ -76,8 +76,8 @@ pub struct Acks {
     pub ack: Vec<u64>,
     /// Newly acknowledged cumulatively.
     pub acked: Vec<u64>,
-    /// Newly acknowledged by SACK alone.
-    pub sacked: Vec<u64>,
+    /// Newly acknowledged, cumulatively or by SACK: no byte counts twice.
+    pub delivered: Vec<u64>,
     /// From the newest segment acknowledged, which was sent once: from the capture point to the receiver and back; 0
     /// without a sample.
     pub rtt_ns: Vec<u64>,
@@ -122,7 +122,7 @@ impl Walked {
             sends => walked.sends;
             t_ns, flow, seq, payload, kind, in_flight, room, round, since_ack_ns, back_ns, ecn, dscp,
         );
-        reserve!(acks => walked.acks; t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, round, kind, flags);
+        reserve!(acks => walked.acks; t_ns, flow, ack, acked, delivered, rtt_ns, in_flight, round, kind, flags);
         walked
     }
 
@@ -134,7 +134,7 @@ impl Walked {
         );
         append!(
             other.acks => self.acks;
-            t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, round, kind, flags,
+            t_ns, flow, ack, acked, delivered, rtt_ns, in_flight, round, kind, flags,
         );
     }
 }

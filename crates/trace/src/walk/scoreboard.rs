@@ -48,7 +48,8 @@ impl Sent {
 pub(super) struct Acked {
     /// Newly acknowledged cumulatively.
     pub(super) in_order: u64,
-    pub(super) sacked: u64,
+    /// Newly acknowledged, cumulatively or by SACK: no byte counts twice.
+    pub(super) delivered: u64,
     /// When the newest delivered segment was sent, of those sent once.
     pub(super) sent_at: Option<u64>,
     /// The number is within a segment.
@@ -156,13 +157,17 @@ impl Scoreboard {
         if ack > self.una {
             done.partial = self.split(ack);
             done.in_order = ack - self.una;
+            let mut sacked_before = 0;
             while let Some(sent) = self.sent.front().copied().filter(|sent| sent.end <= ack) {
                 self.sent.pop_front();
                 self.in_flight -= sent.in_flight();
-                if sent.fate != Fate::Sacked {
+                if sent.fate == Fate::Sacked {
+                    sacked_before += sent.end - sent.start.max(self.una);
+                } else {
                     newest(&mut done.sent_at, &sent);
                 }
             }
+            done.delivered = done.in_order.saturating_sub(sacked_before);
             self.una = ack;
             self.nxt = self.nxt.max(ack);
             self.duplicates = 0;
@@ -179,7 +184,7 @@ impl Scoreboard {
                     }
                     sent.fate = Fate::Sacked;
                 });
-                done.sacked += sacked;
+                done.delivered += sacked;
                 done.sent_at = sent_at;
             }
         }

@@ -205,7 +205,7 @@ impl Sender {
         acks.flow.push(row.flow);
         acks.ack.push(row.ack);
         acks.acked.push(done.in_order);
-        acks.sacked.push(done.sacked);
+        acks.delivered.push(done.delivered);
         acks.rtt_ns.push(rtt);
         acks.in_flight.push(board.pipe());
         acks.round.push(self.round);

@@ -40,7 +40,7 @@ def acknowledgements(flow: Flow) -> dict[str, Any] | None:
     if whole < _LEAST:
         return {"why_not": f"{whole} acknowledgements of new data in order are too few"}
     shares = {"one": counts[1], "two": counts[2], "more": counts[_DELAYED + 1 :].sum()}
-    sacked = int(np.count_nonzero(acks["sacked"]))
+    sacked = int(np.count_nonzero(acks["delivered"] > acks["acked"]))
     return {
         "acknowledgements": whole,
         "segments": {name: float(count) / whole for name, count in shares.items()},
@@ -63,7 +63,7 @@ def _counts(flow: Flow) -> tuple[npt.NDArray[np.int64], float | None]:
     counts = np.zeros(_MOST + 1, np.int64)
     late: list[npt.NDArray[np.float64]] = []
     for part in stretches(len(acks["t_ns"])):
-        in_order = (acks["acked"][part] > 0) & (acks["sacked"][part] == 0)
+        in_order = (acks["acked"][part] > 0) & (acks["delivered"][part] == acks["acked"][part])
         in_order &= (acks["kind"][part] & (DUPLICATE | AHEAD)) == 0
         segments = np.rint(acks["acked"][part][in_order] / flow.mss)
         counts += np.bincount(np.clip(segments, 1, _MOST).astype(int), minlength=_MOST + 1)
