@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from windtunnel import ScenarioError
@@ -42,7 +42,8 @@ class KnownFlow:
 
     def signs(self) -> dict[str, dict[str, dict[str, object]]]:
         """By end and name, the signs of misbehaviour. Raises ScenarioError where the path is not for the controller."""
-        scenario = families.scenario(self.controller, families.path(self.family, self.number))
+        path = replace(families.path(self.family, self.number), acks="linux")
+        scenario = families.scenario(self.controller, path)
         if self.deaf:
             scenario = scenario.override(f'flow.0.unresponsive="{self.deaf}"')
         result, out = scenario.run(), {}

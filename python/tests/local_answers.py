@@ -60,9 +60,8 @@ def _page(told: Sequence[LocalAnswer]) -> Iterator[str]:
 
 #: Why answers are as they are.
 _CAUSES = """
-- BBR is told by its probes. FQ-CoDel cuts them, and far from the sender its pacing cannot be seen.
-- Over the token bucket a round trip without a queue takes 0.1 ms; the model was trained on 5 ms and more, and the
-  answer is that none is known.
+- BBR is told by its probes; far from the sender its pacing cannot be seen.
+- Over the token bucket a round trip without a queue takes 0.1 ms; the model was trained on 5 ms and more.
 - On loopback the program that writes is the limit, not the controller: that is not to be told.
 """.strip().splitlines()
 

@@ -216,7 +216,7 @@ _CAUSES = """
   them, that is the shape of BIC, and BIC's shadow is nearer than CUBIC's. windtunnel's CUBIC in the same stacks is told
   from BIC there.
 - NewReno's windows over PIE are 5 to 12 packets. A window is halved in bytes, and a flight has whole packets: about 0.6
-  of it is left, which is what Westwood+ leaves there. windtunnel's Reno in noq is taken for it, too.
+  of it is left, which is what Westwood+ leaves there.
 """.strip().splitlines()
 _CAUSES_OF_BBR = """
 - quinn paces by the window and the round trip, not at the rate of its BBR, and has no probes that the model could know:

@@ -171,7 +171,7 @@ def test_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     files = []
     for attempt in ("one", "two"):
         page, stored = tmp_path / f"{attempt}.md", tmp_path / f"{attempt}.npz"
-        arguments = ["train", "--only", "reno", "scalable", "--paths", "3", "--workers", "1"]
+        arguments = ["train", "--only", "reno", "scalable", "--paths", "5", "--workers", "1"]
         monkeypatch.setattr("sys.argv", [*arguments, "--page", str(page), "--model", str(stored)])
         monkeypatch.setattr(train, "ProcessPoolExecutor", _Here)
         train.main()

@@ -94,6 +94,9 @@ def grow(
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
+    # scikit-learn refuses a number that no vector has; one that all have alike tells nothing either.
+    vectors = np.where(np.isnan(vectors).all(axis=0), 0, vectors)
+
     with threadpool_limits(limits=1):
         grown = HistGradientBoostingClassifier(
             max_iter=growth.rounds,

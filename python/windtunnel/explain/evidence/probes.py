@@ -76,6 +76,7 @@ def rate_probes(
 
 
 def _usual(window: Array) -> Array:
-    """The running median."""
+    """The running median, of a segment at least."""
     padded = np.pad(window, _AROUND, mode="edge")
-    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * _AROUND + 1), axis=1))
+    median = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * _AROUND + 1), axis=1)
+    return np.asarray(np.maximum(median, 1.0))
