@@ -372,21 +372,21 @@ def read_trace(file: RawIOBase, most: int | None = None) -> tuple[str, Any]:
 def follow(
     sends: Mapping[str, npt.NDArray[np.generic]],
     acks: Mapping[str, npt.NDArray[np.generic]],
-    mss: int,
-    handshake_ns: int | None,
-    answers_at_once: bool,
+    connection: tuple[int, int | None, bool],
     unused: npt.NDArray[np.bool_],
     scenario: str,
     each_loss: bool = True,
 ) -> dict[str, Any]:
     """Let the controllers of a scenario's flows hear what the sender of one connection heard.
 
-    ``sends`` and ``acks`` as :meth:`Segments.walk` has them, with ``marked`` for each acknowledgement; ``unused``: by
-    round trip, the window may not grow; ``each_loss``: they take over the flight's size before each loss, not only
-    before the first one after a stretch without. Returns, with windows in bytes: ``flight`` by round trip;
-    ``stretches``, first and last round trip; ``episodes``, tuples of the round trip that ended an answer to congestion,
-    the flight before and after it, and its cause (0 loss, 1 marks, 2 a timeout); ``window`` by the flow's name and
-    round trip, and ``after`` by its name and episode. Raises ScenarioError.
+    ``sends`` and ``acks`` as :meth:`Segments.walk` has them, with ``marked`` for each acknowledgement; ``connection``:
+    the payload of a full segment, the handshake's round trip in nanoseconds if it is known, and whether losses of what
+    was sent in an answer to congestion are answered at once, as in QUIC; ``unused``: by round trip, the window may not
+    grow; ``each_loss``: they take over the flight's size before each loss, not only before the first one after a
+    stretch without. Returns, with windows in bytes: ``flight`` by round trip; ``stretches``, first and last round trip;
+    ``episodes``, tuples of the round trip that ended an answer to congestion, the flight before and after it, and its
+    cause (0 loss, 1 marks, 2 a timeout); ``window`` by the flow's name and round trip, and ``after`` by its name and
+    episode. Raises ScenarioError.
     """
 
 @final

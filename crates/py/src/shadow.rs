@@ -8,14 +8,12 @@ use windtunnel_trace::shadow::{Adopts, Heard, HeardAcks, HeardSends, Story};
 use crate::trace::column;
 
 #[pyfunction]
-#[pyo3(signature = (sends, acks, mss, handshake_ns, answers_at_once, unused, scenario, each_loss = true))]
+#[pyo3(signature = (sends, acks, connection, unused, scenario, each_loss = true))]
 pub(crate) fn follow<'py>(
     py: Python<'py>,
     sends: &Bound<'py, PyDict>,
     acks: &Bound<'py, PyDict>,
-    mss: u64,
-    handshake_ns: Option<u64>,
-    answers_at_once: bool,
+    connection: (u64, Option<u64>, bool),
     unused: PyReadonlyArray1<'py, bool>,
     scenario: &str,
     each_loss: bool,
@@ -23,6 +21,7 @@ pub(crate) fn follow<'py>(
     macro_rules! borrow {
         ($table:ident: $($name:ident: $kind:ty),*) => { $(let $name = column::<$kind>($table, stringify!($name))?;)* };
     }
+    let (mss, handshake_ns, answers_at_once) = connection;
     let story = {
         borrow!(sends: t_ns: u64, seq: u64, payload: u32, kind: u8, in_flight: u64, round: u32, back_ns: u64);
         let sent = HeardSends {

@@ -114,8 +114,8 @@ def _hear(
     acks["marked"] = np.ascontiguousarray(echoes(flow, acks))
     number = int(max(sends["round"].max(), acks["round"].max())) + 1
     unused = _unused(rounds, codes, acks, number)
-    handshake = _handshake_ns(flow)
-    return sends, _core.follow(sends, acks, flow.mss, handshake, flow.quic, unused, _scenario(), each_loss)
+    connection = (flow.mss, _handshake_ns(flow), flow.quic)
+    return sends, _core.follow(sends, acks, connection, unused, _scenario(), each_loss)
 
 
 def _handshake_ns(flow: Flow) -> int | None:

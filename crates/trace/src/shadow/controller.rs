@@ -128,7 +128,7 @@ impl Shadow {
             departure: Departure {
                 sent: Time::from_nanos(self.path.now.as_nanos().saturating_sub(rtt.as_nanos())),
                 in_flight: self.path.in_flight,
-                delivered: self.delivered - delivered,
+                delivered: self.delivered.saturating_sub(delivered),
                 lost: Bytes::ZERO,
                 app_limited: false,
             },
