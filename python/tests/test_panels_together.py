@@ -105,7 +105,7 @@ def test_a_connection_that_begins_late(tmp_path: Path) -> None:
         writer.at_us = 30_000_000
         writer.transfer(1002, 300)
     explanation = explain(tmp_path / "late.pcap")
-    capture: Any = seen(explanation.trace, explanation.rounds, explanation.codes, explanation.heard)
+    capture: Any = seen(explanation)
     first, late = throughput.panel(Run(capture)).series
     # A value is the mean since the sample before, the first since 0 s.
     assert np.isnan(late.y[0])
