@@ -16,7 +16,7 @@ That takes four things. None of them accuses anyone by itself.
    have left. A deaf sender keeps its window, or grows, while those of all shadows fall.
 4. *No model explains it.* BBR, Copa, C4 and PCC Vivace send at a rate, or keep a delay, that they measure. By design
    they do not answer single losses, and most of them no marks. They are known by the shape of their probes, which a
-   deaf sender does not have. Where the classifier is sure of one of them, the evidence says so. It is a fact about the
+   deaf sender does not have. Where one of them is likelier than not, the evidence says so. It is a fact about the
    controller (RFC 3168 asks for an answer to marks), not a sign that this sender cheats.
 """
 
@@ -36,6 +36,8 @@ from windtunnel.kinds import kept, title
 
 #: Controllers that answer what they measure of the path: rates (BBR's drafts, PCC Vivace), or delays (Copa, C4).
 MODELS = ("bbr", "bbr2", "bbr3", "c4", "copa", "vivace")
+#: Likelier than not.
+_LIKELIER = 0.5
 #: Fewer losses or marks are accidents.
 _LEAST = 3
 #: The weight of the newest round trip in the moving average of the marked share (RFC 8257 section 3.3, g), and the
@@ -88,9 +90,9 @@ def yielding(
 
 
 def _model(controller: Mapping[str, Any]) -> str | None:
-    """The model that the sender follows, if that is sure."""
-    first = controller["fits"][0]["controller"] if controller["sure"] else None
-    return first if first in MODELS else None
+    """The likeliest model, if it is likelier than not that the sender follows one."""
+    fits = [fit for fit in controller["fits"] if fit["controller"] in MODELS]
+    return str(fits[0]["controller"]) if sum(fit["probability"] for fit in fits) > _LIKELIER else None
 
 
 def _law(flow: Flow, rounds: Rounds, codes: Codes | None, heard: Shadows | None) -> str | None:
