@@ -16,6 +16,7 @@ import numpy as np
 
 from windtunnel.explain.limits import CWND, Codes, limited_by
 from windtunnel.explain.rounds import Array, Rounds
+from windtunnel.explain.spread import spread
 
 _LEAST_ROUNDS = 5
 #: Rounds after a retransmission in which the window settles.
@@ -72,8 +73,8 @@ def aimd(rounds: Rounds, codes: Codes | None, events: Sequence[Mapping[str, Any]
     growth = np.concatenate([_growth(epoch.window) for epoch in growing])
     return {
         "epochs": len(sawteeth),
-        "a_segments_per_round_trip": _spread(slopes),
-        "b": _spread(decreases),
+        "a_segments_per_round_trip": spread(slopes),
+        "b": spread(decreases),
         "k": _exponent(windows, growth),
         "fit": _fit(growing),
     }
@@ -112,8 +113,3 @@ def _fit(growing: Sequence[Epoch]) -> float:
         rest += float(np.sum((epoch.window - np.polyval(np.polyfit(x, epoch.window, 1), x)) ** 2))
         whole += float(np.sum((epoch.window - epoch.window.mean()) ** 2))
     return 1 - rest / whole if whole > 0 else 1.0
-
-
-def _spread(values: Sequence[float]) -> dict[str, float]:
-    low, middle, high = np.percentile(values, (25, 50, 75))
-    return {"median": float(middle), "low": float(low), "high": float(high), "count": len(values)}

@@ -5,8 +5,8 @@ of families that it was not trained on: docs/explain-controllers.md). It is a fi
 train-explain`` makes it again.
 
 Controllers that did the same in a trace are one answer: without marks nothing tells DCTCP from Reno. How far the best
-answer can be trusted is learned, too: from how the votes are divided, and from how near that controller's shadow was, a
-second forest tells answers that are right from wrong ones, and from those about controllers that the first has never
+answer can be trusted is learned, too: from how the votes are divided, and from how near that controller's shadow was,
+other trees tell answers that are right from wrong ones, and from those about controllers that the first have never
 seen.
 """
 

@@ -25,7 +25,7 @@ _RATES, _RTTS, _LENGTHS = (1.0, 1000.0), (5.0, 300.0), (8.0, 60.0)
 #: is lower.
 _MOST_PACKETS, _PACKET_BITS = 30_000, 12_000
 _LEAST_ROUND_TRIPS, _LEAST_S = 100, 4.0
-#: Each path of this number is fast: with more packets, at rates and round-trip times of its own.
+#: Every 24th path of a family is fast: it has more packets, and a rate and a round-trip time from other ranges.
 _FAST_EVERY, _FAST_PACKETS, _FAST_RATES, _FAST_RTTS = 24, 150_000, (100.0, 1000.0), (5.0, 50.0)
 #: How the receiver acknowledges, and how often: as Linux does, each segment, every fourth one; and with most pure ACKs
 #: left out on their way.

@@ -118,9 +118,9 @@ impl Shadow {
         }
     }
 
-    /// What was delivered within a round trip. Losses are not known at departures.
-    pub(super) fn rate(&self, delivered: Bytes, rtt: Duration) -> RateSample {
-        RateSample {
+    /// What was delivered within a round trip, for a controller that asks. Losses are not known at departures.
+    pub(super) fn rate(&self, delivered: Bytes, rtt: Duration) -> Option<RateSample> {
+        self.needs.rate_samples.then(|| RateSample {
             rate: Rate::of(delivered, rtt),
             interval: rtt,
             delivered,
@@ -132,7 +132,7 @@ impl Shadow {
                 lost: Bytes::ZERO,
                 app_limited: false,
             },
-        }
+        })
     }
 
     /// RFC 6298 section 2.

@@ -290,7 +290,7 @@ impl Story {
                         rtt,
                         // The way back without a queue takes the same time always, and counts as the receiver's delay.
                         one_way: rtt,
-                        rate: rtt.map(|rtt| shadow.rate(Bytes::new(since_departure), rtt)),
+                        rate: rtt.and_then(|rtt| shadow.rate(Bytes::new(since_departure), rtt)),
                         window_unused: unused,
                         app_limited: unused,
                         cwnd_limited: !unused,

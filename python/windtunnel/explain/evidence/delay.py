@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel.explain.evidence.published import LAWS
-from windtunnel.explain.evidence.spread import spread
 from windtunnel.explain.limits import PACING, Codes
 from windtunnel.explain.rounds import Rounds
+from windtunnel.explain.spread import spread
 
 YIELDS, HOLDS, IGNORES = "yields", "holds", "ignores"
 #: Fewer pairs of round trips, or falls, show nothing.

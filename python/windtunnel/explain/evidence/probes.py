@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from windtunnel.explain.evidence.answers import CongestionAnswer
 from windtunnel.explain.evidence.published import LAWS
-from windtunnel.explain.evidence.spread import spread
 from windtunnel.explain.rounds import Array, Rounds
+from windtunnel.explain.spread import spread
 
 #: Round trips around one whose median is the usual flight.
 _AROUND = 16

@@ -14,8 +14,8 @@ import numpy as np
 
 from windtunnel.explain.evidence.answers import CAUSES, LOSS, TIME_OUT, CongestionAnswer
 from windtunnel.explain.evidence.published import kept_after_loss, kept_after_mark
-from windtunnel.explain.evidence.spread import spread
 from windtunnel.explain.rounds import Rounds
+from windtunnel.explain.spread import spread
 
 #: How losses are repaired.
 SPREADS, WAITS = "spread", "waits"

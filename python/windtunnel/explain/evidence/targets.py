@@ -14,9 +14,9 @@ import numpy as np
 
 from windtunnel.explain.evidence.answers import CongestionAnswer
 from windtunnel.explain.evidence.published import LAWS
-from windtunnel.explain.evidence.spread import spread
 from windtunnel.explain.limits import APPLICATION, RECEIVER, Codes
 from windtunnel.explain.rounds import Rounds
+from windtunnel.explain.spread import spread
 
 #: A level: within this share, or a segment, for this share of the time.
 _WITHIN, _MOST_TIME = 0.03, 0.6
