@@ -274,11 +274,11 @@ def test_work_does_not_go_with_rounds_times_packets(tmp_path: Path, monkeypatch:
 
 #: Peak memory and answers of a process that explains one capture.
 _EXPLAIN_ALONE = """\
-import resource, sys
+import sys
+from windtunnel.bench.worker import peak_mib
 from windtunnel.explain import explain
 flow = explain(sys.argv[1]).trace.flows[0]
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(len(flow.sends["t_ns"]), int((flow.sends["kind"] > 0).sum()), 1024 * peak)
+print(len(flow.sends["t_ns"]), int((flow.sends["kind"] > 0).sum()), int(peak_mib() * 2**20))
 """
 
 

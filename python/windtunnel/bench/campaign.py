@@ -8,7 +8,6 @@ where it is measured without anything around it, and subtracted.
 
 from __future__ import annotations
 
-import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from windtunnel import Campaign, Scenario, grid
+from windtunnel.bench.worker import peak_mib
 from windtunnel.campaign.batch import Batch, Measure, Planned
 from windtunnel.campaign.conduct import quantities_of
 from windtunnel.campaign.plan import Plan
@@ -100,9 +100,14 @@ def _in_place(name: str, backend: Backend, chosen: Campaign, out: Path) -> Coord
     wall, after = time.perf_counter() - wall, time.process_time()
     runs = conductor.count.done
     conducting = (conducted[0] - before) / runs - (working if name == "threads" else 0.0)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Coordination(
-        name, runs, runs / wall, 1e3 * max(0.0, conducting), 1e3 * (after - conducted[0]) / runs, 1e3 * working, peak
+        name,
+        runs,
+        runs / wall,
+        1e3 * max(0.0, conducting),
+        1e3 * (after - conducted[0]) / runs,
+        1e3 * working,
+        peak_mib(),
     )
 
 

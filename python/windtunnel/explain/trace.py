@@ -189,7 +189,7 @@ def of_run(
     notes = []
     count = len(result.flows)
     mtu = _bytes((result.meta.get("scenario") or {}).get("mtu") or "1500 B")
-    walked = _walk_run(result, point, seen, mtu - _LEAST_HEADERS)
+    walked = _walk_run(result, point, seen, mtu)
     if walked is None:
         notes.append(
             "The run did not record its packets: what only packets show is left out. Run it with "
@@ -217,11 +217,9 @@ def of_run(
             limited=flow.get("limited"),
         )
         if walked is not None:
-            payload = sends[index]["payload"]
-            mss = min(int(payload.max()), mtu - _LEAST_HEADERS) if len(payload) else traced.mss
             traced = replace(
                 traced,
-                mss=mss,
+                mss=int(walked["mss"][index]) if len(sends[index]["payload"]) else traced.mss,
                 sends=sends[index],
                 acks=acks[index],
                 at_sender=bool(walked["at_sender"][index]),
@@ -269,15 +267,15 @@ def place(column: npt.NDArray[Any], value: float, side: Literal["left", "right"]
 
 
 def _walk_run(
-    result: RunResult, point: int, seen: Callable[[Columns], Columns] | None, most: int
+    result: RunResult, point: int, seen: Callable[[Columns], Columns] | None, mtu: int
 ) -> dict[str, Any] | None:
-    """What the segments seen at a capture point say, and the SYNs among them; None if packets were not recorded. No
-    segment on the wire has more payload than ``most``: segmentation offload shows several as one.
+    """What the segments seen at a capture point say, the payload of a full one (bytes), and the SYNs among them; None
+    if packets were not recorded. Segmentation offload shows several segments as one, which exceeds the MTU.
     """
     if "packets" not in result.tables:
         return None
     count, segments = len(result.flows), _core.Segments()
-    largest, timestamps = np.ones(count, np.uint32), np.zeros(count, bool)
+    largest, stamped = np.ones(count, np.uint32), np.zeros(count, bool)
     captured = _run_segments(result, point)
     if seen is not None:
         whole = list(captured)
@@ -287,13 +285,14 @@ def _walk_run(
             return None
         data = rows["dir"] == 0
         np.maximum.at(largest, rows["flow"][data], rows["payload"][data])
-        # At the sender timestamps would tell nothing more.
-        timestamps[rows["flow"][rows["ts_val"] > 0]] = point != SENDER
+        stamped[rows["flow"][rows["ts_val"] > 0]] = True
         segments.add(rows)
-    largest = np.minimum(largest, most)
+    mss = np.minimum(largest, mtu - np.where(stamped, _HEADERS, _LEAST_HEADERS))
     syns = segments.syns()
-    walked = segments.walk([(int(mss), bool(stamped), True) for mss, stamped in zip(largest, timestamps, strict=True)])
-    return {**walked, "syns": syns}
+    # At the sender timestamps would tell nothing more.
+    heard = stamped & (point != SENDER)
+    walked = segments.walk([(int(full), bool(told), True) for full, told in zip(mss, heard, strict=True)])
+    return {**walked, "syns": syns, "mss": mss}
 
 
 def _run_segments(result: RunResult, point: int) -> Iterator[Columns]:
