@@ -181,7 +181,14 @@ fn parse(
     let interrupt = RefCell::new(None);
     let go_on = || py.check_signals().map_err(|error| interrupt.replace(Some(error))).is_ok();
     let registry = &registry::current();
-    let reading = Reading { file, overrides, allow_read, registry, places: places(built), go_on: &go_on };
+    let reading = Reading {
+        file,
+        overrides,
+        allow_read,
+        places: places(built),
+        go_on: &go_on,
+        ..Reading::new(registry)
+    };
     let scenario = Scenario::read(text, &reading);
     scenario.map_err(|error| interrupt.take().unwrap_or_else(|| error::to_python(py, &error)))
 }

@@ -142,7 +142,7 @@ impl Queue {
     }
 
     /// Whether its limit may change during a run.
-    pub(crate) fn may_change_its_limit(&self) -> bool {
+    pub fn may_change_its_limit(&self) -> bool {
         self.build(0).room().is_some()
     }
 }

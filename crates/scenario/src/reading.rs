@@ -1,5 +1,6 @@
 //! How a scenario is read.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -24,6 +25,8 @@ pub struct Reading<'r> {
     pub overrides: &'r [String],
     /// Folders and files that the scenario may read besides its own folder.
     pub allow_read: &'r [PathBuf],
+    /// The contents of the files that the scenario names, by their names, where no file system is to be read.
+    pub files: Option<&'r BTreeMap<String, String>>,
     /// The algorithms that the scenario can name.
     pub registry: &'r Registry,
     /// How messages name places.
@@ -39,6 +42,7 @@ impl<'r> Reading<'r> {
             file: None,
             overrides: &[],
             allow_read: &[],
+            files: None,
             registry,
             places: Places::Lines,
             go_on: &|| true,

@@ -46,6 +46,11 @@ impl Children {
         self.0.iter().filter_map(|child| child.next_ready(now)).min()
     }
 
+    /// When this one does.
+    pub(crate) fn next_ready_of(&self, band: usize, now: Time) -> Option<Time> {
+        self.0[band].next_ready(now)
+    }
+
     /// Whether a shaper can look into all of them ([`QueueDiscipline::peeks`]).
     pub(crate) fn peeks(&self) -> bool {
         self.0.iter().all(|child| child.peeks())

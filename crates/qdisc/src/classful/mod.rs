@@ -1,9 +1,11 @@
-//! Classful schedulers: which of several queues inside is served next. A filter sends packets to them.
+//! Classful schedulers: which of several queues inside is served next. A filter, or the time, sends packets to them.
 
 mod children;
 mod drr;
 mod filter;
+mod in_order;
 mod prio;
+mod replaced;
 mod round;
 mod wrr;
 
@@ -15,12 +17,14 @@ use crate::params::{ChildSlot, Takes};
 pub(crate) use children::Children;
 pub use filter::Filter;
 pub(crate) use filter::Filters;
+pub(crate) use in_order::InOrder;
 
 kinds! {
     pub(crate) fn visit(Kinds::queue);
     prio: PrioParams;
     drr: DrrParams;
     wrr: WrrParams;
+    replaced: ReplacedParams;
 }
 
 /// The key of a scheduler's queues, this many if it is left out.

@@ -6,10 +6,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
-use windtunnel_units::{Bytes, OutOfRange};
+use windtunnel_units::OutOfRange;
 use windtunnel_wire::Packet;
 
-use super::{Children, Filter, Filters, several};
+use super::{Children, Filter, Filters, InOrder, several};
 use crate::accounts::QueueCx;
 use crate::discipline::QueueDiscipline;
 use crate::hand_on::hand_on_queue;
@@ -61,9 +61,8 @@ impl QueueParams for PrioParams {
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         Box::new(Prio {
-            children: Children::new(parts, init),
+            bands: InOrder::new(Children::new(parts, init)),
             filters: Filters::new(&self.filters, self.default_band),
-            chosen: None,
         })
     }
 }
@@ -71,17 +70,19 @@ impl QueueParams for PrioParams {
 /// prio's variables.
 #[derive(Debug)]
 struct Prio {
-    children: Children,
+    bands: InOrder,
     filters: Filters,
-    /// The band that is served next.
-    chosen: Option<usize>,
 }
 
 impl QueueDiscipline for Prio {
     // `prio_peek` looks into the bands.
     hand_on_queue! {
-        self => self.children;
-        next_ready peeks backlog learn_hosts next_timer on_timer bands band_backlog probe_band
+        self => self.bands.children;
+        peeks backlog learn_hosts next_timer on_timer bands band_backlog probe_band
+    }
+    hand_on_queue! {
+        self => self.bands;
+        choose serve dequeue next_ready
     }
 
     fn band_name(&self, band: usize) -> String {
@@ -89,26 +90,6 @@ impl QueueDiscipline for Prio {
     }
 
     fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx) {
-        self.children.enqueue(self.filters.band_of(&packet), packet, cx);
-    }
-
-    fn choose(&mut self, cx: &mut QueueCx) -> Option<Bytes> {
-        if let Some(band) = self.chosen {
-            return self.children.choose(band, cx);
-        }
-        (0..self.children.bands()).find_map(|band| {
-            let size = self.children.choose(band, cx)?;
-            self.chosen = Some(band);
-            Some(size)
-        })
-    }
-
-    fn serve(&mut self, cx: &mut QueueCx) -> Option<Packet> {
-        self.children.serve(self.chosen.take()?, cx)
-    }
-
-    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Packet> {
-        let mut bands = self.chosen.take().into_iter().chain(0..self.children.bands());
-        bands.find_map(|band| self.children.dequeue(band, cx))
+        self.bands.children.enqueue(self.filters.band_of(&packet), packet, cx);
     }
 }

@@ -8,10 +8,10 @@ use windtunnel_qdisc::{
     FifoParams, Filter, FlowHash, FlowMode, FqCodelParams, FqParams, FqPieParams, Kinds, LfqParams,
     Likelihood, NthParams, NthSignal, Pi2Params, Pi2Variant, PieMdsParams, PieParams, PoliceParams,
     PrioParams, QueueLength, QueueParams, QueueSpec, RampPoliceParams, Ramped, RedIdle, RedMdsParams,
-    RedParams, SceRampParams, SfbParams, SfqParams, SparseClassifier, StepParams, StepPoint, TbfParams,
-    TwinAfParams, VqPoliceParams, WrrParams,
+    RedParams, ReplacedParams, SceRampParams, SfbParams, SfqParams, SparseClassifier, StepParams, StepPoint,
+    TbfParams, TwinAfParams, VqPoliceParams, WrrParams,
 };
-use windtunnel_units::{Bytes, Duration, Probability, Rate};
+use windtunnel_units::{Bytes, Duration, Probability, Rate, Time};
 
 /// Every kind of queue, with its defaults and with other parameters.
 pub(crate) fn all_queues() -> Vec<QueueSpec> {
@@ -235,6 +235,8 @@ fn around() -> Vec<QueueSpec> {
         })
         .around("children", nested()),
         QueueSpec::new(WrrParams { weights: vec![1, 2, 3], filters: by_flow().filters, default_band: 1 })
+            .around("children", nested()),
+        QueueSpec::new(ReplacedParams { at: [20_000_000, 50_000_000].map(Time::from_nanos).to_vec() })
             .around("children", nested()),
         QueueSpec::new(PoliceParams::default()).around("child", [QueueSpec::new(FqCodelParams::default())]),
         QueueSpec::new(PoliceParams {

@@ -4,10 +4,10 @@
 use windtunnel_qdisc::{
     AqmInstances, CakeParams, CnqParams, CodelParams, Diffserv, DrrParams, DualSparseParams, Filter,
     FlowHosts, FlowMode, FqCodelParams, FqParams, FqPieParams, HostPair, LfqParams, Limit, PoliceParams,
-    PrioParams, QueueInit, QueueSpec, RampPoliceParams, SfqParams, SparseClassifier, TbfParams, TwinAfParams,
-    VqPoliceParams, WrrParams,
+    PrioParams, QueueInit, QueueSpec, RampPoliceParams, ReplacedParams, SfqParams, SparseClassifier,
+    TbfParams, TwinAfParams, VqPoliceParams, WrrParams,
 };
-use windtunnel_units::{Bytes, Rate};
+use windtunnel_units::{Bytes, Rate, Time};
 
 use crate::bench::{Bench, Kind};
 
@@ -135,6 +135,13 @@ fn around() -> Vec<Report> {
         report(QueueSpec::new(prio).around("children", two()), CLASSES, &[], "count"),
         report(QueueSpec::new(drr).around("children", two()), CLASSES, &["active_classes 2"], "count"),
         report(QueueSpec::new(wrr).around("children", two()), CLASSES, &["active_classes 2"], "count"),
+        // The second queue has not had its turn.
+        report(
+            QueueSpec::new(ReplacedParams { at: vec![Time::NEVER] }).around("children", two()),
+            &[("queue 0", 4), ("queue 1", 0)],
+            &[],
+            "count",
+        ),
         report(tbf().around("child", [fair()]), FLOWS, FAIR_SHAPED, "count"),
         report(
             tbf().around("child", [small]),

@@ -2,9 +2,9 @@
 
 use windtunnel_qdisc::{
     CodelParams, DropReason, DrrParams, FifoParams, Filter, FlowHash, FqPieParams, Limit, QueueSpec,
-    SfqParams, TbfParams, WrrParams,
+    ReplacedParams, SfqParams, TbfParams, WrrParams,
 };
-use windtunnel_units::{Bytes, Duration, Rate};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::bench::{Bench, Kind};
 
@@ -237,6 +237,30 @@ fn fq_pie() {
     }
 }
 
+/// From its time on packets enter the next queue; those of the queue before leave first, and none is lost. The last one is
+/// round robin, so that its order tells that it has its turn.
+#[test]
+fn replaced_in_time() {
+    let params = ReplacedParams { at: [10, 20].map(Time::from_nanos).to_vec() };
+    let queues = [
+        QueueSpec::new(FifoParams::default()),
+        QueueSpec::new(FifoParams::default()),
+        QueueSpec::new(drr(&[500, 500])),
+    ];
+    let mut bench = bench(&QueueSpec::new(params).around("children", queues), Limit::Unlimited);
+    send(&mut bench, 9, 0, 500, 2);
+    send(&mut bench, 10, 1, 500, 1);
+    assert_eq!(flows(&mut bench, 11, 1), [0]);
+    for flow in [0, 0, 1, 1] {
+        send(&mut bench, 20, flow, 500, 1);
+    }
+    send(&mut bench, 21, 2, 500, 1);
+    // What is left of the first, the second, and turns: flow 2 is in the band of those that no filter selects.
+    assert_eq!(flows(&mut bench, 22, 9), [0, 1, 0, 1, 0, 1, 2]);
+    let arrived: Vec<u64> = bench.cx.accounts.bands.iter().map(|band| band.arrived).collect();
+    assert_eq!(arrived, [2, 1, 5]);
+}
+
 fn with_red(limit: u64, max: u64) -> SfqParams {
     let [redflowlimit, max] = [limit, max].map(|size| Some(Bytes::new(size)));
     SfqParams { redflowlimit, max, ..SfqParams::default() }
@@ -250,6 +274,21 @@ fn refused() {
         (QueueSpec::new(drr(&[1_500])), "quanta = a list of 1"),
         (QueueSpec::new(drr(&[1_500, 0])), "quanta = 0 B is out of range: each at least 64 B"),
         (QueueSpec::new(WrrParams { weights: vec![1, 0], ..WrrParams::default() }), "weights = 0"),
+        (
+            QueueSpec::new(ReplacedParams { at: vec![Time::ZERO; 2] }),
+            "at = 0 s is out of range: in order of time, each later than the one before",
+        ),
+        (
+            QueueSpec::new(ReplacedParams { at: (0..101).map(Time::from_nanos).collect() }),
+            "at = 101 is out of range: at most 100 times",
+        ),
+        (
+            QueueSpec::new(ReplacedParams::default()).around(
+                "children",
+                [QueueSpec::new(FifoParams::default()), QueueSpec::new(FifoParams::default())],
+            ),
+            "at = 0 times is out of range: one time less than there are queues in `children`",
+        ),
         (QueueSpec::new(SfqParams { divisor: 3, ..SfqParams::default() }), "divisor = 3"),
         (QueueSpec::new(SfqParams { depth: 0, ..SfqParams::default() }), "depth = 0"),
         (

@@ -14,6 +14,7 @@ use windtunnel_sim::{RateTrace, parse_mahimahi};
 use super::cursor::Cursor;
 use super::fault::Fault;
 use super::nearest::nearest;
+use crate::reading::Reading;
 
 /// The most bytes that all traces of a scenario may have: they have about 10^7 transmission opportunities then.
 const MOST_BYTES: u64 = 100 << 20;
@@ -23,7 +24,9 @@ const MOST_NAMES: usize = 10_000;
 
 /// Reads the files of one scenario.
 #[derive(Debug)]
-pub(crate) struct Files {
+pub(crate) struct Files<'r> {
+    /// Their contents, where no file system is to be read.
+    contents: Option<&'r BTreeMap<String, String>>,
     /// Where names without a folder are searched for.
     folder: PathBuf,
     /// What may be read: these and whatever is below them. Links are resolved.
@@ -34,24 +37,33 @@ pub(crate) struct Files {
     traces: RefCell<BTreeMap<PathBuf, Arc<RateTrace>>>,
 }
 
-impl Files {
-    /// The files of a scenario; `allowed` are folders or files that the user allows besides the scenario's own folder.
-    pub(crate) fn new(scenario: Option<&str>, allowed: &[PathBuf]) -> Files {
-        let folder = scenario.map(folder_of).unwrap_or_default();
-        let allowed = allowed.iter().chain([&folder]).filter_map(|path| real(path).ok()).collect();
-        Files { folder, allowed, left: Cell::new(MOST_BYTES), traces: RefCell::default() }
+impl<'r> Files<'r> {
+    /// The files of a scenario.
+    pub(crate) fn new(reading: &Reading<'r>) -> Files<'r> {
+        let folder = reading.file.map(folder_of).unwrap_or_default();
+        let allowed = reading.allow_read.iter().chain([&folder]);
+        let allowed = allowed.filter_map(|path| real(path).ok()).collect();
+        let (left, traces) = (Cell::new(MOST_BYTES), RefCell::default());
+        Files { contents: reading.files, folder, allowed, left, traces }
     }
 
     /// Reads the trace called `name`, which was written at `at`.
     pub(crate) fn trace(&self, name: &str, at: &Cursor<'_>) -> Result<Arc<RateTrace>, Fault> {
+        if let Some(contents) = self.contents {
+            let names = contents.keys().map(String::as_str);
+            let text = contents.get(name).ok_or_else(|| {
+                let missing = at.fault(format!("the content of the file {name:?} is not here"));
+                missing.with_hint(nearest(name, names).as_deref())
+            })?;
+            return trace_of(text, name, at);
+        }
         let path = self.find(name, at)?;
         if let Some(trace) = self.traces.borrow().get(&path) {
             return Ok(Arc::clone(trace));
         }
         let bytes = self.read(&path, at)?;
         let text = str::from_utf8(&bytes).map_err(|_| at.not_allowed("a text file"))?;
-        let trace = parse_mahimahi(text).map_err(|error| at.fault(format!("{name:?}: {error}")))?;
-        let trace = Arc::new(trace);
+        let trace = trace_of(text, name, at)?;
         self.traces.borrow_mut().insert(path, Arc::clone(&trace));
         Ok(trace)
     }
@@ -133,6 +145,12 @@ impl Files {
         self.left.set(rest);
         Ok(bytes)
     }
+}
+
+/// The trace in a text.
+fn trace_of(text: &str, name: &str, at: &Cursor<'_>) -> Result<Arc<RateTrace>, Fault> {
+    let trace = parse_mahimahi(text).map_err(|error| at.fault(format!("{name:?}: {error}")))?;
+    Ok(Arc::new(trace))
 }
 
 /// The folder of a scenario file. A pipe or a device, as in `windtunnel run <(...)`, has none, and names are searched

@@ -42,7 +42,7 @@ pub(crate) struct Surroundings<'f> {
     /// How many flows there are, each member of a group counted.
     pub(crate) flows: u64,
     /// The files that the scenario may name.
-    pub(crate) files: &'f Files,
+    pub(crate) files: &'f Files<'f>,
     pub(crate) interrupt: Interrupt<'f>,
     pub(crate) registry: &'f Registry,
 }

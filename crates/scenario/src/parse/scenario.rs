@@ -76,7 +76,7 @@ fn resolve(at: &Cursor<'_>, reading: &Reading<'_>) -> Result<Scenario, Fault> {
         mtu: file.mtu,
         end,
         flows: file.flow.iter().map(|table| u64::from(table.count)).sum(),
-        files: &Files::new(reading.file, reading.allow_read),
+        files: &Files::new(reading),
         interrupt,
         registry: reading.registry,
     };

@@ -208,6 +208,11 @@ impl Recorder {
         self.next_tick
     }
 
+    /// Packets with data that have reached a receiver.
+    pub(crate) const fn packets(&self) -> u64 {
+        self.packets
+    }
+
     /// A queue's name, which is its link's.
     pub(crate) fn queue_name(&self, queue: usize) -> &str {
         &self.queue_names[queue]
@@ -521,6 +526,9 @@ impl Recorder {
         self.aqm.hand_over(outlet);
         if let Some(points) = &mut self.points {
             points.hand_over(outlet);
+        }
+        if let Some(captures) = &mut self.captures {
+            captures.hand_over_settled(outlet);
         }
     }
 

@@ -23,6 +23,11 @@ pub trait Sink: Debug + Send {
     /// These `rows` of a table follow those before. A later part may have more columns, behind the others: a value that
     /// rows before do not have is missing there.
     fn rows(&mut self, table: &Table, rows: Range<usize>);
+
+    /// It wants a table once it has this many rows, and gets about as many at a time.
+    fn group(&self) -> usize {
+        GROUP
+    }
 }
 
 /// A table leaves memory once it has this many rows, a few megabytes of the widest one, and all take enough.
@@ -35,6 +40,8 @@ pub(super) struct Outlet {
     /// What all rows take; so much of it is enough.
     budget: Budget,
     enough: Bytes,
+    /// A table leaves once it has this many rows.
+    group: usize,
     /// The tables that have lost rows in this way.
     left: Vec<&'static str>,
 }
@@ -42,23 +49,29 @@ pub(super) struct Outlet {
 impl Outlet {
     /// Of a run whose rows share this budget.
     pub(super) fn new(budget: &Budget) -> Outlet {
-        Outlet { sink: None, budget: budget.clone(), enough: Bytes::MAX, left: Vec::new() }
+        Outlet { sink: None, budget: budget.clone(), enough: Bytes::MAX, group: GROUP, left: Vec::new() }
     }
 
     pub(super) fn open(&mut self, sink: Box<dyn Sink>, enough: Bytes) {
-        (self.sink, self.enough) = (Some(sink), enough);
+        (self.group, self.enough) = (sink.group().max(1), enough);
+        self.sink = Some(sink);
     }
 
     /// Whether the rows of a table with this many are to leave.
     pub(super) fn takes(&self, rows: usize) -> bool {
-        rows >= GROUP && self.budget.held() >= self.enough
+        rows >= self.group && self.budget.held() >= self.enough
+    }
+
+    /// Whether rows are wanted as they come, and not only where they are many.
+    pub(super) const fn is_eager(&self) -> bool {
+        self.group < GROUP
     }
 
     /// How many of the first `settled` rows, which never change again, are to leave before a table takes more memory.
     pub(super) fn takes_of(&self, rows: &impl Rows, settled: usize) -> usize {
         let more = rows.growth();
         let enough = more > Bytes::ZERO && self.budget.held() + more >= self.enough;
-        if enough { settled / GROUP * GROUP } else { 0 }
+        if enough { settled / self.group * self.group } else { 0 }
     }
 
     pub(super) fn give(&mut self, table: &Table) {

@@ -216,11 +216,22 @@ impl Captures {
 
     /// Hands over the rows that are settled, before the table takes more memory than enough.
     fn hand_over(&mut self, outlet: &mut Outlet) {
-        if self.rows.growth() == Bytes::ZERO {
-            return;
+        if self.rows.growth() > Bytes::ZERO {
+            let settled = self.settle();
+            let gone = outlet.takes_of(&self.rows, settled);
+            self.hand_over_first(gone, outlet);
         }
-        let settled = self.settle();
-        let gone = outlet.takes_of(&self.rows, settled);
+    }
+
+    /// An interval has ended: hands over the rows that are settled, if they are wanted as they come.
+    pub(super) fn hand_over_settled(&mut self, outlet: &mut Outlet) {
+        if outlet.is_eager() {
+            let settled = self.settle();
+            self.hand_over_first(if outlet.takes(settled) { settled } else { 0 }, outlet);
+        }
+    }
+
+    fn hand_over_first(&mut self, gone: usize, outlet: &mut Outlet) {
         if gone > 0 {
             let mut table = self.rows.lend();
             self.connections.add_to(&mut table);

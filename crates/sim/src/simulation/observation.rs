@@ -69,6 +69,11 @@ impl Simulation {
         self.arrived
     }
 
+    /// Those of them without data: acknowledgements, nearly all.
+    pub fn arrived_without_data(&self) -> u64 {
+        self.arrived - self.recorder.packets()
+    }
+
     /// Packets that have reached an end so far and were discarded because they were damaged.
     pub fn corrupted(&self) -> u64 {
         self.corrupted

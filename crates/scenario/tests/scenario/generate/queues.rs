@@ -114,6 +114,7 @@ impl Draft {
         let shaped = rate / 10 + self.random.log(1, rate);
         match kind {
             "prio" | "drr" | "wrr" => return self.classes(kind, table, rate, depth),
+            "replaced" => return self.replaced(table, rate, depth),
             "tbf" | "police" => {
                 self.key("rate", format_args!("{shaped} bit/s"));
                 self.some_size("burst", self.mtu, self.mtu * 100);
@@ -167,6 +168,26 @@ impl Draft {
         if !self.one_in(3) {
             let table = format!("{table}.children");
             for _ in 0..bands {
+                self.table(&format!("[[{table}]]"));
+                self.queue(&table, rate, depth + 1);
+            }
+        }
+    }
+
+    /// The times at which queues are replaced, and the queues.
+    fn replaced(&mut self, table: &str, rate: u64, depth: usize) {
+        let times = self.random.below(3);
+        let mut at = 0;
+        let times: Vec<String> = (0..times)
+            .map(|_| {
+                at += 1 + self.random.log(1, 2_000_000_000);
+                format!("\"{at} ns\"")
+            })
+            .collect();
+        self.bare("at", format_args!("[{}]", times.join(", ")));
+        if !self.one_in(3) {
+            let table = format!("{table}.children");
+            for _ in 0..=times.len() {
                 self.table(&format!("[[{table}]]"));
                 self.queue(&table, rate, depth + 1);
             }
