@@ -5,14 +5,14 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test check test-long docs-run install wheel wheel-pgo test-wheel lint prose test-rust test-ngtcp2 quiche test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web twin twin-quick clean
+.PHONY: demo test check test-long docs-run install lab wheel wheel-pgo test-wheel lint prose test-rust test-ngtcp2 quiche test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web twin twin-quick clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
 
 # Ends with a table of the seconds that each step took; one that took twice its budget is an error.
 test:
-	$(PYTHON) python/tools/steps.py install lint test-rust test-python
+	$(PYTHON) python/tools/steps.py install lab lint test-rust test-python
 
 # While you work: format, lint, types and tests of what changed since this branch left main (BASE=HEAD: since the last
 # commit). It builds nothing anew, so Python's tests see the core of the last `make install`.
@@ -32,14 +32,21 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 	$(BIN)/maturin develop --profile shipped
 	touch $@
 
+# The core for browsers (`rustup target add wasm32-unknown-unknown`; without it this is skipped).
+LAB := python/windtunnel/lab/assets/lab.wasm.gz
+lab: $(LAB)
+
+$(LAB): $(SOURCES) python/tools/lab.py
+	$(PYTHON) python/tools/lab.py
+
 # One wheel for all versions of Python, which installs without a Rust toolchain; it has the binary that `install` builds.
-wheel: install
+wheel: install lab
 	rm -rf dist
 	$(BIN)/maturin build --quiet --profile shipped --out dist
 	@ls dist
 
 # The same, laid out for what the works of the bench do often (`rustup component add llvm-tools`): two builds and a run.
-wheel-pgo: install
+wheel-pgo: install lab
 	rm -rf dist
 	$(BIN)/maturin build --quiet --pgo --profile shipped --out dist
 	@ls dist

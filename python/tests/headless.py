@@ -9,10 +9,13 @@ import hashlib
 import json
 import shutil
 import subprocess
+import threading
 from html.parser import HTMLParser
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -53,31 +56,10 @@ def drive(page: Path, driver: str, *, size: str = "1400,1000", virtual_time: boo
     ``at`` is what follows the page's address. With ``virtual_time`` timers fire at once, so that a driver may
     wait; without it, the page's clock is real, and the driver has to finish before the load event.
     """
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("needs headless Chromium (Debian: apt-get install chromium)")
-    html = page.read_text(encoding="utf-8")
-    script = DRIVER_HEAD + driver
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    # The page's own policy stays in force, with the driver let in.
-    assert "script-src " in html
-    html = html.replace("script-src ", f"script-src 'sha256-{digest}' ", 1)
-    html = html.replace("</body>", f"<script>{script}</script></body>")
-    driven = page.with_name(f"driven-{page.name}")
-    driven.write_text(html, encoding="utf-8", newline="\n")
+    driven = _with(page, DRIVER_HEAD + driver)
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [
-            chromium,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--disable-sync",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--no-first-run",
-            f"--user-data-dir={profile}",
-            f"--window-size={size}",
+            *_chromium(profile, size),
             *(["--virtual-time-budget=20000"] if virtual_time else []),
             "--dump-dom",
             driven.as_uri() + at,
@@ -87,3 +69,84 @@ def drive(page: Path, driver: str, *, size: str = "1400,1000", virtual_time: boo
     reader.feed(done.stdout.decode("utf-8"))
     assert reader.seen is not None, "the driver did not finish"
     return json.loads(reader.seen)
+
+
+def watch(page: Path, driver: str, *, seconds: float = 60, at: str = "") -> Any:
+    """The same where the page works by the clock, as one with a worker does. ``leave`` takes the result by opening an
+    address of this process: the page's policy does not let it load anything.
+    """
+    left: list[str] = []
+    done = threading.Event()
+
+    class Taker(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            """Take the result."""
+            if self.path.startswith("/left?"):
+                left.append(unquote(self.path.removeprefix("/left?")))
+                done.set()
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Taker) as server, TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = json.dumps(f"http://127.0.0.1:{server.server_address[1]}/left?")
+        leave = (
+            f"const leave = (seen) => {{ location.href = {address} + encodeURIComponent(JSON.stringify(seen)); }};\n"
+        )
+        driven = _with(page, _LIVE_HEAD + leave + driver)
+        command = [*_chromium(profile, "1400,1000"), "--remote-debugging-port=0", driven.as_uri() + at]
+        browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            assert done.wait(seconds), "the driver did not finish"
+        finally:
+            browser.kill()
+            browser.wait()
+            server.shutdown()
+    return json.loads(left[0])
+
+
+_LIVE_HEAD = """
+const $ = (selector) => document.querySelector(selector);
+const until = async (holds, of = "") => {
+  for (let i = 0; i < 2000; i++) {
+    if (holds()) return;
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  leave({ waited: of || String(holds) });
+};
+"""
+
+
+def _with(page: Path, script: str) -> Path:
+    """A copy of a page with a script added. The page's own policy stays in force, with the script let in."""
+    html = page.read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert "script-src " in html
+    html = html.replace("script-src ", f"script-src 'sha256-{digest}' ", 1)
+    html = html.replace("</body>", f"<script>{script}</script></body>")
+    driven = page.with_name(f"driven-{page.name}")
+    driven.write_text(html, encoding="utf-8", newline="\n")
+    return driven
+
+
+def _chromium(profile: str, size: str) -> list[str]:
+    """The command of a headless Chromium; skips the test if there is none."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("needs headless Chromium (Debian: apt-get install chromium)")
+    return [
+        chromium,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--disable-sync",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--no-first-run",
+        f"--user-data-dir={profile}",
+        f"--window-size={size}",
+    ]

@@ -36,6 +36,7 @@ FILES = {
 #: Command lines by command: one that succeeds, and one that is refused.
 LINES = {
     "run": ("run two.toml --out new --threads 2", "run two.toml --threads 0"),
+    "lab": ("lab --help", "lab nowhere.toml"),
     "sweep": ("sweep campaign.toml", "sweep campaign.toml --only x"),
     "compare": ("compare two.toml two.toml", "compare two.toml"),
     "hunt": ("hunt hunt.toml --dry-run", "hunt two.toml"),

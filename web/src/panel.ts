@@ -142,6 +142,13 @@ export class Panel {
     this.redraw();
   }
 
+  /** The same, longer, while a run goes on. */
+  grow(data: PanelData): void {
+    this.data = data;
+    this.drawing = this.prepared();
+    this.chart.redraw(true, true);
+  }
+
   private remember(): void {
     for (const s of this.data.series) this.offered.add(s.meta.key);
   }

@@ -328,7 +328,7 @@ function bindCopy(): void {
 }
 
 /** Canvases do not follow the style sheet: they are drawn again when the theme changes and, light, for print. */
-export function bindTheme(panels: readonly Panel[]): void {
+export function bindTheme(panels: Iterable<Panel>): void {
   const redraw = () => {
     forgetColours();
     for (const p of panels) p.redraw();

@@ -41,7 +41,7 @@ enum Question {
     Kinds,
 }
 
-/// An answer: its JSON, and columns of numbers of which it says where they are.
+/// An answer: its JSON, which says where columns are, and the columns.
 #[derive(Debug, Default)]
 pub struct Answer {
     json: Value,
@@ -93,8 +93,7 @@ impl Desk {
     fn handle(&mut self, question: Question) -> Result<Answer, Answer> {
         match question {
             Question::Open { text, files, packets } => {
-                // The run before goes first: two would need twice the memory.
-                self.lab = None;
+                // A text that is refused leaves the run before as it is.
                 let lab = Lab::new(&text, &files, packets, &self.registry).map_err(|e| scenario_fault(&e))?;
                 let about = about(&lab);
                 (self.text, self.lab) = (text, Some(lab));

@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, Value};
-use windtunnel_scenario::{Link, Scenario};
+use windtunnel_scenario::{Link, LinkParams, Scenario};
 use windtunnel_units::{Duration, Time};
 
 use crate::queue;
@@ -119,7 +119,7 @@ impl Edit {
                 new.remove("stop");
                 new.remove("count");
                 if at > Time::ZERO {
-                    text::set(&mut new, "start", at.to_string());
+                    text::set(&mut new, "start", text::written(at));
                 }
                 push(&mut flows, new);
             }
@@ -157,20 +157,20 @@ fn change_link(
                 return Ok(());
             }
             Some(time) if time > at => {
-                changes.insert(index, Entries::default().with("at", at.to_string()).with(key, value));
+                changes.insert(index, Entries::default().with("at", text::written(at)).with(key, value));
                 return Ok(());
             }
             _ => {}
         }
     }
     let last = changes.len();
-    changes.insert(last, Entries::default().with("at", at.to_string()).with(key, value));
+    changes.insert(last, Entries::default().with("at", text::written(at)).with(key, value));
     Ok(())
 }
 
 fn link_of<'s>(scenario: &'s Scenario, name: &str) -> Result<&'s Link, EditError> {
-    let found = scenario.links.iter().find(|link| link.name == name);
-    found.ok_or_else(|| missing(format_args!("link `{name}`")))
+    let link = scenario.links.iter().find(|link| link.name == name);
+    link.ok_or_else(|| missing(format_args!("link `{name}`")))
 }
 
 /// The queue of a link has this limit from `at` on. One whose limit cannot change is replaced by another of its kind.
@@ -190,9 +190,9 @@ fn set_limit(
 }
 
 /// The delay of a link at a time.
-fn delay_at(link: &Link, at: Time) -> Duration {
-    let changes = link.params.changes.iter().filter(|change| change.at.is_some_and(|time| time <= at));
-    changes.filter_map(|change| change.delay).next_back().unwrap_or(link.params.delay)
+fn delay_at(link: &LinkParams, at: Time) -> Duration {
+    let changes = link.changes.iter().filter(|change| change.at.is_some_and(|time| time <= at));
+    changes.filter_map(|change| change.delay).next_back().unwrap_or(link.delay)
 }
 
 /// The first flow has this round-trip time from `at` on, and others change by as much.
@@ -204,7 +204,7 @@ fn set_rtt(
     at: Time,
 ) -> Result<(), EditError> {
     let first = scenario.flows.first().ok_or_else(|| missing("[[flow]]"))?;
-    let place = link_of(scenario, link)?;
+    let params = &link_of(scenario, link)?.params;
     if at == Time::ZERO && document.get("link").is_none() {
         // In a dumbbell each flow states its own.
         let mut flows = flows(document)?;
@@ -215,8 +215,8 @@ fn set_rtt(
         }
         return Ok(());
     }
-    let start = place.params.delay;
-    let now = delay_at(place, at);
+    let start = params.delay;
+    let now = delay_at(params, at);
     let current = (first.route.rtt + now).saturating_sub(start);
     let shorter = current.saturating_sub(rtt);
     if shorter > now {
@@ -229,7 +229,7 @@ fn set_rtt(
         }
         let more = half - start;
         text::set(table_of(document, link)?, "delay", half.to_string());
-        for change in place.params.changes.iter().filter(|change| change.delay.is_some()) {
+        for change in params.changes.iter().filter(|change| change.delay.is_some()) {
             if let (Some(time), Some(delay)) = (change.at, change.delay) {
                 change_link(document, link, time, "delay", &(delay + more).to_string())?;
             }
@@ -291,10 +291,10 @@ fn set_loss(link: &mut dyn TableLike, value: &str, at: Time) -> Result<(), EditE
 fn span(from: Time, to: Option<Time>) -> InlineTable {
     let mut span = InlineTable::new();
     if from > Time::ZERO {
-        span.insert("from", from.to_string().into());
+        span.insert("from", text::written(from).into());
     }
     if let Some(to) = to {
-        span.insert("to", to.to_string().into());
+        span.insert("to", text::written(to).into());
     }
     span
 }
@@ -335,7 +335,7 @@ fn stop(document: &mut DocumentMut, flow: usize, at: Time) -> Result<(), EditErr
     let alone = flows.len() == 1;
     let table = flows.get(flow).ok_or_else(|| missing(format_args!("[[flow]] {flow}")))?;
     if has_begun(table, at)? {
-        text::set(table, "stop", at.to_string());
+        text::set(table, "stop", text::written(at));
     } else if alone {
         return Err(EditError("a scenario needs at least one flow".to_owned()));
     } else {
@@ -352,8 +352,8 @@ fn replace(document: &mut DocumentMut, flow: usize, kind: &str, at: Time) -> Res
         return Ok(());
     }
     let mut next = copied(table);
-    text::set(table, "stop", at.to_string());
-    text::set(&mut next, "start", at.to_string());
+    text::set(table, "stop", text::written(at));
+    text::set(&mut next, "start", text::written(at));
     text::set(&mut next, "cc", kind);
     push(&mut flows, next);
     Ok(())

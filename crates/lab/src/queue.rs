@@ -78,7 +78,7 @@ pub(crate) fn replace(link: &mut dyn TableLike, queue: Value, at: Time) -> Resul
     }
     let mut whole = InlineTable::new();
     whole.insert("kind", REPLACED.into());
-    whole.insert(TIMES, Array::from_iter(times.iter().map(ToString::to_string)).into());
+    whole.insert(TIMES, Array::from_iter(times.iter().map(|time| text::written(*time))).into());
     whole.insert(QUEUES, Array::from_iter(queues).into());
     text::set(link, "queue", whole);
     Ok(())

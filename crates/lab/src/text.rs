@@ -117,3 +117,15 @@ pub(crate) fn set(table: &mut dyn TableLike, key: &str, value: impl Into<Value>)
 pub(crate) fn time(table: &dyn TableLike, key: &str) -> Option<Time> {
     table.get(key)?.as_str()?.parse().ok()
 }
+
+/// A time as a reader writes it: seconds with up to three digits behind the point.
+pub(crate) fn written(time: Time) -> String {
+    let ns = time.as_nanos();
+    if ns < 1_000_000_000 || ns % 1_000_000 != 0 {
+        return time.to_string();
+    }
+    let digits = format!("{:03}", ns / 1_000_000 % 1_000);
+    let digits = digits.trim_end_matches('0');
+    let point = if digits.is_empty() { "" } else { "." };
+    format!("{}{point}{digits} s", ns / 1_000_000_000)
+}

@@ -295,6 +295,11 @@ fn another_controller_is_another_connection() {
     let names: Vec<String> = scenario(&text).flows.iter().map(|group| group.name.clone()).collect();
     assert_eq!(names, ["first", "reno", "vegas"]);
     assert!(text.contains("stop = \"2 s\"") && text.contains("start = \"2 s\""), "{text}");
+    // Times are written as a reader writes them.
+    for (at, written) in [(2_050_000_000, "2.05 s"), (999_000_000, "999 ms")] {
+        let text = Page::with(TEXT).edit(at, &json!({ "what": "stop-flow", "flow": 0 })).expect("a change");
+        assert!(text.contains(&format!("stop = \"{written}\"")), "{text}");
+    }
 }
 
 /// What is wrong with a text is told as the command line tells it, with its place.
@@ -308,6 +313,11 @@ fn faults_have_a_place() {
     assert_eq!(fault["key"], "flow[0].cc");
     let fault = page.ask(&json!({ "ask": "step" }))["fault"].clone();
     assert_eq!(fault["message"], "no scenario is open");
+    let mut open = Page::with(TEXT);
+    open.reach(SECOND);
+    open.ask(&json!({ "ask": "open", "text": wrong }));
+    // The run before goes on.
+    assert_eq!(open.digest(), digest_of(TEXT));
     let fault = page.ask(&json!({ "ask": "nothing" }))["fault"].clone();
     assert!(fault["message"].as_str().expect("a message").contains("nothing"));
     let fault = Page::with(TEXT).edit(0, &json!({ "what": "rate", "link": "none", "value": "1 Mbit/s" }));

@@ -14,6 +14,7 @@ from windtunnel.cli.signals import end_cleanly, exit_code_of, leave
 #: The commands in the order of the help: the module in this package and the function there.
 _COMMANDS = {
     "run": ("run", "run"),
+    "lab": ("lab", "lab"),
     "sweep": ("sweep", "sweep"),
     "compare": ("compare", "compare"),
     "hunt": ("search", "hunt"),

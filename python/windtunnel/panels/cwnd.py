@@ -17,6 +17,9 @@ from windtunnel.panels.units import SIZES, greatest, suited
 
 QUANTITY = "cwnd"
 TITLE = "Congestion Window"
+#: What its samples are singled out for, and what goes with its lines.
+LIMITED = Flag("cwnd-limited", "cross")
+THRESHOLD = "ssthresh"
 _panel = partial(Panel, "cwnd", TITLE, short_title="cwnd", sawtooth=True)
 _NO_WINDOW = (
     "No flow has a single congestion window: datagrams have none, each of many connections has its own, and that of a "
@@ -99,9 +102,9 @@ def panel(run: Run) -> Panel:
         unit,
         series,
         quantity=QUANTITY,
-        flag=Flag("cwnd-limited", "cross") if any(s.marked and np.any(s.flag) for s in series) else None,
+        flag=LIMITED if any(s.marked and np.any(s.flag) for s in series) else None,
         thresholds=flow_series(run, _beside(windows, thresholds(run.tables)), factor, "hold"),
-        threshold="ssthresh",
+        threshold=THRESHOLD,
         ticks=ticks(run),
         note=f"cwnd-limited nearly always, and therefore not marked: {_some(always)}." if always else "",
     )

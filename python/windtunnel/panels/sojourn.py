@@ -14,7 +14,7 @@ from windtunnel.panels.tables import Samples, Tables, rows, split
 QUANTITY = "Sojourn time"
 TITLE = "Queue Sojourn Time"
 # Of single dequeues, and of intervals.
-_LEFT_EMPTY = Flag(
+LEFT_EMPTY = Flag(
     "queue left empty", "circle", "red", "queue empty after dequeue", "queue not empty after dequeue"
 )  # fmt: skip
 _EMPTIED = Flag("queue left empty in the interval", "cross", "red")
@@ -80,7 +80,7 @@ def panel(run: Run) -> Panel:
         )
         for order, (key, label, s) in enumerate(entries)
     )  # fmt: skip
-    flag = _LEFT_EMPTY if single else _EMPTIED
+    flag = LEFT_EMPTY if single else _EMPTIED
     flagged = not several or any(s.flag is not None for s in series)
     return Panel(
         "sojourn", TITLE, "ms", series, quantity=QUANTITY, kind="points" if single else "line",

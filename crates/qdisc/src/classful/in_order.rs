@@ -6,7 +6,7 @@ use windtunnel_wire::Packet;
 use super::Children;
 use crate::accounts::QueueCx;
 
-/// Queues by band, of which the first one that has a packet is served.
+/// Queues by band: the first one that has a packet is served.
 #[derive(Debug)]
 pub(crate) struct InOrder {
     pub(crate) children: Children,

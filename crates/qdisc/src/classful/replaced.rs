@@ -37,6 +37,13 @@ impl Params for ReplacedParams {
         if self.at.len() > MOST {
             return Err(OutOfRange::new("at", self.at.len(), "at most 100 times"));
         }
+        if self.at.first().is_some_and(|at| *at == Time::ZERO) {
+            return Err(OutOfRange::new(
+                "at",
+                Time::ZERO,
+                "more than 0 s, before which there is no queue to replace",
+            ));
+        }
         match self.at.windows(2).find(|pair| pair[0] >= pair[1]) {
             Some(pair) => {
                 Err(OutOfRange::new("at", pair[1], "in order of time, each later than the one before"))
@@ -66,7 +73,7 @@ impl QueueParams for ReplacedParams {
     }
 }
 
-/// The queues, of which one takes packets now.
+/// The queues: one of them takes packets now.
 #[derive(Debug)]
 struct Replaced {
     queues: InOrder,

@@ -274,12 +274,13 @@ fn refused() {
         (QueueSpec::new(drr(&[1_500])), "quanta = a list of 1"),
         (QueueSpec::new(drr(&[1_500, 0])), "quanta = 0 B is out of range: each at least 64 B"),
         (QueueSpec::new(WrrParams { weights: vec![1, 0], ..WrrParams::default() }), "weights = 0"),
+        (QueueSpec::new(ReplacedParams { at: vec![Time::ZERO] }), "at = 0 s is out of range: more than 0 s"),
         (
-            QueueSpec::new(ReplacedParams { at: vec![Time::ZERO; 2] }),
-            "at = 0 s is out of range: in order of time, each later than the one before",
+            QueueSpec::new(ReplacedParams { at: vec![Time::from_nanos(1); 2] }),
+            "at = 1 ns is out of range: in order of time, each later than the one before",
         ),
         (
-            QueueSpec::new(ReplacedParams { at: (0..101).map(Time::from_nanos).collect() }),
+            QueueSpec::new(ReplacedParams { at: (1..102).map(Time::from_nanos).collect() }),
             "at = 101 is out of range: at most 100 times",
         ),
         (
