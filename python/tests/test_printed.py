@@ -64,6 +64,8 @@ NOT_RUN = {
     "python docs/measured.py course",
     "python docs/measured.py gallery",
     "make train-explain",
+    "windtunnel lab",
+    "windtunnel lab scenarios/tail-drop.toml",
     "windtunnel plot capture.pcap",
     "windtunnel plot capture.pcap --panel sequence --from 7.6 --to 8",
     "windtunnel plot capture.pcap --panel io --average 100ms --choice 'io=bits of all flows'",

@@ -36,14 +36,13 @@ impl Feed {
         let kept = tables.entry(table.name).or_default();
         for (name, column) in &table.columns {
             let Some(values) = numbers(column, rows.clone()) else { continue };
-            match kept.columns.iter_mut().find(|(kept, _)| kept == name) {
-                Some((_, column)) => column.extend(values),
-                None => {
-                    // What rows before do not have is missing there.
-                    let mut column = vec![f64::NAN; kept.count];
-                    column.extend(values);
-                    kept.columns.push((name, column));
-                }
+            if let Some((_, column)) = kept.columns.iter_mut().find(|(kept, _)| kept == name) {
+                column.extend(values);
+            } else {
+                // What rows before do not have is missing there.
+                let mut column = vec![f64::NAN; kept.count];
+                column.extend(values);
+                kept.columns.push((name, column));
             }
         }
         kept.count += rows.len();

@@ -1,6 +1,6 @@
 //! The queue of a link as the text has it, and what replaces it at a time (the kind `replaced`).
 
-use toml_edit::{Array, InlineTable, Item, TableLike, Value};
+use toml_edit::{Array, InlineTable, TableLike, Value};
 use windtunnel_units::Time;
 
 use crate::edit::{EditError, missing};
@@ -78,8 +78,8 @@ pub(crate) fn replace(link: &mut dyn TableLike, queue: Value, at: Time) -> Resul
     }
     let mut whole = InlineTable::new();
     whole.insert("kind", REPLACED.into());
-    whole.insert(TIMES, Array::from_iter(times.iter().map(|time| text::written(*time))).into());
-    whole.insert(QUEUES, Array::from_iter(queues).into());
+    whole.insert(TIMES, times.into_iter().map(text::written).collect::<Array>().into());
+    whole.insert(QUEUES, queues.into_iter().collect::<Array>().into());
     text::set(link, "queue", whole);
     Ok(())
 }

@@ -121,7 +121,7 @@ pub(crate) fn time(table: &dyn TableLike, key: &str) -> Option<Time> {
 /// A time as a reader writes it: seconds with up to three digits behind the point.
 pub(crate) fn written(time: Time) -> String {
     let ns = time.as_nanos();
-    if ns < 1_000_000_000 || ns % 1_000_000 != 0 {
+    if ns < 1_000_000_000 || !ns.is_multiple_of(1_000_000) {
         return time.to_string();
     }
     let digits = format!("{:03}", ns / 1_000_000 % 1_000);

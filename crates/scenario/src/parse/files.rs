@@ -53,7 +53,7 @@ impl<'r> Files<'r> {
             let names = contents.keys().map(String::as_str);
             let text = contents.get(name).ok_or_else(|| {
                 let missing = at.fault(format!("the content of the file {name:?} is not here"));
-                missing.with_hint(nearest(name, names).as_deref())
+                missing.with_hint(nearest(name, names))
             })?;
             return trace_of(text, name, at);
         }
