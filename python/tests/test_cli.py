@@ -420,4 +420,5 @@ def test_help_and_version(cli: Cli) -> None:
     commands = (*runs, "check", "schema", "list", "plot", "export", "explain", "flowgrind")
     for command in commands:
         assert f"\n  {command} " in text
-    assert cli("--version").stdout.startswith("windtunnel 0.")
+    version = cli("--version").stdout
+    assert re.fullmatch(r"windtunnel 0\.\d+\.\d+(, commit [0-9a-f]{12}(\+changes)?)?\n", version)

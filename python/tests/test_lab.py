@@ -264,6 +264,15 @@ def test_a_scenario_comes_with_its_traces() -> None:
     assert dict(example.files) == {"cell.trace": (file.parent / "cell.trace").read_text(encoding="utf-8")}
 
 
+def test_a_run_opens_with_its_folder(tmp_path: Path) -> None:
+    """The scenario of a result is the one that ran."""
+    result = Scenario.from_toml(SHORT).run()
+    result.save(tmp_path / "run")
+    example = of_file(tmp_path / "run")
+    assert example.name == "Short"
+    assert Scenario.from_toml(example.text).resolve() == Scenario.from_toml(SHORT).resolve()
+
+
 def test_panels_draw_columns_that_runs_have() -> None:
     """The lines of the lab's panels are columns of a run's tables."""
     result = Scenario.from_toml(SHORT).run()

@@ -55,15 +55,15 @@ class LazyCommands(Commands):
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from windtunnel._core import __version__
+        from windtunnel.provenance import build_in_words
 
-        click.echo(f"windtunnel {__version__}")
+        click.echo(f"windtunnel {build_in_words()}")
         ctx.exit()
 
 
 @click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version and exit."
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version and its commit, and exit."
 )
 def app() -> None:
     """A laboratory for congestion control.

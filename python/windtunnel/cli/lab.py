@@ -13,9 +13,9 @@ from windtunnel.cli.streams import say
 @click.argument(
     "scenario",
     type=click.Path(path_type=Path),
-    metavar="[SCENARIO]",
+    metavar="[SCENARIO|RUN]",
     required=False,
-    help="A scenario file (TOML), with which the page opens; without one, an example.",
+    help="A scenario file (TOML), or the folder of a run, with which the page opens; without one, an example.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; by default one that is free.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the page (HTML) instead.")

@@ -45,6 +45,8 @@ def examples() -> list[Example]:
 
 def of_file(file: Path) -> Example:
     """A user's scenario, with the traces that it names. Raises InputError if it is wrong."""
+    # A run's result has its scenario with it.
+    file = file / "scenario.toml" if file.is_dir() else file
     scenario = Scenario.from_file(file)
     resolved = scenario.resolve()
     links = [resolved[name] for name in ("bottleneck", "return") if name in resolved] + list(resolved.get("link", ()))
