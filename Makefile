@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test check test-long docs-run install lab wheel wheel-pgo test-wheel lint prose test-rust test-ngtcp2 quiche test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web twin twin-quick clean
+.PHONY: demo test check test-long docs-run install lab wheel wheels wheel-pgo test-wheel lint prose test-rust test-ngtcp2 quiche test-python fuzz fuzzer soak fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce counts validate course gallery front-page notebooks packs docs man web test-web twin twin-quick clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -44,6 +44,10 @@ wheel: install lab
 	rm -rf dist
 	$(BIN)/maturin build --quiet --profile shipped --out dist
 	@ls dist
+
+# It, and a look at whether the crates compile for other systems (.github/workflows/wheels.yml builds their wheels).
+wheels: wheel
+	$(PYTHON) python/tools/targets.py
 
 # The same, laid out for what the works of the bench do often (`rustup component add llvm-tools`): two builds and a run.
 wheel-pgo: install lab
