@@ -20,6 +20,7 @@ from windtunnel import Scenario
 from windtunnel.errors import RunFailedError
 from windtunnel.lab import live
 from windtunnel.lab import page as lab
+from windtunnel.lab.address import hash_of
 from windtunnel.lab.examples import Example, examples, of_file
 from windtunnel.lab.serve import served
 
@@ -174,6 +175,11 @@ def test_links_and_faults(tmp_path: Path) -> None:
     second = watch(path, opened, at=first["hash"])
     assert (second["text"], second["message"]) == (SHORT, "")
     assert second["clock"].startswith("0.5")
+    # A link that the documents have.
+    other = SHORT.replace("10 Mbit/s", "12 Mbit/s")
+    written = watch(path, opened, at=f"#{hash_of(other, 250_000_000)}")
+    assert (written["text"], written["message"]) == (other, "")
+    assert written["clock"].startswith("0.25")
     damaged = watch(path, opened, at=first["hash"][:-9])
     assert damaged["text"] == SHORT
     assert damaged["message"].startswith("This link is damaged")
@@ -275,7 +281,8 @@ def test_a_run_opens_with_its_folder(tmp_path: Path) -> None:
 
 def test_panels_draw_columns_that_runs_have() -> None:
     """The lines of the lab's panels are columns of a run's tables."""
-    result = Scenario.from_toml(SHORT).run()
+    queue = '{ kind = "fifo", limit = "40 packets" }'
+    result = Scenario.from_toml(SHORT.replace(queue, '"dualpi2"')).run()
     for panel, every in live.panels():
         for lines in every:
             table = result.tables[lines.table]

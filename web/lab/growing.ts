@@ -31,8 +31,8 @@ const bytes = () => new Growing<Uint8Array>(new Uint8Array(ROOM), (n) => new Uin
 /** How lines come from a table (python/windtunnel/lab/live.py). */
 export interface Lines {
   readonly table: string;
-  /** The column with the number of the flow or queue. */
-  readonly of: "flow" | "queue";
+  /** The column with the number of the flow or queue; of a class, that is next to the queue's. */
+  readonly of: "flow" | "queue" | "class";
   readonly y: string;
   readonly factor: number;
   readonly low?: string;
@@ -57,6 +57,16 @@ export interface LivePanel {
   readonly meta: PanelMeta;
   readonly lines: readonly Lines[];
 }
+
+/** What flows, queues and their classes are called. */
+export interface Names {
+  readonly flow: readonly string[];
+  readonly queue: readonly string[];
+  readonly class: readonly (readonly string[])[];
+}
+
+/** More classes than any queue has that is recorded by class. */
+const CLASSES = 100;
 
 export interface Looks {
   readonly flows: readonly Look[];
@@ -124,7 +134,7 @@ export class Live {
   constructor(
     readonly panel: LivePanel,
     private readonly looks: Looks,
-    private readonly names: { readonly flow: readonly string[]; readonly queue: readonly string[] },
+    private readonly names: Names,
   ) {}
 
   add({ tables }: Progress): void {
@@ -132,7 +142,11 @@ export class Live {
       const rows = tables[lines.table];
       const numbers = rows?.columns[lines.of];
       if (rows === undefined || numbers === undefined || rows.columns[lines.y] === undefined) continue;
-      for (let i = 0; i < rows.rows; i++) this.line(lines, numbers[i]!).push(rows, i);
+      const queues = rows.columns["queue"];
+      for (let i = 0; i < rows.rows; i++) {
+        const number = lines.of === "class" ? CLASSES * queues![i]! + numbers[i]! : numbers[i]!;
+        this.line(lines, number).push(rows, i);
+      }
     }
   }
 
@@ -140,12 +154,11 @@ export class Live {
     const key = `${lines.kind ?? lines.of}${number}${lines.threshold ? "t" : ""}`;
     const kept = this.kept.get(key);
     if (kept !== undefined) return kept;
-    const of = this.names[lines.of];
     const looks = lines.of === "flow" ? this.looks.flows : this.looks.queues;
-    const several = of.length > 1;
+    const several = lines.of !== "class" && this.names[lines.of].length > 1;
     const own = looks[number % looks.length]!;
     const look = lines.look === undefined || several ? { ...own, ...(lines.look ? { marker: lines.look.marker } : {}) } : lines.look;
-    const name = of[number] ?? `${lines.of} ${number}`;
+    const name = this.nameOf(lines.of, number);
     const label = lines.kind === undefined ? name : several ? `${lines.kind} (${name})` : lines.kind;
     const meta: SeriesMeta = {
       key,
@@ -162,11 +175,24 @@ export class Live {
     return line;
   }
 
+  private nameOf(of: Lines["of"], number: number): string {
+    if (of !== "class") return this.names[of][number] ?? `${of} ${number}`;
+    const [queue, own] = [Math.floor(number / CLASSES), number % CLASSES];
+    const name = this.names.class[queue]?.[own] ?? `class ${own}`;
+    return this.names.queue.length > 1 ? `${name} (${this.names.queue[queue]})` : name;
+  }
+
+  /** Where a queue has classes, one cloud of dots would show none of them: lines, then, for all. */
+  private get byClass(): boolean {
+    return [...this.kept.values()].some((line) => line.lines.of === "class" && line.hasValues);
+  }
+
   /** What is drawn now. A line that never had a value is not there. */
   get data(): PanelData {
+    const { byClass } = this;
     const of = (threshold: boolean) =>
       [...this.kept.values()]
-        .filter((line) => line.lines.threshold === threshold && line.hasValues)
+        .filter((line) => line.lines.threshold === threshold && line.hasValues && !(byClass && line.lines.of === "queue"))
         .sort((a, b) => a.number - b.number)
         .map((line) => line.series);
     return { series: of(false), thresholds: of(true), ticks: [] };
@@ -175,6 +201,7 @@ export class Live {
   /** What the panel is called, with the lines that it has now. */
   get meta(): PanelMeta {
     const { series, thresholds } = this.data;
-    return { ...this.panel.meta, series: series.map((s) => s.meta), thresholds: thresholds.map((s) => s.meta) };
+    const lines = { series: series.map((s) => s.meta), thresholds: thresholds.map((s) => s.meta) };
+    return { ...this.panel.meta, ...(this.byClass ? { kind: "line" as const, flag: null } : {}), ...lines };
   }
 }

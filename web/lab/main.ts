@@ -44,7 +44,7 @@ class Charts {
   /** A run begins. */
   begin(about: About): void {
     const flows = about.flows.map((flow) => flow.name);
-    this.live = this.brought.panels.map((panel) => new Live(panel, this.brought.looks, { flow: flows, queue: about.queues }));
+    this.live = this.brought.panels.map((panel) => new Live(panel, this.brought.looks, { flow: flows, queue: about.queues, class: about.classes }));
     this.shown = this.live.map(() => "");
     const end = about.duration_ns / 1e9;
     if (end === this.range.to && flows.every((name, i) => this.names[i] === undefined || this.names[i] === name)) {

@@ -60,6 +60,8 @@ export interface About {
   /** In the order of their numbers in tables. */
   readonly flows: readonly { readonly name: string; readonly cc: string }[];
   readonly queues: readonly string[];
+  /** By queue. */
+  readonly classes: readonly (readonly string[])[];
   readonly duration_ns: number;
 }
 

@@ -145,10 +145,12 @@ fn scenario_fault(error: &ScenarioError) -> Answer {
 /// What a page shows of a scenario before it runs.
 fn about(lab: &Lab) -> Answer {
     let flows: Vec<Value> = lab.flows().iter().map(|(name, cc)| json!({ "name": name, "cc": cc })).collect();
+    let (queues, classes): (Vec<_>, Vec<_>) = lab.queues().iter().cloned().unzip();
     Answer::of(json!({
         "scenario": parsed(&lab.scenario().to_json()),
         "flows": flows,
-        "queues": lab.queues(),
+        "queues": queues,
+        "classes": classes,
         "duration_ns": lab.scenario().duration.as_nanos(),
     }))
 }

@@ -22,7 +22,7 @@ const WITH_PACKETS: &str = "record.packets=true";
 pub struct Lab {
     scenario: Scenario,
     flows: Vec<(String, String)>,
-    queues: Vec<String>,
+    queues: Vec<(String, Vec<String>)>,
     simulation: Option<Simulation>,
     feed: Feed,
     result: Option<RunResult>,
@@ -46,7 +46,7 @@ impl Lab {
         scenario.check_memory(MEMORY, text, &reading)?;
         let network: Network = windtunnel_scenario::compile(&scenario);
         let flows = network.flows.iter().map(|flow| (flow.name.clone(), flow.cc_name.to_string())).collect();
-        let queues = network.links.iter().map(|link| link.name.clone()).collect();
+        let queues = network.links.iter().map(|link| (link.name.clone(), link.queue.classes())).collect();
         let feed = Feed::default();
         let mut simulation = Simulation::new(network);
         simulation.limit_memory(MEMORY);
@@ -64,8 +64,8 @@ impl Lab {
         &self.flows
     }
 
-    /// The queues' names, likewise.
-    pub fn queues(&self) -> &[String] {
+    /// The queues' names, likewise, and those of the classes into which each sorts packets.
+    pub fn queues(&self) -> &[(String, Vec<String>)] {
         &self.queues
     }
 

@@ -329,6 +329,16 @@ fn faults_have_a_place() {
     assert!(fault["message"].as_str().expect("a message").contains("needs endpoints = \"linux\""), "{fault}");
 }
 
+/// A queue that sorts packets into classes tells their names, in the order of their numbers in tables.
+#[test]
+fn classes_have_names() {
+    let text = TEXT.replace("{ kind = \"fifo\", limit = \"100 packets\" }", "\"dualpi2\"");
+    let about = Page::default().ask(&json!({ "ask": "open", "text": text }));
+    assert_eq!(about["classes"], json!([["L", "C"]]));
+    let about = Page::default().ask(&json!({ "ask": "open", "text": TEXT }));
+    assert_eq!(about["classes"], json!([[]]));
+}
+
 /// A trace is read from what the page has, and not from files.
 #[test]
 fn traces_come_with_the_text() {

@@ -6,5 +6,6 @@ file and needs no network: it works from a file, from any server of static files
 - ``live.py``: the panels, and which lines of which tables they draw
 - ``examples.py``: the scenarios that the page offers
 - ``page.py``: the page
+- ``address.py``: a scenario in its address
 - ``serve.py``: a server for this machine alone
 """

@@ -18,11 +18,11 @@ _FLOWS, _QUEUES = 24, 4
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines from a table, one for each flow or queue (``web/lab/growing.ts``)."""
+    """Lines from a table, one for each flow, queue or class of a queue (``web/lab/growing.ts``)."""
 
     table: str
     #: The column with the number of the flow or queue.
-    of: Literal["flow", "queue"]
+    of: Literal["flow", "queue", "class"]
     y: str
     factor: float = 1.0
     #: The range around it.
@@ -48,7 +48,11 @@ def panels() -> list[tuple[Panel, tuple[Lines, ...]]]:
         ),
         (
             Panel("sojourn", sojourn.TITLE, "ms", kind="points", quantity=sojourn.QUANTITY, flag=sojourn.LEFT_EMPTY),
-            (Lines("sojourn_points", "queue", "ms", flag="empty"),),
+            (
+                Lines("sojourn_points", "queue", "ms", flag="empty"),
+                # Of queues that have classes, instead.
+                Lines("classes", "class", "sojourn_mean_ms", low="sojourn_min_ms", high="sojourn_max_ms", step="mean"),
+            ),
         ),
         (
             Panel("cwnd", cwnd.TITLE, "kB", quantity=cwnd.QUANTITY, flag=cwnd.LIMITED, threshold=cwnd.THRESHOLD),
