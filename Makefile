@@ -215,7 +215,7 @@ train-explain: install
 	$(BIN)/python -m windtunnel.explain.train
 
 # The site of all documents, in docs/_build/html; a warning is an error.
-docs: install
+docs: install lab
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs docs/_build/html
 	@echo docs/_build/html/index.html
 
@@ -232,4 +232,4 @@ test-web:
 	cd web && npm ci && npm run check && npm test
 
 clean:
-	rm -rf target $(VENV) results dist docs/_build docs/generated
+	rm -rf target $(VENV) results dist docs/_build docs/generated docs/figures

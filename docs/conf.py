@@ -9,7 +9,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from generators import commands, keys, kinds, metrics, results  # noqa: E402
+from generators import commands, figures, keys, kinds, lab, metrics, results, versions  # noqa: E402
+from parts import Divided, divide, redirected  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 
 os.environ["MPLBACKEND"] = "agg"
@@ -23,6 +24,23 @@ html_theme = "furo"
 html_title = "windtunnel"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+templates_path = ["templates"]
+# The version and commit of the documents, and the list of versions for readers of another one.
+release = versions.release()
+html_context = {"site_commit": versions.commit()}
+html_extra_path = [versions.written(HERE / "_build" / "extra")]
+lab.written(HERE / "_build" / "extra")
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/version.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 # What tools leave behind.
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
 
@@ -44,13 +62,46 @@ highlight_language = "text"
 default_role = "code"
 
 GENERATED = HERE / "generated"
-for generator in (kinds, keys, results, metrics, commands):
-    for name, text in generator.pages().items():
-        page = GENERATED / name
-        page.parent.mkdir(parents=True, exist_ok=True)
-        # An unchanged page is not built again.
-        if not page.exists() or page.read_text(encoding="utf-8") != text:
-            page.write_text(text, encoding="utf-8")
+
+#: Documents that are several pages of the site, with the file that has the text.
+LONG = {
+    "validation": HERE / "validation.md",
+    "validation-kernel": HERE / "validation-kernel.md",
+    "spec/congestion-control": HERE / "spec" / "congestion-control.md",
+    "spec/queues-and-signalling": HERE / "spec" / "queues-and-signalling.md",
+    "spec/ccwg-2026": HERE / "spec" / "ccwg-2026.md",
+    "explanation/changelog": HERE.parent / "CHANGELOG.md",
+}
+#: The same for pages that are made of the program.
+LONG_LISTS = ("controllers.md", "queues.md")
+
+made = {
+    name: text
+    for generator in (kinds, keys, results, metrics, commands, figures)
+    for name, text in generator.pages().items()
+}
+divided: dict[str, Divided] = {
+    page: divide(page, f"generated/{page.rpartition('/')[2]}", file.read_text(encoding="utf-8"))
+    for page, file in LONG.items()
+}
+for name in LONG_LISTS:
+    page = name.removesuffix(".md")
+    divided[f"generated/{page}"] = divide(f"generated/{page}", f"generated/{page}", made[name])
+    made[name] = divided[f"generated/{page}"].index
+for each in divided.values():
+    made |= {f"{each.folder.removeprefix('generated/')}/{name}.md": text for name, text in each.pages.items()}
+for name, text in made.items():
+    # Pages of figures have addresses of their own.
+    page = (HERE if name.startswith("figures/") else GENERATED) / name
+    page.parent.mkdir(parents=True, exist_ok=True)
+    # An unchanged page is not built again.
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
+        page.write_text(text, encoding="utf-8")
+# What an earlier version of a document had is no page any more.
+for above, folder in ((GENERATED, GENERATED), (HERE, HERE / "figures")):
+    for page in folder.rglob("*.md"):
+        if str(page.relative_to(above)) not in made:
+            page.unlink()
 
 
 #: Pages that list the files next to them; in the repository, a folder lists itself.
@@ -67,6 +118,10 @@ ABOVE = {"../SECURITY.md": "/explanation/security.md", "../CONTRIBUTING.md": "/e
 
 def prepare(app: Sphinx, page: str, source: list[str]) -> None:
     """Puts the files of a folder below its page, and leads links out of this folder to the pages here."""
+    if page in LONG:
+        source[0] = divided[page].index
+    source[0] = lab.placed(page, source[0])
+    source[0] = redirected(source[0], page, list(divided.values()))
     for document, included in ABOVE.items():
         source[0] = source[0].replace(f"]({document})", f"]({included})")
     if page in CHILDREN:
@@ -74,6 +129,12 @@ def prepare(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n/{folder}/{CHILDREN[page]}\n```\n"
 
 
+def changed(*_: object) -> list[str]:
+    """Pages of links, which may have changed where their own file has not."""
+    return [*LONG]
+
+
 def setup(app: Sphinx) -> None:
     """Registers what this site adds to Sphinx."""
     app.connect("source-read", prepare)
+    app.connect("env-get-outdated", changed)

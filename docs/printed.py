@@ -163,7 +163,7 @@ class Ran:
 
 def clean(folder: Path) -> None:
     """A folder as a clone has it, as far as documents name files of it."""
-    ignored = shutil.ignore_patterns("_build", "generated", "target", "__pycache__")
+    ignored = shutil.ignore_patterns("_build", "generated", "figures", "target", "__pycache__")
     for name in ("docs", "examples", "scenarios"):
         shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
     (folder / ".venv").symlink_to(Path(sys.executable).parents[1])

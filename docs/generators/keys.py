@@ -45,8 +45,8 @@ def pages() -> dict[str, str]:
     parts = [
         "# Scenario files",
         "A scenario is a TOML file. Quantities are texts with their unit. `windtunnel check FILE` prints a scenario "
-        "with every default; `windtunnel schema` prints the JSON Schema that this page is made of, which editors "
-        "understand.",
+        "with every default; `windtunnel schema` prints what this page says as a JSON Schema, which "
+        "[editors](../how-to/editors.md) understand.",
         "## The file",
         _keys(schema, definitions),
     ]

@@ -9,11 +9,13 @@ import hashlib
 import json
 import shutil
 import subprocess
-import threading
+import sys
+from functools import partial
 from html.parser import HTMLParser
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event, Thread
 from typing import Any
 from urllib.parse import unquote
 
@@ -57,14 +59,51 @@ def drive(page: Path, driver: str, *, size: str = "1400,1000", virtual_time: boo
     wait; without it, the page's clock is real, and the driver has to finish before the load event.
     """
     driven = _with(page, DRIVER_HEAD + driver)
+    return _seen(driven.as_uri() + at, size=size, virtual_time=20000 if virtual_time else 0)
+
+
+def drive_site(root: Path, head: str, driver: str) -> Any:
+    """Serve a folder as a static server does, and run a driver, the body of an async function, in an empty page of it;
+    returns the result that it left. Skips the test if there is no Chromium.
+    """
+    page = f"<!doctype html><body><script>{DRIVER_HEAD}{head}(async () => {{{driver}}})();</script></body>".encode()
+
+    class Handler(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path != "/driver":
+                super().do_GET()
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(page)))
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Nothing."""
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """A frame that is removed leaves its pictures behind."""
+            if not isinstance(sys.exception(), ConnectionError):
+                super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+    with Server(("127.0.0.1", 0), partial(Handler, directory=str(root))) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{server.server_port}/driver"
+            return _seen(address, size="1280,900", virtual_time=5_000_000)
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _seen(address: str, *, size: str, virtual_time: int) -> Any:
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        command = [
-            *_chromium(profile, size),
-            *(["--virtual-time-budget=20000"] if virtual_time else []),
-            "--dump-dom",
-            driven.as_uri() + at,
-        ]
-        done = subprocess.run(command, capture_output=True, timeout=180, check=True)
+        budget = [f"--virtual-time-budget={virtual_time}"] if virtual_time else []
+        command = [*_chromium(profile, size), *budget, "--dump-dom", address]
+        done = subprocess.run(command, capture_output=True, timeout=600, check=True)
     reader = BodyReader()
     reader.feed(done.stdout.decode("utf-8"))
     assert reader.seen is not None, "the driver did not finish"
@@ -76,7 +115,7 @@ def watch(page: Path, driver: str, *, seconds: float = 60, at: str = "") -> Any:
     address of this process: the page's policy does not let it load anything.
     """
     left: list[str] = []
-    done = threading.Event()
+    done = Event()
 
     class Taker(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -91,7 +130,7 @@ def watch(page: Path, driver: str, *, seconds: float = 60, at: str = "") -> Any:
             """Say nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Taker) as server, TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, daemon=True).start()
         address = json.dumps(f"http://127.0.0.1:{server.server_address[1]}/left?")
         leave = (
             f"const leave = (seen) => {{ location.href = {address} + encodeURIComponent(JSON.stringify(seen)); }};\n"

@@ -13,7 +13,7 @@ import click
 
 from windtunnel.cli.completion import kinds, names_of_kind
 from windtunnel.cli.plugins import load_plugins, plugin_option
-from windtunnel.cli.streams import write_json
+from windtunnel.cli.streams import say, write_json
 from windtunnel.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -58,13 +58,30 @@ def list_(kind: str | None, name: str | None, json: bool, plugin: tuple[Path, ..
 
 
 @click.command
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write it to this file, next to your scenarios, instead of stdout.",
+)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @plugin_option
-def schema(plugin: tuple[Path, ...]) -> None:
-    """Print the JSON Schema of scenario files."""
-    from windtunnel import _core
+def schema(out: Path | None, force: bool, plugin: tuple[Path, ...]) -> None:
+    """Print the JSON Schema of scenario files, for editors."""
+    from windtunnel.editor_schema import editor_schema
 
     load_plugins(plugin)
-    write_json(_core.schema())
+    text = editor_schema()
+    if out is None:
+        if force:
+            raise InputError("--force needs --out: there is no file to replace")
+        write_json(text)
+        return
+    from windtunnel.atomic import staged_file
+
+    with staged_file(out, force=force) as staged:
+        staged.write_text(text, encoding="utf-8", newline="\n")
+    say(out)
 
 
 def _choose(listing: Listing, kind: str | None, name: str | None) -> Listing:

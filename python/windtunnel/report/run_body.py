@@ -92,8 +92,8 @@ _MEMBERS = Markup("""
 _SCENARIO = Markup("""
 <div class="with-button"><h2>Scenario</h2> <button type="button" id="copy-scenario">Copy</button></div>
 <pre id="scenario" tabindex="0">{}</pre>
-<p class="help"><code>windtunnel lab FOLDER</code>, with the folder of this page, opens this run in the lab: there it goes
-on while you change it.</p>
+<p class="help"><code>windtunnel lab FOLDER</code>, with the folder of this page, opens this run in the lab: there it
+goes on while you change it.</p>
 """)
 _TAIL = Markup("""\
 </main>

@@ -154,10 +154,17 @@ def _by_cause(done: Sequence[Done]) -> Iterator[str]:
 def _table(done: Sequence[Done]) -> Iterator[str]:
     """A row for each cell."""
     columns = list(dict.fromkeys(_column(measure) for _, measure in _measures(done)))
-    yield from _head("cell", *columns)
+    rows = []
     for each in done:
         worst = [_worst([measure for measure in each.measures if _column(measure) == name]) for name in columns]
-        yield _row(each.cell.name, *(["failed"] * len(columns) if each.error else worst))
+        rows.append(_row(each.cell.name, *(["failed"] * len(columns) if each.error else worst)))
+    yield from by_controller(_head("cell", *columns), rows)
+
+
+def by_controller(head: Sequence[str], rows: Iterable[str]) -> Iterator[str]:
+    """A table for each controller, with a heading, so that the site can make a page of it."""
+    for controller, some in groupby(rows, key=lambda row: row.removeprefix("| ").partition("/")[0]):
+        yield from (f"### {controller}", "", *head, *some, "")
 
 
 def _worst(some: Sequence[Measure]) -> str:
