@@ -95,7 +95,7 @@ def test_numbers_are_those_of_the_campaigns(two: Path) -> None:
     assert (seen, compared, len(printed)) == (24, 4, 4)
     # Distributions are over the runs of the two common cells, three of each campaign in each.
     joined = Joined([each for each in sides if isinstance(each, CampaignSide)], SHARE)
-    assert joined.runs().num_rows == 2 * 2 * 3 and len(joined.common) == 2
+    assert joined.runs().rows == 2 * 2 * 3 and len(joined.common) == 2
     assert meta["distributions"][0]["choices"][0]["name"] == "runs, by campaign"
     # Every cell of one is a row of both, and no more: (2 * 3 + 2 * 3 - 2) cells, of 2 metrics and 2 campaigns.
     assert meta["rows"] == 10 * 2 * 2

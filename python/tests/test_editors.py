@@ -28,8 +28,8 @@ SCENARIOS = sorted(
     for file in (REPOSITORY / folder).rglob("*.toml")
     if file.parent.name not in ("campaigns", "hunts")
 )
-#: The size that it had when it was first made small; the core's schema has five times as much.
-LARGEST = 207_000
+#: About its size; the core's schema has five times as much. The goal is 200 kB: descriptions alone are 80 of them.
+LARGEST = 208_000
 
 #: Faults, each in a scenario that is right otherwise: the line, the place as keys, and a word of the message.
 FAULTS: list[tuple[str, list[str | int], str]] = [

@@ -14,10 +14,11 @@ from matplotlib.text import Text
 
 from windtunnel import InputError, RunResult, Scenario
 from windtunnel.cli.plot import plot
-from windtunnel.figures import ALL_PANELS, PANELS, four_panel, write_figure
+from windtunnel.figures import four_panel, write_figure
 from windtunnel.figures.draw import POINTS
 from windtunnel.figures.style import RED, flow_look, queue_look
 from windtunnel.panels import Run, cwnd, marks, panels_of, sojourn, throughput
+from windtunnel.panels.catalogue import DRAWN, FOUR
 from windtunnel.panels.groups import by_stem, groups_of
 from windtunnel.panels.thinning import cell_means
 from windtunnel.panels.units import FACTORS
@@ -88,7 +89,7 @@ def figure() -> Figure:
 def test_panels_titles_and_units(figure: Figure) -> None:
     """The four panels are the document's, with its titles (errata included) and units; all show the whole run."""
     axes = axes_of(figure)
-    assert tuple(axes) == PANELS == ("throughput", "sojourn", "cwnd", "mark")
+    assert tuple(axes) == FOUR == ("throughput", "sojourn", "cwnd", "mark")
     titles = {name: a.get_title(loc="left") for name, a in axes.items()}
     assert titles == {
         "throughput": "IP Throughput (x: all flows)",
@@ -225,7 +226,7 @@ def test_the_command_line_offers_every_panel() -> None:
     """`plot` writes the names out, because its help is shown without Matplotlib; they are those of the catalogue."""
     offered = next(option.type for option in plot.params if option.name == "panels")
     assert isinstance(offered, click.Choice)
-    assert tuple(offered.choices) == ALL_PANELS
+    assert tuple(offered.choices) == DRAWN
 
 
 def test_many_flows_are_grouped() -> None:
@@ -355,7 +356,7 @@ def test_interval_series_where_points_are_missing() -> None:
     points = {name: np.array(column) for name, column in one.items()}
     both = {"queues": queues, "mark_points": points}
     assert [[list(s.y) for s in marks.samples(both, kind)] for kind in range(3)] == [[[0, 10, 40]], [], [[0.4]]]
-    assert set(axes_of(four_panel(run))) == set(PANELS)
+    assert set(axes_of(four_panel(run))) == set(FOUR)
 
 
 @pytest.fixture(scope="module")

@@ -187,7 +187,7 @@ def test_links_and_faults(tmp_path: Path) -> None:
 
 @needs_core
 def test_steps_and_packets(tmp_path: Path) -> None:
-    """One acknowledgement at a time; and packets in motion, of which the animation knows where each is."""
+    """One acknowledgement at a time; and packets in motion: the animation knows where each is."""
     seen = watch(
         page(tmp_path, SHORT),
         driver("""

@@ -55,7 +55,7 @@ NOT_RUN = {
     "make twin ONLY='vegas/*/alone'",
     "pip install dist/*.whl",
     "pip install dist/windtunnel-*.whl",
-    "pip install 'optuna>=5' cmaes",
+    "pip install 'optuna>=5' cmaes matplotlib",
     "pip install distributed",
     "cargo test",
     "cargo run -- rust-plugin.toml bottleneck.queue.aqm.k=20",

@@ -29,6 +29,7 @@ from windtunnel.campaign.page.grid import Grid
 from windtunnel.campaign.page.runs import Address, chosen
 from windtunnel.campaign.page.write import write_page
 from windtunnel.campaign.plan import Plan
+from windtunnel.contract import read_columns
 
 _TYPES = {"f32": "<f4", "f64": "<f8", "u8": "u1", "u16": "<u2", "u32": "<u4"}
 
@@ -302,12 +303,13 @@ def cells_table(cells: int, metrics: int) -> pa.Table:
     return pa.table(columns)
 
 
-def test_bins_keep_sums_and_extremes() -> None:
+def test_bins_keep_sums_and_extremes(tmp_path: Path) -> None:
     """40,000 cells become at most as many rows as a page has: all values count once, least and greatest stay."""
     about = document({"a": 400, "b": 100}, metrics=2)
     table = cells_table(40_000, 2)
+    pq.write_table(table, tmp_path / "cells.parquet")
     places = grid_of(about, 40_000)
-    rows = rows_of(table, places, about)
+    rows = rows_of(read_columns(tmp_path / "cells.parquet", {}), places, about)
     assert places.is_binned and 0.9 * MOST_ROWS < len(rows.cell) <= MOST_ROWS
     frame = table.to_pandas()
     for metric in (0, 1):

@@ -760,18 +760,63 @@ def merge_parts(
 
 def write_table(
     path: str | PathLike[str],
-    columns: Sequence[tuple[str, npt.NDArray[Any]]],
-    run: Sequence[tuple[str, str | int | None]],
-    names: Mapping[str, tuple[str, Sequence[str]]],
+    columns: Sequence[tuple[str, Any]],
+    run: Sequence[tuple[str, str | int | None]] = ...,
+    names: Mapping[str, tuple[str, Sequence[str]]] = ...,
     about: Mapping[str, str] = ...,
 ) -> None:
-    """Write a table as Parquet: one-dimensional, contiguous columns of numbers, truth values or ``bytes``; NaN becomes
-    null.
+    """Write a table as Parquet. :func:`windtunnel.table.stored` makes ``columns``: one-dimensional, contiguous arrays
+    of numbers, truth values or ``bytes``, where NaN becomes null; whole numbers or truth values with those that are
+    missing; the places of texts, with the words.
 
     ``run`` are columns before all others that have the same text or number in each row. ``names`` are, by a column of
     indices, the name of a column behind it and what the indices stand for. ``about`` is said of the whole file. Raises
     TypeError for other types of columns, OSError if the file cannot be written.
     """
+
+def write_csv(path: str | PathLike[str], columns: Sequence[tuple[str, Any]], append: bool = False) -> None:
+    """Write a table as CSV, whose columns are as for :func:`write_table`; with ``append``, its rows at the end of a
+    file.
+    """
+
+@final
+class TableWriter:
+    """Writes a table as Parquet group by group, with checksums. Columns of texts in ``coded`` are dictionaries to
+    readers of Arrow. All methods raise OSError if the file cannot be written.
+    """
+
+    def __new__(cls, path: str | PathLike[str], coded: Sequence[str] = ...) -> TableWriter: ...
+    def write(self, columns: Sequence[tuple[str, Any]]) -> None:
+        """Append rows as a group; all groups have the columns of the first one."""
+    def finish(self) -> None:
+        """End the file. Without this it cannot be read."""
+
+@final
+class TableReader:
+    """Reads a table from a Parquet file. All methods raise OSError if the file cannot be read, and ValueError if it is
+    damaged.
+    """
+
+    def __new__(cls, path: str | PathLike[str]) -> TableReader: ...
+    @property
+    def rows(self) -> int:
+        """How many rows the file has."""
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """The names of its columns, and what they hold, in Arrow's words."""
+    def parts(self, names: Sequence[str], rows: int) -> TableParts:
+        """The rows in their order, at most ``rows`` at a time, with the columns of these names; there is always a first
+        part.
+        """
+
+@final
+class TableParts:
+    """The parts of a table. A part has a list of columns: an array; an array and which of its values are missing; or an
+    array of places and a list of words. NaN is a missing number, -1 the place of a missing text.
+    """
+
+    def __iter__(self) -> TableParts: ...
+    def __next__(self) -> list[Any]: ...
 
 def write_qlog(
     title: str,

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
+from windtunnel import _core
 from windtunnel.errors import InputError, reason
-from windtunnel.table import KEYS, NAMES, Table
+from windtunnel.table import KEYS, NAMES, Table, masked
+from windtunnel.texts import Texts
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetFile
+    from windtunnel.table import Column
 
 #: Version of ``summary.json`` and of the result folder; it changes when readers have to change.
 SCHEMA_VERSION = 2
@@ -90,6 +93,8 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 
 #: The columns of bytes; all others are numbers.
 _BYTES = {("payloads", "content")}
+#: The types of all others, as Arrow calls them.
+_NUMBERS = re.compile(r"u?int(8|16|32|64)|float|double|bool")
 
 
 def is_summary(document: object) -> bool:
@@ -131,25 +136,24 @@ def read_table(*files: Path, name: str | None = None) -> Table:
     """A table, whose rows are in these files; it is called as the first one if it has no ``name``. A number that came
     later than the first rows is missing there. Raises InputError.
     """
-    from windtunnel import arrow
-
-    tables = []
+    tables: list[Table] = []
     for file in files:
-        parquet, names = _open_table(file, name)
-        with _readable(file):
-            tables.append(parquet.read(columns=names))
+        reader, names = _open_table(file, name)
+        tables.extend(_parts(file, reader, names, reader.rows))
     if len(tables) == 1:
-        (table,) = tables
-    else:
-        import pyarrow as pa
-
-        table = pa.concat_tables(tables, promote_options="default").select(tables[-1].column_names)
-    return Table({column: arrow.column(table[column]) for column in table.column_names})
+        return tables[0]
+    rows = [table.rows for table in tables]
+    return Table({
+        column: np.concatenate([
+            table.pop(column) if column in table else np.full(n, np.nan) for table, n in zip(tables, rows, strict=True)
+        ])
+        for column in list(tables[-1])
+    })  # fmt: skip
 
 
 def rows_of(files: Sequence[Path]) -> int:
     """How many rows the files have together. Raises InputError."""
-    return sum(_open_table(file, None)[0].metadata.num_rows for file in files)
+    return sum(_open_table(file, None)[0].rows for file in files)
 
 
 def columns_of(file: Path, name: str) -> list[str]:
@@ -163,81 +167,84 @@ def read_parts(file: Path, columns: Collection[str], rows: int, *, name: str | N
 
     Raises InputError.
     """
-    from windtunnel import arrow
-
-    parquet, names = _open_table(file, name)
-    names = [name for name in names if name in columns]
-    batches = parquet.iter_batches(rows, columns=names, use_threads=False)
-    there = parquet.metadata.num_rows > 0
-    while True:
-        with _readable(file):
-            batch = next(batches, None)
-        if batch is None:
-            break
-        yield Table({name: arrow.column(batch[name]) for name in names})
-    if not there:
-        yield Table({name: np.empty(0, dtype=np.int64) for name in names})
+    reader, names = _open_table(file, name)
+    yield from _parts(file, reader, [name for name in names if name in columns], rows)
 
 
-def read_arrow(file: Path, columns: Mapping[str, pa.DataType | None]) -> pa.Table:
-    """These columns of a table, with their types (None: any); checksums and texts are verified. Raises InputError."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def read_columns(file: Path, columns: Mapping[str, str | None], only: Collection[str] | None = None) -> Table:
+    """A table that has these columns, with their types as Arrow calls them (None: any), or ``only`` some columns of it.
+    Checksums and texts are verified. Raises InputError.
+    """
     _check_file(file)
     with _readable(file):
-        table = pq.read_table(file, page_checksum_verification=True)
-        table.validate(full=True)
-    if len(set(table.column_names)) < table.num_columns:
+        reader = _core.TableReader(file)
+    kinds = dict(reader.columns)
+    if len(kinds) < len(reader.columns):
         raise InputError(f"{file}: two columns have the same name")
-    if missing := [name for name in columns if name not in table.column_names]:
+    if missing := [name for name in columns if name not in kinds]:
         raise InputError(f"{file}: column {', '.join(f'`{name}`' for name in missing)} is missing")
     for name, kind in columns.items():
-        actual = table.schema.field(name).type
-        if kind is not None and actual != kind and not (pa.types.is_dictionary(actual) and actual.value_type == kind):
-            raise InputError(f"{file}: column `{name}` holds {actual}, not {kind}")
-    return table
+        if kind is not None and kinds[name] != kind:
+            raise InputError(f"{file}: column `{name}` holds {kinds[name]}, not {kind}")
+    names = [name for name in kinds if only is None or name in only]
+    with _readable(file):
+        (part,) = reader.parts(names, max(reader.rows, 1))
+    return Table({name: _column(each) for name, each in zip(names, part, strict=True)})
 
 
-def _open_table(file: Path, table: str | None) -> tuple[ParquetFile, list[str]]:
+def _column(read: Any) -> Column:
+    """A column as the core reads it."""
+    if not isinstance(read, tuple):
+        return cast("Column", read)
+    values, more = read
+    return Texts(values, more) if isinstance(more, list) else masked(values, more)
+
+
+def _parts(file: Path, reader: _core.TableReader, names: Sequence[str], rows: int) -> Iterator[Table]:
+    with _readable(file):
+        parts = reader.parts(names, max(rows, 1))
+    while True:
+        with _readable(file):
+            part = next(parts, None)
+        if part is None:
+            return
+        yield Table({name: _numbers(each) for name, each in zip(names, part, strict=True)})
+
+
+def _numbers(read: Any) -> npt.NDArray[Any]:
+    """A column of numbers; no table of a run has whole numbers that are missing, and here they are NaN."""
+    return np.where(read[1], np.nan, read[0]) if isinstance(read, tuple) else cast("npt.NDArray[Any]", read)
+
+
+def _open_table(file: Path, table: str | None) -> tuple[_core.TableReader, list[str]]:
     """The file of a table, or of a part of it, and its columns of numbers or bytes. Raises InputError."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from windtunnel import arrow
-
     _check_file(file)
     with _readable(file):
-        # Reading ahead would take the memory of a million rows.
-        parquet = pq.ParquetFile(file, pre_buffer=False)
-        schema = parquet.schema_arrow
+        reader = _core.TableReader(file)
     # Names are for others: readers here take them from the summary.
-    columns = [field for field in schema if field.name not in (*KEYS, *NAMES.values())]
-    names = [column.name for column in columns]
-    for column in columns:
-        kind = column.type
-        if (table or file.stem, column.name) in _BYTES:
-            if not arrow.is_binary(kind):
-                raise InputError(f"{file}: column `{column.name}` holds {kind}, not bytes")
-        elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-            raise InputError(f"{file}: column `{column.name}` holds {kind}, not numbers")
+    columns = [(name, kind) for name, kind in reader.columns if name not in (*KEYS, *NAMES.values())]
+    names = [name for name, _ in columns]
+    for name, kind in columns:
+        if (table or file.stem, name) in _BYTES:
+            if kind != "binary":
+                raise InputError(f"{file}: column `{name}` holds {kind}, not bytes")
+        elif not _NUMBERS.fullmatch(kind):
+            raise InputError(f"{file}: column `{name}` holds {kind}, not numbers")
     if missing := [name for name in COLUMNS.get(table or file.stem, ()) if name not in names]:
         raise InputError(f"{file}: column {', '.join(f'`{name}`' for name in missing)} is missing")
     if len(set(names)) < len(names):
         raise InputError(f"{file}: two columns have the same name")
-    return parquet, names
+    return reader, names
 
 
 @contextmanager
 def _readable(file: Path) -> Iterator[None]:
     """What goes wrong with a table's file as InputError."""
-    import pyarrow as pa
-
     try:
         yield
     except PermissionError as error:
         raise InputError(f"{file}: cannot be read: {reason(error)}") from None
-    except (pa.ArrowException, OSError) as error:
+    except (ValueError, OSError) as error:
         raise InputError(f"{file}: is not a Parquet file, or is damaged: {error}") from None
 
 

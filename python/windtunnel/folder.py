@@ -30,6 +30,7 @@ from typing import Any
 
 from windtunnel.atomic import check_free, staged
 from windtunnel.errors import InputError, reason
+from windtunnel.extras import need
 from windtunnel.input_file import document_of
 from windtunnel.keyed import write_table
 from windtunnel.parts import tables_in
@@ -171,6 +172,7 @@ def load_libraries(*, figures: bool) -> None:
 
     np.linalg.inv(np.eye(2))
     if figures:
+        need("matplotlib", "a figure")
         import windtunnel.figures  # noqa: F401
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from windtunnel import _core
 from windtunnel.stored import parts_of
-from windtunnel.table import KEYS, NAMES
+from windtunnel.table import KEYS, NAMES, stored
 
 if TYPE_CHECKING:
     from windtunnel.result import RunResult
@@ -35,4 +35,4 @@ def write_table(
         number: (column, [str(record["name"]) for record in result.summary[f"{number}s"]])
         for number, column in NAMES.items()
     }
-    _core.write_table(file, list(result.tables[name].items()), list(run), names, dict(about or {}))
+    _core.write_table(file, stored(result.tables[name]), list(run), names, dict(about or {}))

@@ -55,14 +55,18 @@ def plot(
 ) -> Figure:
     """A figure of the run, which notebooks show; see :meth:`windtunnel.RunResult.plot`."""
     from windtunnel.errors import InputError
-    from windtunnel.figures import PANELS, flent_style, four_panel
+    from windtunnel.extras import need
+
+    need("matplotlib", "plot")
+    from windtunnel.figures import flent_style, four_panel
+    from windtunnel.panels.catalogue import FOUR
 
     if flent:
         if panels or states:
             raise InputError("flent is a figure of its own: leave out panels and states")
         figure = flent_style(result, title=title, span=span)
     else:
-        chosen = panels if panels is not None else () if states else PANELS
+        chosen = panels if panels is not None else () if states else FOUR
         figure = four_panel(result, title=title, span=span, panels=chosen, states=states)
     # IPython asks an object for this method. Matplotlib's own way into notebooks is pyplot, which keeps every figure
     # in memory until it is closed.

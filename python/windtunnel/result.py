@@ -168,21 +168,23 @@ class RunResult:
 
         Numbers are not copied; truth values are packed into bits.
 
-        Raises KeyError for a table that the run did not record.
+        Raises KeyError for a table that the run did not record, and MissingExtraError if pyarrow is not installed.
         """
         return self._recorded(name).to_arrow()
 
     def to_pandas(self, name: str) -> pd.DataFrame:
         """The table ``name`` as a ``pandas.DataFrame``.
 
-        Raises KeyError for a table that the run did not record, and ImportError if pandas is not installed.
+        Raises KeyError for a table that the run did not record, and MissingExtraError if pandas is not
+        installed.
         """
         return self._recorded(name).to_pandas()
 
     def to_polars(self, name: str) -> pl.DataFrame:
         """The table ``name`` as a ``polars.DataFrame``; a missing value is null.
 
-        Raises KeyError for a table that the run did not record, and ImportError if Polars is not installed.
+        Raises KeyError for a table that the run did not record, and MissingExtraError if Polars or pyarrow is not
+        installed.
         """
         return self._recorded(name).to_polars()
 

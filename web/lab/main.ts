@@ -33,12 +33,13 @@ class Charts {
   /** The keys of the lines in each legend. */
   private shown: string[] = [];
   private names: string[] = [];
-  private readonly places: readonly HTMLElement[];
+  /** The panels' sections as they were before anything was drawn. */
+  private readonly sections: readonly HTMLElement[];
   range = new TimeRange(0, 1);
 
   constructor(private readonly brought: Brought) {
-    const place = ({ meta }: LivePanel) => document.querySelector<HTMLElement>(`[data-panel="${meta.id}"]`)!;
-    this.places = brought.panels.map((panel) => place(panel).cloneNode(true) as HTMLElement);
+    const section = ({ meta }: LivePanel) => document.querySelector<HTMLElement>(`[data-panel="${meta.id}"]`)!;
+    this.sections = brought.panels.map((panel) => section(panel).cloneNode(true) as HTMLElement);
   }
 
   /** A run begins. */
@@ -59,7 +60,7 @@ class Charts {
 
   private build(live: Live, i: number): Panel {
     const { meta } = live.panel;
-    const section = this.places[i]!.cloneNode(true) as HTMLElement;
+    const section = this.sections[i]!.cloneNode(true) as HTMLElement;
     document.querySelector(`[data-panel="${meta.id}"]`)!.replaceWith(section);
     const host = section.querySelector<HTMLElement>(".chart")!;
     const panel = new Panel(host, live.meta, live.data, this.range, this.names);
@@ -102,9 +103,9 @@ function listen(range: () => TimeRange): void {
 }
 
 function say(message: string, wrong = false): void {
-  const place = $("message");
-  place.textContent = message;
-  place.classList.toggle("wrong", wrong);
+  const line = $("message");
+  line.textContent = message;
+  line.classList.toggle("wrong", wrong);
 }
 
 /** Marks the line of the text that a message is about, and shows it. */
@@ -255,8 +256,8 @@ async function start(): Promise<void> {
 
   const first = brought.examples[0]!;
   try {
-    const place = await readPlace(location.hash);
-    await player.open(place?.text ?? first.text, first.files, place?.at ?? 0);
+    const linked = await readPlace(location.hash);
+    await player.open(linked?.text ?? first.text, first.files, linked?.at ?? 0);
   } catch (error) {
     await player.open(first.text, first.files);
     say((error as Error).message, true);
@@ -264,10 +265,10 @@ async function start(): Promise<void> {
   if (about === null) {
     // The text of a link, or of the file, is wrong: it is there to be mended, under the message.
     const message = $("message").textContent ?? "";
-    const place = await readPlace(location.hash).catch(() => null);
+    const linked = await readPlace(location.hash).catch(() => null);
     const example = brought.examples[1];
     if (example !== undefined) await player.open(example.text, example.files);
-    $<HTMLTextAreaElement>("scenario").value = place?.text ?? first.text;
+    $<HTMLTextAreaElement>("scenario").value = linked?.text ?? first.text;
     say(message, true);
   }
   document.body.dataset["ready"] = "true";

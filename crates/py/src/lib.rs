@@ -45,7 +45,7 @@ mod _core {
     #[pymodule_export]
     use super::shadow::follow;
     #[pymodule_export]
-    use super::store::{merge_parts, write_table};
+    use super::store::{PyTableParts, TableReader, TableWriter, merge_parts, write_csv, write_table};
     #[pymodule_export]
     use super::trace::{PySegments, read_trace};
     #[pymodule_export]

@@ -7,20 +7,25 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
-use parquet::column::writer::ColumnCloseResult;
+use parquet::column::writer::{ColumnCloseResult, get_column_writer};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use parquet::file::writer::{
+    OnCloseColumnChunk, SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter,
+};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type, TypePtr};
 
 use windtunnel_sim::recorder::GROUP;
 
 use crate::keys::{Column, Keys, Same, named};
-use crate::values::Values;
+use crate::pages::Checked;
+use crate::schema;
+use crate::values::{Values, word};
 
 /// Values that are copied for the writer at one time: many payloads would take much memory twice. A multiple of what it
 /// takes for a page itself, so that pages end where they would without.
@@ -30,6 +35,7 @@ const BATCH: usize = 1 << 12;
 pub struct TableFile {
     writer: SerializedFileWriter<BufWriter<File>>,
     keys: Keys,
+    checked: bool,
 }
 
 impl Debug for TableFile {
@@ -45,7 +51,7 @@ impl TableFile {
         let fields = every.iter().map(|(name, column)| field(name, column).map(Arc::new));
         let unlike = every.iter().filter(|(_, column)| !repeats(column)).map(|(name, _)| *name);
         let writer = writer(path, fields.collect::<Result<_>>()?, unlike)?;
-        Ok(TableFile { writer, keys })
+        Ok(TableFile { writer, keys, checked: false })
     }
 
     /// A new file at `path` for the parts of a table, which has the columns of the last one, with those of `keys`.
@@ -56,7 +62,21 @@ impl TableFile {
         let last = parts.last().ok_or_else(|| ParquetError::General("a table has a part".to_owned()))?;
         fields.extend_from_slice(open(last)?.metadata().file_metadata().schema().get_fields());
         let writer = writer(path, fields, iter::empty())?;
-        Ok(TableFile { writer, keys })
+        Ok(TableFile { writer, keys, checked: false })
+    }
+
+    /// Pages get checksums from now on.
+    #[must_use]
+    pub fn checked(mut self) -> TableFile {
+        self.checked = true;
+        self
+    }
+
+    /// Says that readers of Arrow are to take the columns of texts in `coded` for dictionaries. `columns` are those of the
+    /// file.
+    pub fn code(&mut self, columns: &[(&str, Values<'_>)], coded: &[&str]) {
+        let schema = schema::encoded(&self.keys.around(columns), coded);
+        self.say(schema::KEY, &schema);
     }
 
     /// Appends rows, in groups of at most [`GROUP`].
@@ -72,9 +92,14 @@ impl TableFile {
 
     /// Appends rows as a group.
     pub fn write_group(&mut self, columns: &[(&str, Values<'_>)]) -> Result<()> {
+        let like = (self.writer.schema_descr().columns().to_vec(), Arc::clone(self.writer.properties()));
         let mut group = self.writer.next_row_group()?;
-        for (_, column) in self.keys.around(columns) {
-            write_column(&mut group, &column)?;
+        for ((_, column), descr) in self.keys.around(columns).iter().zip(&like.0) {
+            if self.checked {
+                write_checked(&mut group, column, descr, &like.1)?;
+            } else {
+                write_column(&mut group, column)?;
+            }
         }
         group.close()?;
         Ok(())
@@ -153,12 +178,33 @@ fn write_column(
     writer.close()
 }
 
+/// Writes a column whose pages have checksums. It is in memory until it is complete.
+fn write_checked(
+    group: &mut SerializedRowGroupWriter<'_, BufWriter<File>>,
+    column: &Column<'_>,
+    descr: &ColumnDescPtr,
+    properties: &WriterPropertiesPtr,
+) -> Result<()> {
+    let (mut bytes, mut closed) = (Vec::new(), None);
+    let on_close: OnCloseColumnChunk<'_> = Box::new(|close| {
+        closed = Some(close);
+        Ok(())
+    });
+    let pages = Box::new(Checked(&mut bytes));
+    let inner = get_column_writer(Arc::clone(descr), Arc::clone(properties), pages);
+    let mut writer = SerializedColumnWriter::new(inner, Some(on_close));
+    write(&mut writer, column)?;
+    writer.close()?;
+    group.append_column(&Bytes::from(bytes), closed.expect("the column was closed"))
+}
+
 /// Whether values are looked for in those before them. Numbers of 64 bits and bytes are hardly ever the same in many
 /// rows: it would take longer than all else, and files become smaller without.
 const fn repeats(column: &Column<'_>) -> bool {
     match column {
         Column::Own(values) => {
-            !matches!(values, Values::F64(_) | Values::U64(_) | Values::I64(_) | Values::Binary(_))
+            use Values::{Binary, F64, GapsI64, GapsU64, I64, U64};
+            !matches!(values, F64(_) | U64(_) | I64(_) | GapsU64(..) | GapsI64(..) | Binary(_))
         }
         Column::Same(..) | Column::Names(..) => true,
     }
@@ -169,14 +215,16 @@ fn field(name: &str, column: &Column<'_>) -> Result<Type> {
     let text = (Physical::BYTE_ARRAY, Some(LogicalType::String));
     let (physical, logical) = match column {
         Column::Own(Values::F64(_)) => (Physical::DOUBLE, None),
-        Column::Own(Values::U64(_)) | Column::Same(Same::Number(_), _) => (Physical::INT64, unsigned(64)),
-        Column::Own(Values::I64(_)) => (Physical::INT64, None),
+        Column::Own(Values::U64(_) | Values::GapsU64(..)) | Column::Same(Same::Number(_), _) => {
+            (Physical::INT64, unsigned(64))
+        }
+        Column::Own(Values::I64(_) | Values::GapsI64(..)) => (Physical::INT64, None),
         Column::Own(Values::U32(_)) => (Physical::INT32, unsigned(32)),
         Column::Own(Values::I32(_)) => (Physical::INT32, None),
         Column::Own(Values::U8(_)) => (Physical::INT32, unsigned(8)),
-        Column::Own(Values::Bool(_)) => (Physical::BOOLEAN, None),
+        Column::Own(Values::Bool(_) | Values::GapsBool(..)) => (Physical::BOOLEAN, None),
         Column::Own(Values::Binary(_)) => (Physical::BYTE_ARRAY, None),
-        Column::Same(Same::Text(_), _) | Column::Names(..) => text,
+        Column::Own(Values::Text(..)) | Column::Same(Same::Text(_), _) | Column::Names(..) => text,
     };
     Type::primitive_type_builder(name, physical)
         .with_repetition(Repetition::OPTIONAL)
@@ -195,6 +243,19 @@ fn write(to: &mut SerializedColumnWriter<'_>, column: &Column<'_>) -> Result<()>
         Column::Own(Values::Bool(v)) => put::<BoolType>(to, v.iter().copied().map(Some)),
         Column::Own(Values::Binary(v)) => {
             put::<ByteArrayType>(to, v.iter().map(|v| Some(ByteArray::from(v.to_vec()))))
+        }
+        Column::Own(Values::GapsU64(v, gaps)) => {
+            put::<Int64Type>(to, v.iter().zip(gaps).map(|(v, gap)| (!gap).then_some(v.cast_signed())))
+        }
+        Column::Own(Values::GapsI64(v, gaps)) => {
+            put::<Int64Type>(to, v.iter().zip(gaps).map(|(v, gap)| (!gap).then_some(*v)))
+        }
+        Column::Own(Values::GapsBool(v, gaps)) => {
+            put::<BoolType>(to, v.iter().zip(gaps).map(|(v, gap)| (!gap).then_some(*v)))
+        }
+        Column::Own(Values::Text(at, words)) => {
+            let words: Vec<ByteArray> = words.iter().map(|word| ByteArray::from(*word)).collect();
+            put::<ByteArrayType>(to, at.iter().map(|at| word(&words, *at).cloned()))
         }
         Column::Same(Same::Number(number), rows) => {
             put::<Int64Type>(to, iter::repeat_n(number.map(u64::cast_signed), rows))

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
+use std::panic;
 use std::path::{Path, PathBuf};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use windtunnel_sim::recorder::columns::{Column, Table};
 use windtunnel_sim::recorder::{GROUP, Sink};
-use windtunnel_store::{Keys, Parts, Same, TableFile, Values, merge};
+use windtunnel_store::{
+    Array, Keys, Parts, Read, Same, TableFile, TableReader, Values, merge, write_head, write_rows,
+};
 
 /// A file in a folder of its own, which goes with it.
 struct Folder(PathBuf);
@@ -196,4 +199,129 @@ fn parts() {
     again.rows(&table(vec![flow(vec![0])]), 0..1);
     assert_eq!(again.failure().take().expect("refused").kind(), ErrorKind::AlreadyExists);
     assert!(again.failure().take().is_none());
+}
+
+/// The columns of a part by their places, as they were read.
+fn read(path: &Path, names: &[&str], rows: usize) -> Vec<Vec<Read>> {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut parts = TableReader::open(path).expect("opened").parts(&names).expect("columns");
+    let mut all = Vec::new();
+    loop {
+        let part = parts.next(rows).expect("read");
+        if part[0].array.is_empty() {
+            return all;
+        }
+        all.push(part);
+    }
+}
+
+/// What is written comes back, with its types and gaps, in parts of a chosen size that do not stop at groups of rows.
+#[test]
+fn reading() {
+    let own = Folder::new("reading");
+    let bytes: [&[u8]; 5] = [b"", b"x", b"\0\xff", b"y", b"z"];
+    let gaps = [false, true, false, false, true];
+    let columns = [
+        ("x", Values::F64(&[0.5, f64::NAN, -0.0, 1.0, 2.0])),
+        ("seed", Values::GapsU64(&[u64::MAX, 0, 1, 2, 3], &gaps)),
+        ("there", Values::GapsBool(&[true, true, false, true, false], &gaps)),
+        ("code", Values::U8(&[0, 7, 255, 1, 2])),
+        ("name", Values::Text(&[1, -1, 0, 1, 1], &["a", "b\u{e9}"])),
+        ("content", Values::Binary(&bytes)),
+    ];
+    let mut file = TableFile::create(&own.file(), &columns, Keys::default()).expect("created").checked();
+    for group in [0..2, 2..5] {
+        let part: Vec<_> = columns.iter().map(|(name, values)| (*name, values.rows(group.clone()))).collect();
+        file.write_group(&part).expect("written");
+    }
+    file.finish().expect("finished");
+    let reader = TableReader::open(&own.file()).expect("opened");
+    assert_eq!(reader.rows(), 5);
+    let kinds: Vec<(&str, String)> = reader.columns().map(|(name, kind)| (name, kind.name())).collect();
+    let expected = [
+        ("x", "double"),
+        ("seed", "uint64"),
+        ("there", "bool"),
+        ("code", "uint8"),
+        ("name", "string"),
+        ("content", "binary"),
+    ];
+    assert_eq!(kinds, expected.map(|(name, kind)| (name, kind.to_owned())));
+    let parts = read(&own.file(), &["name", "seed", "there", "code", "x", "content"], 3);
+    assert_eq!(parts.len(), 2);
+    let Array::Text(places, words) = &parts[0][0].array else { panic!("texts") };
+    assert_eq!(
+        (&places[..], &words.list[..]),
+        (&[0, -1, 1][..], &["b\u{e9}".to_owned(), "a".to_owned()][..])
+    );
+    assert!(matches!(&parts[0][1].array, Array::U64(v) if v[0] == u64::MAX && v[2] == 1));
+    assert_eq!(parts[0][1].missing, [false, true, false]);
+    assert_eq!(parts[1][2].missing, [false, true]);
+    assert!(matches!(&parts[0][3].array, Array::U8(v) if v[..] == [0, 7, 255]));
+    assert!(parts[0][3].missing.is_empty());
+    let Array::F64(x) = &parts[0][4].array else { panic!("numbers") };
+    assert_eq!(x.iter().map(f64::to_string).collect::<Vec<_>>(), ["0.5", "NaN", "-0"]);
+    assert!(matches!(&parts[1][5].array, Array::Binary(v) if v[1].data() == b"z"));
+    assert_eq!(read(&own.file(), &["code"], usize::MAX).len(), 1);
+}
+
+/// A bit that changes in a page is an error, whichever it is: its checksum tells.
+#[test]
+fn checksums() {
+    let own = Folder::new("checksums");
+    let numbers: Vec<f64> = (0..500).map(|n| f64::from(n) * 0.37).collect();
+    let places: Vec<i32> = (0..500).map(|n| n % 7).collect();
+    let columns =
+        [("x", Values::F64(&numbers)), ("name", Values::Text(&places, &["a", "b", "c", "d", "e", "f", "g"]))];
+    let mut file = TableFile::create(&own.file(), &columns, Keys::default()).expect("created").checked();
+    file.write_group(&columns).expect("written");
+    file.finish().expect("finished");
+    let whole = fs::read(own.file()).expect("read");
+    let reader =
+        SerializedFileReader::new(fs::File::open(own.file()).expect("opened")).expect("a Parquet file");
+    let pages: usize =
+        reader.metadata().row_group(0).columns().iter().map(|c| c.compressed_size() as usize).sum();
+    let names = ["x".to_owned(), "name".to_owned()];
+    // The pages begin behind the four bytes that say what the file is.
+    let refused = (4..4 + pages).filter(|position| {
+        let mut changed = whole.clone();
+        changed[*position] ^= 1;
+        fs::write(own.file(), changed).expect("written");
+        let done = panic::catch_unwind(|| TableReader::open(&own.file())?.parts(&names)?.next(500));
+        !matches!(done, Ok(Ok(_)))
+    });
+    // Some bits of a header change nothing: a page's encoding of levels that it has not.
+    let refused = refused.count();
+    assert!(refused * 100 > pages * 97, "{refused} of {pages}");
+}
+
+/// CSV as other programs read it: texts in quotes, numbers with all their digits, nothing for what is missing. The
+/// numbers are written as Arrow's libraries do.
+#[test]
+fn csv() {
+    let bytes: [&[u8]; 3] = [b"", b"\x01\xff", b"x"];
+    let columns = [
+        ("a\"b", Values::F64(&[1e-7, f64::NAN, -0.0])),
+        ("y", Values::F64(&[1.5e10, 9_999_999_999.5, 0.000_001])),
+        (
+            "middle",
+            Values::F64(&[-4_956_516_208_097_829.0 / 4.0, 1_099_511_627_777.0 / 128.0, 1.0 / 33_554_432.0]),
+        ),
+        ("n", Values::GapsI64(&[-1, 5, 2], &[false, true, false])),
+        ("t", Values::Text(&[0, -1, 1], &["say \"x\", y", ""])),
+        ("b", Values::Bool(&[true, false, true])),
+        ("c", Values::Binary(&bytes)),
+    ];
+    let mut text = Vec::new();
+    write_head(&mut text, &columns).expect("written");
+    write_rows(&mut text, &columns).expect("written");
+    assert_eq!(
+        String::from_utf8(text).expect("text"),
+        concat!(
+            "\"a\"\"b\",\"y\",\"middle\",\"n\",\"t\",\"b\",\"c\"\n",
+            "1e-7,1.5e+10,-1.2391290520244572e+15,-1,\"say \"\"x\"\", y\",true,\"\"\n",
+            ",9999999999.5,8589934592.007812,,,false,\"01ff\"\n",
+            "-0,0.000001,2.9802322387695312e-8,2,\"\",true,\"78\"\n",
+        )
+    );
 }

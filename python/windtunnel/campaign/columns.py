@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,8 @@ import numpy.typing as npt
 from windtunnel.campaign.model import SCENARIO
 from windtunnel.campaign.plan import Cell, Plan
 from windtunnel.experiment.axes import Value
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from windtunnel.table import Table, masked
+from windtunnel.texts import Texts
 
 #: Columns of ``cells.parquet``, beyond the cell and its axes, and their types. ``runs`` of the cell are ``failed`` or
 #: have one of ``distinct`` digests; ``count`` independent values have ``mean`` ... ``max``; ``method`` says what mean
@@ -102,23 +101,17 @@ class CellRows:
                     named[name] = None if value < 0 else kind(value)
             yield named
 
-    def arrow(self, first: int, past: int) -> dict[str, pa.Array]:
-        """Some of the rows as Arrow has them, without their cells."""
-        import pyarrow as pa
-
-        from windtunnel.arrow import numbers, texts
-
-        words, columns = texts(list(self._texts)), {}
+    def table(self, first: int, past: int) -> Table:
+        """Some of the rows, without their cells."""
+        words, columns = list(self._texts), Table()
         for name, kind in CELL_COLUMNS.items():
             values = self.column(name)[first:past]
-            if kind is float:
-                columns[name] = numbers(values, np.isnan(values))
-            else:
-                columns[name] = numbers(values, values < 0)
             if kind is str:
-                columns[name] = words.take(columns[name])
-            elif kind is bool:
-                columns[name] = columns[name].cast(pa.bool_())
+                columns[name] = Texts(values, words)
+            elif kind is float:
+                columns[name] = values
+            else:
+                columns[name] = masked(values.astype(kind), values < 0)
         return columns
 
 
@@ -134,26 +127,20 @@ class AxisColumns:
         self._numbers = {axis.name for axis in plan.campaign.axes if axis.numeric and not _has_units(axis.values)}
         self._quantities = {axis.name for axis in plan.campaign.axes if axis.numeric} - self._numbers
 
-    def schema(self) -> Iterable[tuple[str, pa.DataType]]:
-        """Names and types."""
-        import pyarrow as pa
+    @property
+    def of_texts(self) -> list[str]:
+        """The names of the columns of texts."""
+        return [name for name in self._names if name not in self._numbers]
 
-        for name in self._names:
-            yield name, pa.float64() if name in self._numbers else pa.dictionary(pa.int32(), pa.string())
-            if name in self._quantities:
-                yield f"{name}.number", pa.float64()
-
-    def of(self, places: Sequence[npt.NDArray[np.int64]]) -> dict[str, pa.Array]:
+    def of(self, places: Sequence[npt.NDArray[np.int64]]) -> Table:
         """The columns of cells with these places on the axes."""
-        from windtunnel.arrow import numbers, texts
-
-        columns = {}
+        columns = Table()
         for name, values, at in zip(self._names, self._values, places, strict=True):
             if name not in self._numbers:
-                columns[name] = texts([value.label for value in values]).take(numbers(at))
+                columns[name] = Texts(at.astype(np.int32), [value.label for value in values])
             if name in self._numbers or name in self._quantities:
                 column = np.array([value.number for value in values], np.float64)[at]
-                columns[name if name in self._numbers else f"{name}.number"] = numbers(column)
+                columns[name if name in self._numbers else f"{name}.number"] = column
         return columns
 
 

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,14 +35,15 @@ from windtunnel.campaign.summarise import Findings, summarise
 from windtunnel.claims.decide import Decided
 from windtunnel.escape import csv_cell
 from windtunnel.input_file import document_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from windtunnel.table import Table, masked, stored
+from windtunnel.texts import Texts
 
 SCHEMA_VERSION = 1
 MANIFEST = "campaign.json"
 #: Runs whose rows are in memory at a time, and make a group of rows of a file; and such rows of cells.
 _ROWS, _CELL_ROWS = 20_000, 100_000
+#: The texts of a flow.
+_OF_FLOW = ("flow_name", "cc", "application")
 
 
 def is_dataset(folder: Path) -> bool:
@@ -59,7 +60,11 @@ def write(conductor: Conductor, target: Path, *, force: bool, page: str = "", pa
     """
     axes = AxisColumns(conductor.plan)
     with staged(target, force=force, ours=is_dataset) as stage:
-        with _writer(stage / "runs.parquet") as runs, _writer(stage / "flows.parquet") as flows:
+        coded = axes.of_texts
+        with (
+            _writer(stage / "runs.parquet", coded) as runs,
+            _writer(stage / "flows.parquet", [*coded, *_OF_FLOW]) as flows,
+        ):
             count = 0
             for cell, rows in conductor.ledger.groups(_ROWS):
                 numbers, places = conductor.plan.places(cell)
@@ -78,40 +83,27 @@ def write(conductor: Conductor, target: Path, *, force: bool, page: str = "", pa
     return findings
 
 
-def _shared(
-    axes: AxisColumns, rows: Rows, runs: Places, cells: Places, places: Sequence[Places]
-) -> dict[str, pa.Array]:
+def _shared(axes: AxisColumns, rows: Rows, runs: Places, cells: Places, places: Sequence[Places]) -> Table:
     """What the rows of a run and of its flows have in common."""
-    import pyarrow as pa
-
-    from windtunnel.arrow import numbers
-
-    columns, labels = rows.columns, axes.of(places)
-    named = {name: _dictionary(labels[name]) if pa.types.is_dictionary(kind) else labels[name]
-             for name, kind in axes.schema()}  # fmt: skip
-    return {
-        "run": numbers(runs), "cell": numbers(cells), **named,
-        "seed": numbers(columns["seed"], ~columns["has_seed"]), "offset": numbers(columns["offset"]),
+    columns = rows.columns
+    return Table({
+        "run": runs, "cell": cells, **axes.of(places),
+        "seed": masked(columns["seed"], ~columns["has_seed"]), "offset": columns["offset"],
         "digest": _text(rows, "digest"),
-    }  # fmt: skip
+    })  # fmt: skip
 
 
-def _run_columns(conductor: Conductor, rows: Rows, shared: dict[str, pa.Array]) -> dict[str, pa.Array]:
-    import pyarrow as pa
-
-    from windtunnel.arrow import numbers
-
+def _run_columns(conductor: Conductor, rows: Rows, shared: Table) -> Table:
     columns, names = rows.columns, [name for name, _ in conductor.campaign.metrics]
     values = np.where(np.isfinite(columns["values"]), columns["values"], np.nan)
-    metrics = {name: numbers(values[:, at], np.isnan(values[:, at])) for at, name in enumerate(names)}
-    return {
+    return Table({
         **shared,
-        "packets": numbers(columns["packets"], columns["packets"] < 0),
-        "stalled": numbers(columns["stalled"], columns["stalled"] < 0).cast(pa.bool_()),
+        "packets": masked(columns["packets"], columns["packets"] < 0),
+        "stalled": masked(columns["stalled"] > 0, columns["stalled"] < 0),
         "foreign": _text(rows, "foreign"),
-        **metrics,
-        "error": pa.array(_errors(rows, names), pa.string()),
-    }
+        **{name: values[:, at] for at, name in enumerate(names)},
+        "error": Texts.of(_errors(rows, names)),
+    })  # fmt: skip
 
 
 def _errors(rows: Rows, names: Sequence[str]) -> list[str | None]:
@@ -123,75 +115,46 @@ def _errors(rows: Rows, names: Sequence[str]) -> list[str | None]:
     return errors
 
 
-def _flow_columns(rows: Rows, shared: dict[str, pa.Array]) -> dict[str, pa.Array]:
-    from windtunnel.arrow import numbers
-
+def _flow_columns(rows: Rows, shared: Table) -> Table:
     columns = rows.columns
-    of_run = numbers(np.repeat(np.arange(len(rows)), columns["flows"]))
-    values = columns["numbers"]
-    return {
-        **{name: column.take(of_run) for name, column in shared.items()},
-        "flow": numbers(columns["flow"]),
-        **{name: _dictionary(_text(rows, name)) for name in ("flow_name", "cc", "application")},
-        **{name: numbers(values[:, at], np.isnan(values[:, at])) for at, name in enumerate(NUMBERS)},
-    }
+    of_run = np.repeat(np.arange(len(rows)), columns["flows"])
+    return Table({
+        **shared.part(of_run),
+        "flow": columns["flow"],
+        **{name: _text(rows, name) for name in _OF_FLOW},
+        **{name: columns["numbers"][:, at] for at, name in enumerate(NUMBERS)},
+    })  # fmt: skip
 
 
-def _text(rows: Rows, name: str) -> pa.Array:
-    from windtunnel.arrow import numbers, texts
-
-    places = rows.columns[name]
-    return texts(rows.texts).take(numbers(places, places < 0))
-
-
-def _dictionary(column: pa.Array) -> pa.Array:
-    """Texts as places in a list, in the order in which they first come: so it does not depend on batches."""
-    return column.dictionary_encode()
+def _text(rows: Rows, name: str) -> Texts:
+    return Texts(rows.columns[name], rows.texts)
 
 
 @contextmanager
-def _writer(file: Path) -> Iterator[Callable[[dict[str, pa.Array]], None]]:
-    """Writes columns to a Parquet file, each time as a group of rows."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with ExitStack() as stack:
-        writers: list[pq.ParquetWriter] = []
-
-        def write(columns: dict[str, pa.Array]) -> None:
-            table = pa.table(columns)
-            if not writers:
-                writer = pq.ParquetWriter(file, table.schema, compression="zstd", write_page_checksum=True)
-                writers.append(stack.enter_context(writer))
-            writers[0].write_table(table)
-
-        yield write
+def _writer(file: Path, coded: Sequence[str] = ()) -> Iterator[Callable[[Table], None]]:
+    """Writes rows to a Parquet file, each time as a group. Texts of ``coded`` are places in a list there, too."""
+    writer = _core.TableWriter(file, list(coded))
+    yield lambda table: writer.write(stored(table))
+    writer.finish()
 
 
 def _write_cells(stage: Path, plan: Plan, rows: CellRows, axes: AxisColumns) -> None:
-    import pyarrow as pa
-    import pyarrow.csv as csv
-
-    from windtunnel.arrow import numbers
-
-    with _writer(stage / "cells.parquet") as parquet, (stage / "cells.csv").open("wb") as text:
+    with _writer(stage / "cells.parquet") as parquet:
         for first in range(0, max(1, len(rows)), _CELL_ROWS):
             past = min(first + _CELL_ROWS, len(rows))
             cells, places = plan.places(rows.column("cell")[first:past])
-            columns = {"cell": numbers(cells), **axes.of(places), **rows.arrow(first, past)}
-            parquet(columns)
-            csv.write_csv(_as_csv(pa.table(columns)), text, csv.WriteOptions(include_header=first == 0))
+            table = Table({"cell": cells, **axes.of(places), **rows.table(first, past)})
+            parquet(table)
+            _core.write_csv(stage / "cells.csv", stored(_as_csv(table)), append=first > 0)
 
 
-def _as_csv(table: pa.Table) -> pa.Table:
+def _as_csv(table: Table) -> Table:
     """The table with names and texts as CSV must have them: axes and their values are the campaign's own words."""
-    import pyarrow as pa
-
-    columns = [
-        pa.array(map(csv_cell, column.to_pylist()), pa.string()) if pa.types.is_string(column.type) else column
-        for column in table.columns
-    ]
-    return pa.table(columns, names=[str(csv_cell(name)) for name in table.column_names])
+    return Table({
+        str(csv_cell(name)): Texts(column.at, [str(csv_cell(word)) for word in column.words])
+        if isinstance(column, Texts) else column
+        for name, column in table.items()
+    })  # fmt: skip
 
 
 def _write_pages(

@@ -5,16 +5,23 @@ together, a message says so.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
+from windtunnel.campaign.columns import CELL_COLUMNS, LATER
 from windtunnel.campaign.dataset import MANIFEST, SCHEMA_VERSION, is_dataset
 from windtunnel.campaign.model import SCENARIO
 from windtunnel.errors import InputError
+from windtunnel.extras import library
+from windtunnel.table import Table
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
 
 
@@ -25,34 +32,61 @@ class CampaignResult:
     path: Path
     document: dict[str, Any] = field(repr=False)
 
+    @cached_property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables ``runs``, ``flows`` and ``cells``, of NumPy arrays; each is read when it is asked for.
+
+        That raises InputError if the file is damaged.
+        """
+        return _Tables(self)
+
     @property
     def runs(self) -> pa.Table:
-        """A row for each run. Raises InputError, as all tables do, if the file is damaged."""
-        import pyarrow as pa
-
-        metrics = dict.fromkeys(self.document["metrics"], pa.float64())
-        return self._table("runs", {
-            "run": pa.int64(), "seed": pa.uint64(), "offset": pa.int32(), "digest": pa.string(), "error": pa.string(),
-            **dict.fromkeys(self._axes()), **metrics,
-        })  # fmt: skip
+        """A row for each run, as a ``pyarrow.Table``. Raises InputError, as all tables do, if the file is damaged, and
+        MissingExtraError if pyarrow is not installed.
+        """
+        return self._arrow("runs")
 
     @property
     def flows(self) -> pa.Table:
         """A row for each flow of each run."""
-        import pyarrow as pa
-
-        return self._table("flows", {"run": pa.int64(), "flow": pa.int32(), "flow_name": pa.string()})
+        return self._arrow("flows")
 
     @property
     def cells(self) -> pa.Table:
         """A row for each metric of each cell, and each baseline."""
-        import pyarrow as pa
+        return self._arrow("cells")
 
-        from windtunnel.campaign.columns import CELL_COLUMNS, LATER
+    def read(self, name: str, only: Collection[str] | None = None) -> Table:
+        """A table, or only some of its columns. Raises InputError."""
+        from windtunnel.contract import read_columns
 
-        types = {float: pa.float64(), int: pa.int64(), str: pa.string(), bool: pa.bool_()}
-        columns = {name: types[kind] for name, kind in CELL_COLUMNS.items() if name not in LATER}
-        return self._table("cells", {**dict.fromkeys(self._axes()), **columns})
+        file = self.path / f"{name}.parquet"
+        columns = {"cell": "int64", **self._columns(name)}
+        table = read_columns(file, columns, only=None if only is None else {"cell", *only})
+        cell = cast("npt.NDArray[Any]", table["cell"])
+        if len(cell) and (np.ma.is_masked(cell) or cell.min() < 0 or cell.max() >= self.cell_count):
+            raise InputError(f"{file}: has rows of cells that {MANIFEST} does not have: one of the files is another's")
+        return table
+
+    def _columns(self, name: str) -> dict[str, str | None]:
+        """The columns that a table must have, and their types as Arrow calls them; None for any."""
+        axes: dict[str, str | None] = dict.fromkeys(self._axes())
+        if name == "runs":
+            metrics = dict.fromkeys(self.document["metrics"], "double")
+            of_run = {"run": "int64", "seed": "uint64", "offset": "int32", "digest": "string", "error": "string"}
+            return {**of_run, **axes, **metrics}
+        if name == "flows":
+            return {"run": "int64", "flow": "int32", "flow_name": "string"}
+        types = {float: "double", int: "int64", str: "string", bool: "bool"}
+        return {**axes, **{name: types[kind] for name, kind in CELL_COLUMNS.items() if name not in LATER}}
+
+    def _arrow(self, name: str) -> pa.Table:
+        library("pyarrow", f"CampaignResult.{name}")
+        self.read(name)
+        import pyarrow.parquet as pq
+
+        return pq.read_table(self.path / f"{name}.parquet")
 
     @property
     def notes(self) -> list[str]:
@@ -73,18 +107,28 @@ class CampaignResult:
         names = [axis["name"] for axis in self.document["axes"]]
         return [SCENARIO, *names] if len(self.document["scenarios"]) > 1 else names
 
-    def _table(self, name: str, columns: Mapping[str, pa.DataType | None]) -> pa.Table:
-        import pyarrow as pa
-        import pyarrow.compute as pc
 
-        from windtunnel.contract import read_arrow
+class _Tables(Mapping[str, Table]):
+    """The tables of a data set, which are read when they are asked for."""
 
-        file = self.path / f"{name}.parquet"
-        table = read_arrow(file, {"cell": pa.int64(), **columns})
-        ends = pc.min_max(table.column("cell")).as_py()
-        if table.num_rows and (table.column("cell").null_count or ends["min"] < 0 or ends["max"] >= self.cell_count):
-            raise InputError(f"{file}: has rows of cells that {MANIFEST} does not have: one of the files is another's")
-        return table
+    _NAMES = ("runs", "flows", "cells")
+
+    def __init__(self, data: CampaignResult) -> None:
+        self._data = data
+        self._read: dict[str, Table] = {}
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in self._NAMES:
+            raise KeyError(name)
+        if name not in self._read:
+            self._read[name] = self._data.read(name)
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._NAMES)
+
+    def __len__(self) -> int:
+        return len(self._NAMES)
 
 
 def load(path: str | Path) -> CampaignResult:

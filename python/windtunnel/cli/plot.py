@@ -12,6 +12,7 @@ import click
 
 from windtunnel.cli.streams import say
 from windtunnel.errors import InputError
+from windtunnel.extras import need
 from windtunnel.input_file import STDIN
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ class _Panels(click.Choice[str]):
     @property
     def choices(self) -> Sequence[str]:  # type: ignore[override]
         """The names."""
-        from windtunnel.figures import ALL_PANELS
+        from windtunnel.panels.catalogue import DRAWN
 
-        return ALL_PANELS
+        return DRAWN
 
 
 @click.command
@@ -104,6 +105,7 @@ def plot(
     force: bool,
 ) -> None:
     """Draw the four-panel figure of each run, capture or log, or rates and round-trip times of a run on two axes."""
+    need("matplotlib", "plot")
     from windtunnel.atomic import staged_file
     from windtunnel.folder import load
     from windtunnel.stored import OF_PACKETS
@@ -119,9 +121,10 @@ def plot(
     files = _places(result_dirs, out, "svg" if extension == "rfc-svg" else extension)
     span = (_seconds("--from", from_), _seconds("--to", to))
     average_s, named = _seconds("--average", average), dict(map(_choice, choices))
-    from windtunnel.figures import PANELS, flent_style, four_panel, write_figure
+    from windtunnel.figures import flent_style, four_panel, write_figure
+    from windtunnel.panels.catalogue import FOUR
 
-    chosen = panels if panels or states else PANELS
+    chosen = panels if panels or states else FOUR
     # Figures of several folders appear together, so that a folder that cannot be drawn leaves none behind.
     with ExitStack() as stages:
         for folder, file in zip(result_dirs, files, strict=True):

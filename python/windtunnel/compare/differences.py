@@ -25,6 +25,9 @@ _OF_FLOW = (
 )  # fmt: skip
 _OF_QUEUE = (("utilization",), ("sojourn_ms", "mean"), ("sojourn_ms", "p99"), ("sojourn_ms", "max"), ("ce",), ("sce",))
 
+#: Runs that are Python's objects at a time.
+_BATCH = 20_000
+
 #: A run of a campaign: its axes in any order (the value of each as a number where it has one), its seed and offset.
 Key: TypeAlias = tuple[frozenset[tuple[str, Any]], Any, Any]
 
@@ -110,10 +113,10 @@ def _axes(side: CampaignSide) -> list[str]:
 
 def _cells(side: CampaignSide) -> dict[int, dict[str, Any]]:
     """The columns of the axes, for each cell."""
-    table = side.data.runs
-    names = [name for axis in _axes(side) for name in (axis, f"{axis}.number") if name in table.column_names]
-    cells, first = np.unique(np.asarray(table.column("cell").combine_chunks()), return_index=True)
-    rows = table.select(names).take(first).to_pylist() if names else [{} for _ in cells]
+    table = side.data.tables["runs"]
+    names = [name for axis in _axes(side) for name in (axis, f"{axis}.number") if name in table]
+    cells, first = np.unique(np.asarray(table["cell"]), return_index=True)
+    rows = table.part(first, names).records() if names else [{} for _ in cells]
     return dict(zip(cells.tolist(), rows, strict=True))
 
 
@@ -124,8 +127,9 @@ def _rows(side: CampaignSide, metrics: Sequence[str]) -> Iterator[tuple[Key, dic
         number: frozenset((name, cell.get(f"{name}.number", cell[name])) for name in axes)
         for number, cell in _cells(side).items()
     }
-    for batch in side.data.runs.select(["cell", "seed", "offset", *metrics]).to_batches(max_chunksize=20_000):
-        for row in batch.to_pylist():
+    table = side.data.tables["runs"].part(slice(None), ["cell", "seed", "offset", *metrics])
+    for first in range(0, table.rows, _BATCH):
+        for row in table.part(slice(first, first + _BATCH)).records():
             yield (values[row["cell"]], row["seed"], row["offset"]), row
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from windtunnel.campaign.page.grid import AxisValues, Grid, Places
 from windtunnel.compare.differences import Difference
 from windtunnel.compare.sides import CampaignSide
 from windtunnel.experiment import statistics
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from windtunnel.table import Table
 
 #: The axis of campaigns, and its name where a campaign has an axis of that name.
 CAMPAIGN, OTHERWISE = "campaign", "compared campaign"
@@ -41,7 +39,7 @@ class _Side:
 
     @classmethod
     def of(cls, data: CampaignSide) -> _Side:
-        cells = np.unique(np.asarray(data.data.cells.column("cell").combine_chunks()))
+        cells = np.unique(np.asarray(data.data.tables["cells"]["cell"]))
         return cls(data, Grid.of(data.data.document), cells)
 
     def values(self, cells: Places) -> dict[str, list[_Identity]]:
@@ -145,17 +143,13 @@ class Joined:
         """The cells that all have."""
         return set.intersection(*(set(each.tolist()) for each in self.cells))
 
-    def table(self, differences: Sequence[Sequence[Difference]]) -> pa.Table:
+    def table(self, differences: Sequence[Sequence[Difference]]) -> Table:
         """As ``cells.parquet`` of such a campaign. ``differences`` are those of each campaign but the first."""
-        import pyarrow as pa
-
-        types = {float: pa.float64(), int: pa.int64(), str: pa.string(), bool: pa.bool_()}
-        schema = pa.schema([("cell", pa.int64()), *((name, types[kind]) for name, kind in CELL_COLUMNS.items())])
         rows = list(self._rows(differences))
         correction = self._sides[-1].data.data.document["statistics"]["correction"]
         for row, p in zip(rows, statistics.corrected([row["p"] for row in rows], correction), strict=True):
             row["p_corrected"] = p
-        return pa.Table.from_pylist(rows, schema=schema)
+        return Table.from_records(rows, {"cell": int, **CELL_COLUMNS})
 
     def _rows(self, differences: Sequence[Sequence[Difference]]) -> Iterator[dict[str, Any]]:
         stride = int(np.prod(self._sizes[1:], dtype=np.int64))
@@ -173,11 +167,11 @@ class Joined:
 
     def _statistics(self, side: _Side) -> dict[tuple[int, str], dict[str, Any]]:
         """What a campaign says about its own cells; the same for each of its baselines."""
-        table = side.data.data.cells
-        names = set(table.column_names)  # an older data set has fewer
-        columns = [name for name in list(CELL_COLUMNS)[: list(CELL_COLUMNS).index("baseline")] if name in names]
-        cells = self._places(side, np.asarray(table.column("cell").combine_chunks()))
-        rows = table.select(columns).to_pylist()
+        table = side.data.data.tables["cells"]
+        # An older data set has fewer.
+        columns = [name for name in list(CELL_COLUMNS)[: list(CELL_COLUMNS).index("baseline")] if name in table]
+        cells = self._places(side, np.asarray(table["cell"]))
+        rows = table.part(slice(None), columns).records()
         return {(int(cell), row["metric"]): row for cell, row in zip(cells, rows, strict=True)}
 
     def _compared(self, side: _Side, differences: Sequence[Difference]) -> dict[tuple[int, str], dict[str, Any]]:
@@ -191,15 +185,13 @@ class Joined:
             }  # fmt: skip
         return compared
 
-    def runs(self) -> pa.Table:
+    def runs(self) -> Table:
         """The metrics of all runs in cells that all campaigns have: of other cells a distribution would say nothing."""
-        import pyarrow as pa
-
         stride = int(np.prod(self._sizes[1:], dtype=np.int64))
         parts, common = [], np.array(sorted(self.common), dtype=np.int64)
         for number, side in enumerate(self._sides):
-            table = side.data.data.runs.select(["cell", *self.metrics])
-            cells = self._places(side, np.asarray(table.column("cell").combine_chunks()))
-            table = table.set_column(0, "cell", pa.array(number * stride + cells))
-            parts.append(table.filter(pa.array(np.isin(cells, common))))
-        return pa.concat_tables(parts)
+            table = side.data.data.tables["runs"].part(slice(None), ["cell", *self.metrics])
+            cells = self._places(side, np.asarray(table["cell"]))
+            table["cell"] = number * stride + cells
+            parts.append(table.part(np.isin(cells, common)))
+        return Table({name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in parts[0]})

@@ -35,6 +35,9 @@ def conform(
     every row is as its section says, or undecided with ``undecided_passes``, and 1 if one is not or a run failed.
     Raises ValueError, with what is allowed, for a stack that is not built in or an ID that does not exist.
     """
+    from windtunnel.extras import need
+
+    need("matplotlib", "conform")
     from windtunnel.claims.junit import Case, write
     from windtunnel.conform.subject import Subject
     from windtunnel.conform.suite import suite

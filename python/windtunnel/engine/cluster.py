@@ -18,6 +18,7 @@ from windtunnel.engine.remote import Remote
 from windtunnel.engine.threads import all_of
 from windtunnel.engine.work import Outcome, Task, Work
 from windtunnel.errors import InputError, RunFailedError
+from windtunnel.extras import library
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -61,10 +62,7 @@ class Cluster:
 
     @contextmanager
     def _client(self) -> Iterator[Client]:
-        try:
-            import distributed
-        except ImportError:
-            raise InputError("Dask is not installed: pip install 'distributed>=2025.1'") from None
+        distributed = library("distributed", "Dask")
         if self.address is None:
             options = {"n_workers": self.local, "threads_per_worker": 1, "dashboard_address": None}
             with (

@@ -55,9 +55,11 @@ def evaluate(
     """
     from windtunnel.atomic import staged
     from windtunnel.evaluate.terminal import announce, show
-    from windtunnel.evaluate.writer import is_pack, write
+    from windtunnel.evaluate.writer import is_pack, without, write
     from windtunnel.progress import progress_bar
 
+    for missing in without():
+        console.print(missing, soft_wrap=True)
     with staged(out, force=force, ours=is_pack) as folder:
         evidence = examine(
             name,

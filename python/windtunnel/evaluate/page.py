@@ -17,7 +17,6 @@ from windtunnel.experiment.verdict import Kind
 from windtunnel.report.page import write_page
 from windtunnel.report.templates import render
 from windtunnel.report.text import number
-from windtunnel.report.thumbnail import thumbnail
 
 if TYPE_CHECKING:
     from windtunnel.evaluate.pack import Clause, Pack
@@ -63,6 +62,10 @@ def write_pack_page(path: Path, evidence: Evidence, figures: Mapping[str, Mappin
 
 def _figures(folder: Path, figures: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
     """What each figure shows, a small picture of it, and its files."""
+    if not figures:
+        return
+    from windtunnel.report.thumbnail import thumbnail
+
     for what, files in figures.items():
         small = base64.b64encode(thumbnail((folder / files[0]).read_bytes())).decode("ascii")
         links = [(file, file.rpartition(".")[2].upper()) for file in files]

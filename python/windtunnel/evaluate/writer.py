@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from windtunnel import _core
 from windtunnel.escape import csv_cell
 from windtunnel.evaluate.execute import RunValues
 from windtunnel.evaluate.judge import read
@@ -18,8 +19,10 @@ from windtunnel.evaluate.pack import Pack
 from windtunnel.evaluate.results import ClauseResult, Measured, Row
 from windtunnel.evaluate.runs import Run, seeds_in_words
 from windtunnel.evaluate.subject import Subject
+from windtunnel.extras import command, has
 from windtunnel.plugins import origin
 from windtunnel.provenance import build, build_in_words, plugins
+from windtunnel.table import Table, stored
 
 #: The folder of the sources of foreign code.
 PLUGINS = "plugins"
@@ -54,6 +57,7 @@ class Evidence:
             f"baselines: {', '.join(self.pack.baselines)}",
             *(f"foreign code: {what}" for what in self.foreign),
             *(f"plugin {each['file']}, SHA-256 {each['sha256']}" for each in self.plugins),
+            *without(),
         ]
 
     @property
@@ -65,6 +69,13 @@ class Evidence:
     def plugins(self) -> list[dict[str, str]]:
         """The files of foreign code, with their hashes."""
         return plugins(self.foreign)
+
+
+def without() -> list[str]:
+    """What the pack lacks, and why."""
+    if has("matplotlib"):
+        return []
+    return [f"no figures, which need matplotlib: {command('matplotlib')}"]
 
 
 def is_pack(folder: Path) -> bool:
@@ -88,7 +99,8 @@ def write(folder: Path, evidence: Evidence) -> None:
     _write_data(folder / "data", evidence)
     runs = {run.file: run for run in evidence.runs}
     figures = {
-        result.clause.id: write_figures(folder, result, runs, evidence.subject.name) for result in evidence.results
+        result.clause.id: {} if without() else write_figures(folder, result, runs, evidence.subject.name)
+        for result in evidence.results
     }
     write_pack_page(folder / "report.html", evidence, figures)
     write_markdown(folder, evidence, figures)
@@ -209,9 +221,6 @@ def _json_measured(measured: Measured) -> dict[str, Any]:
 
 def _write_data(folder: Path, evidence: Evidence) -> None:
     """``runs.parquet``: a row per run and metric; ``flows.parquet``: a row per run and flow."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     folder.mkdir()
     runs, flows = [], []
     for run, outcome in zip(evidence.runs, evidence.outcomes, strict=True):
@@ -228,7 +237,7 @@ def _write_data(folder: Path, evidence: Evidence) -> None:
         flows += [{**key, **_plain(flow)} for flow in outcome.flows]
     for name, rows in (("runs", runs), ("flows", flows)):
         if rows:
-            pq.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet", compression="zstd")
+            _core.write_table(folder / f"{name}.parquet", stored(Table.from_records(rows)))
 
 
 def _finite(value: float) -> float | None:

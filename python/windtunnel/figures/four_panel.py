@@ -17,15 +17,12 @@ from windtunnel.figures.draw import Window, draw
 from windtunnel.figures.legible import legible
 from windtunnel.figures.strips import crowded, draw_strips
 from windtunnel.figures.style import RC, drawn
-from windtunnel.panels import CATALOGUE, Panel, Result, Run, choose, panel_of, state
+from windtunnel.panels import Panel, Result, Run, choose, panel_of, state
+from windtunnel.panels.catalogue import DRAWN, FOUR
 from windtunnel.panels.looks import flow_look
 from windtunnel.panels.units import FACTORS
 from windtunnel.state_tables import find_state
 
-#: Names of the document's panels in reading order.
-PANELS = ("throughput", "sojourn", "cwnd", "mark")
-#: Names of all panels of the run, those of its state apart.
-ALL_PANELS = (*PANELS, *(name for name in CATALOGUE if name not in (*PANELS, "marks")))
 #: Ranges of a panel: ``(x0, x1, y0, y1)``, x in seconds, y in Mbit/s, ms, bytes or Hz. None leaves an end open.
 Zoom = tuple[float | None, float | None, float | None, float | None]
 #: Axes of frequencies.
@@ -45,7 +42,7 @@ def four_panel(
     title: str | None = None,
     span: tuple[float | None, float | None] = (None, None),
     zoom: Mapping[str, Zoom] | None = None,
-    panels: Sequence[str] = PANELS,
+    panels: Sequence[str] = FOUR,
     states: Sequence[str] = (),
     choices: Mapping[str, str] | None = None,
     average_s: float | None = None,
@@ -55,8 +52,8 @@ def four_panel(
     """Draw a run: by default two by two, all panels over the whole run.
 
     ``title`` (default: the scenario's) is at the top. ``span`` is the time in seconds that all panels show; ``zoom``
-    gives single panels their own ranges, in the units of the tables (see :data:`Zoom`). ``panels`` chooses among
-    :data:`ALL_PANELS`. ``states`` names numbers of the tables ``cc`` and ``aqm`` that get a panel each, behind the
+    gives single panels their own ranges, in the units of the tables (see :data:`Zoom`). ``panels`` chooses among those
+    that can be drawn. ``states`` names numbers of the tables ``cc`` and ``aqm`` that get a panel each, behind the
     others: ``w_max_bytes``, or ``cc.w_max_bytes``. ``choices`` says what panels show that offer several things:
     ``{"cdf": "throughput"}``. ``average_s`` is the time over which throughput is averaged: by
     default 0.2 s, less in a short run; 0 draws what was recorded. ``scale`` is that of the frequencies of marks: by
@@ -65,12 +62,12 @@ def four_panel(
 
     Raises InputError for an unknown panel, state or choice, or a span that is empty.
     """
-    unknown = [p for p in (*panels, *(zoom or {})) if p not in ALL_PANELS]
+    unknown = [p for p in (*panels, *(zoom or {})) if p not in DRAWN]
     if unknown or not (panels or states):
-        names = ", ".join(ALL_PANELS)
+        names = ", ".join(DRAWN)
         raise InputError(f"there is no panel {unknown[0]!r}: one of {names}" if unknown else "no panel")
     run = Run(result)
-    chosen = {p: panel_of(run, _IDS.get(p, p)) for p in ALL_PANELS if p in panels}
+    chosen = {p: panel_of(run, _IDS.get(p, p)) for p in DRAWN if p in panels}
     chosen |= {p: _changed(panel, (changes or {}).get(panel.id, {})) for p, panel in chosen.items()}
     for name, choice in (choices or {}).items():
         if name not in chosen:

@@ -57,6 +57,10 @@ CATALOGUE: Mapping[str, Entry] = {
     "delay": Entry(evidence.delay, "a capture or a log with round trips without congestion"),
 }
 
+#: The panels of the four-panel figure in reading order, and those of all figures of a run: its state has others.
+FOUR = ("throughput", "sojourn", "cwnd", "mark")
+DRAWN = (*FOUR, *(name for name in CATALOGUE if name not in (*FOUR, "marks")))
+
 
 def panel_of(run: Run, name: str) -> Panel:
     """The panel ``name``. Raises InputError if the run has nothing for it."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windtunnel.errors import InputError
+from windtunnel.extras import has, need
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,15 +72,18 @@ def reproduce(
 
 
 def ids(name: str) -> list[str]:
-    """IDs of the groups of a suite, and the names that stand for several; none for an unknown suite."""
-    if name not in NAMES:
+    """IDs of the groups of a suite, and the names that stand for several; none for an unknown suite, or one that cannot
+    be run here.
+    """
+    if name not in NAMES or not has("matplotlib"):
         return []
     suite = suite_of(name, quick=False)
     return list(dict.fromkeys([*(group.id for group in suite.groups), *suite.aliases]))
 
 
 def suite_of(name: str, *, quick: bool) -> Suite:
-    """A suite by its name; with ``quick``, the part of it that takes a minute."""
+    """A suite by its name; with ``quick``, the part of it that takes a minute. Its figures need an extra."""
+    need("matplotlib", "a suite")
     suite: Suite = import_module(f"windtunnel.papers.{_PACKAGES[name]}").suite(quick=quick)
     return suite
 

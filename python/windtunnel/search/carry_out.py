@@ -18,6 +18,7 @@ from windtunnel.errors import InputError, reason
 from windtunnel.estimate import seconds
 from windtunnel.experiment.measures import Expression
 from windtunnel.experiment.runs import Record
+from windtunnel.extras import need
 from windtunnel.input_file import document_of
 from windtunnel.scenario import Scenario
 from windtunnel.search.laboratory import Laboratory, Search
@@ -156,3 +157,4 @@ def _seconds(scenarios: Sequence[Scenario]) -> Iterator[float]:
 def ready() -> None:
     """Refuse to start where a library is missing. Raises InputError."""
     optuna_library()
+    need("matplotlib", "a search")

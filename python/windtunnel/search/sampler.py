@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from windtunnel.errors import InputError
+from windtunnel.extras import library, need
 from windtunnel.search.dimensions import Point
 from windtunnel.search.space import Space
 
@@ -24,11 +24,8 @@ BATCH = 8
 
 
 def optuna_library() -> ModuleType:
-    """Optuna, quiet. Raises InputError where it is not installed."""
-    try:
-        import optuna
-    except ImportError:
-        raise InputError("a search needs Optuna: pip install 'optuna>=5'") from None
+    """Optuna, quiet. Raises MissingExtraError where it is not installed."""
+    optuna: ModuleType = library("optuna", "a search")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 
@@ -55,10 +52,7 @@ class Study:
             case "tpe":
                 return samplers.TPESampler(seed=seed, n_startup_trials=2 * BATCH, constant_liar=True)
             case "cma-es":
-                try:
-                    import cmaes  # noqa: F401
-                except ImportError:
-                    raise InputError("cma-es needs a library: pip install 'cmaes>=0.11'") from None
+                need("cmaes", "cma-es")
                 return samplers.CmaEsSampler(seed=seed, popsize=BATCH, warn_independent_sampling=False)
             case "nsga-ii":
                 return samplers.NSGAIISampler(seed=seed, population_size=2 * BATCH)

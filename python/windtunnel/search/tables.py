@@ -8,9 +8,10 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-from windtunnel import escape
+from windtunnel import _core, escape
 from windtunnel.search.dimensions import Point
 from windtunnel.search.space import Space
+from windtunnel.table import Table, stored
 
 
 def number(value: float) -> str:
@@ -40,17 +41,16 @@ def share_interval(held: int, count: int) -> tuple[float, float]:
 
 def write_trials(space: Space, points: Sequence[Point], rows: Sequence[Mapping[str, Any]], file: Path) -> None:
     """A row for each candidate: its number, its point, and what became of it."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    names = list(rows[0]) if rows else []
-    columns: dict[str, pa.Array] = {"candidate": pa.array(range(len(points)), pa.int64())}
+    records: list[dict[str, Any]] = [{"candidate": number} for number in range(len(points))]
+    kinds: dict[str, type] = {"candidate": int}
     for d in space.dimensions:
-        values = [point.get(d.name) for point in points]
-        columns[d.name] = pa.array(values, pa.string() if d.choices else pa.float64())
-    for name in names:
-        column = [row[name] for row in rows]
-        kind = pa.string() if name == "error" else pa.bool_() if isinstance(column[0], bool) else pa.float64()
-        kept = [None if isinstance(v, float) and not math.isfinite(v) else v for v in column]
-        columns[name if name not in columns else f"{name} (result)"] = pa.array(kept, kind)
-    pq.write_table(pa.table(columns), file, compression="zstd")
+        kinds[d.name] = str if d.choices else float
+        for record, point in zip(records, points, strict=True):
+            record[d.name] = point.get(d.name)
+    for name in list(rows[0]) if rows else []:
+        column = name if name not in kinds else f"{name} (result)"
+        kinds[column] = str if name == "error" else bool if isinstance(rows[0][name], bool) else float
+        for record, row in zip(records, rows, strict=True):
+            value = row[name]
+            record[column] = None if isinstance(value, float) and not math.isfinite(value) else value
+    _core.write_table(file, stored(Table.from_records(records, kinds)))

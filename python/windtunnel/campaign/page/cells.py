@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from windtunnel.campaign.page.grid import Grid, Places
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from windtunnel.table import Table
+from windtunnel.texts import Texts
 
 Numbers = npt.NDArray[np.float64]
 
@@ -51,7 +50,7 @@ def grid_of(document: Mapping[str, Any], cells: int) -> Grid:
     return grid if cells * each <= MOST_ROWS else grid.fitting(MOST_ROWS // each)
 
 
-def rows_of(table: pa.Table, grid: Grid, document: Mapping[str, Any]) -> Rows:
+def rows_of(table: Table, grid: Grid, document: Mapping[str, Any]) -> Rows:
     """The rows of a page, from ``cells.parquet``."""
     cell = _whole(table, "cell")
     metric = _index(table, "metric", list(document["metrics"]))
@@ -113,28 +112,22 @@ def _binned(
     return Rows(cell[first], cells, metric[first], baseline[first], axes, sums, binned)
 
 
-def _column(table: pa.Table, name: str, missing: float) -> npt.NDArray[Any]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = (
-        table.column(name).cast(pa.float64()) if table.schema.field(name).type != pa.int64() else table.column(name)
-    )
-    return np.asarray(pc.fill_null(column, missing).combine_chunks())
+def _column(table: Table, name: str, missing: float) -> npt.NDArray[Any]:
+    column = table[name]
+    assert not isinstance(column, Texts)
+    return np.ma.filled(column if column.dtype.kind in "iu" else column.astype(np.float64), missing)
 
 
-def _whole(table: pa.Table, name: str) -> Places:
+def _whole(table: Table, name: str) -> Places:
     return _column(table, name, 0).astype(np.int64)
 
 
-def _number(table: pa.Table, name: str) -> Numbers:
+def _number(table: Table, name: str) -> Numbers:
     return _column(table, name, np.nan).astype(np.float64)
 
 
-def _index(table: pa.Table, name: str, among: Sequence[str]) -> Places:
+def _index(table: Table, name: str, among: Sequence[str]) -> Places:
     """The place of each text in a list; 0 for none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    indices = pc.fill_null(pc.index_in(table.column(name), pa.array(among, pa.string())), 0)
-    return np.asarray(indices.combine_chunks()).astype(np.int64)
+    column = table[name]
+    assert isinstance(column, Texts)
+    return np.maximum(column.among(among), 0)

@@ -110,11 +110,9 @@ def add_page(plan: Plan, folder: Path, address: Address) -> tuple[Path, str]:
 
 def _recorded(data: CampaignResult, address: Address) -> dict[str, Any] | None:
     """What the data set says about a run."""
-    import pyarrow.compute as pc
-
-    runs = data.runs
-    rows = runs.filter(pc.equal(runs.column("cell"), address.cell)).select(["digest"])
-    return rows.slice(address.index, 1).to_pylist()[0] if address.index < rows.num_rows else None
+    runs = data.read("runs", ["digest"])
+    rows = runs.part(np.asarray(runs["cell"]) == address.cell).part(slice(address.index, address.index + 1), ["digest"])
+    return next(iter(rows.records()), None)
 
 
 def command(file: str, options: Sequence[str] = ()) -> str:

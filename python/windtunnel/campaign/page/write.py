@@ -6,16 +6,17 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from markupsafe import Markup
 
-from windtunnel.campaign.page.cells import COUNTS, Numbers, Rows, grid_of, rows_of
+from windtunnel.campaign.page.cells import COUNTS, Rows, grid_of, rows_of
 from windtunnel.campaign.page.cells import baseline_name as name_of
 from windtunnel.campaign.page.distributions import panel
 from windtunnel.campaign.page.grid import AxisValues, Grid, Places
 from windtunnel.campaign.page.runs import FOLDER, Address
+from windtunnel.contract import read_columns
 from windtunnel.experiment.verdict import word_of
 from windtunnel.report.columns import Columns
 from windtunnel.report.page import script_json
@@ -25,7 +26,8 @@ from windtunnel.report.templates import render
 from windtunnel.report.text import grouped, setting
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from windtunnel.table import Table
+    from windtunnel.texts import Texts
 
 PAGE = "report.html"
 #: Points of all distributions together; a point takes 11 bytes.
@@ -47,10 +49,8 @@ def write_page(folder: Path, document: Mapping[str, Any], command: str, written:
     ``command``, with the folder and the address of a run, writes the run's page; those of ``written`` are there
     already.
     """
-    import pyarrow.parquet as pq
-
-    runs = pq.read_table(folder / "runs.parquet", columns=["cell", *document["metrics"]])
-    cell = np.asarray(runs.column("cell").combine_chunks())
+    runs = read_columns(folder / "runs.parquet", {}, only={"cell", *document["metrics"]})
+    cell = np.asarray(runs["cell"])
     said = {
         "title": document["title"] or "Campaign",
         "facts": list(_facts(document, len(np.unique(cell)))),
@@ -64,14 +64,14 @@ def write_page(folder: Path, document: Mapping[str, Any], command: str, written:
         "written": [str(each) for each in written],
         "errors": _errors(folder, cell),
     }
-    html = page_of(document, pq.read_table(folder / "cells.parquet"), runs, said, run_pages)
+    html = page_of(document, read_columns(folder / "cells.parquet", {}), runs, said, run_pages)
     write_html(folder / PAGE, html)
 
 
 def page_of(
     document: Mapping[str, Any],
-    cells: pa.Table,
-    runs: pa.Table,
+    cells: Table,
+    runs: Table,
     said: Mapping[str, Any],
     run_pages: Mapping[str, Any],
     overlaid: str = "",
@@ -81,7 +81,7 @@ def page_of(
 
     ``overlaid`` names the axis whose values are laid over each other: the first is what the others are compared with.
     """
-    cell = np.unique(np.asarray(cells.column("cell").combine_chunks()))
+    cell = np.unique(np.asarray(cells["cell"]))
     grid = grid_of(document, len(cell))
     rows = rows_of(cells, grid, document)
     columns = Columns()
@@ -116,11 +116,11 @@ def page_of(
     )
 
 
-def _explained(document: Mapping[str, Any], cells: pa.Table) -> Iterator[tuple[str, str]]:
+def _explained(document: Mapping[str, Any], cells: Table) -> Iterator[tuple[str, str]]:
     """Each metric with its expression, its unit, and what its means and intervals are."""
     methods: dict[str, dict[str, None]] = {}
-    if "method" in cells.column_names:
-        for metric, method in zip(*(cells.column(name).to_pylist() for name in ("metric", "method")), strict=True):
+    if "method" in cells:
+        for metric, method in zip(*(cells[name].tolist() for name in ("metric", "method")), strict=True):
             if method:
                 methods.setdefault(metric, {})[method] = None
     for name, text in document["metrics"].items():
@@ -170,23 +170,22 @@ def _columns(rows: Rows, columns: Columns) -> dict[str, Any]:
     return out | {name: columns.add(v, "f64") for name, v in rows.values.items() if np.isfinite(v).any()}
 
 
-def _distributions(document: Mapping[str, Any], table: pa.Table, runs: pa.Table) -> Iterator[Any]:
+def _distributions(document: Mapping[str, Any], table: Table, runs: Table) -> Iterator[Any]:
     """A panel for each metric, from its values in all runs and its means in the cells of these runs."""
-    import pyarrow.compute as pc
-
     grid = Grid.of(document)
-    of_run = np.asarray(runs.column("cell").combine_chunks())
-    table = table.filter(pc.is_in(table.column("cell"), runs.column("cell").unique()))
+    of_run = np.asarray(runs["cell"])
+    ran = np.isin(np.asarray(table["cell"]), of_run)
     metrics = list(document["metrics"])
+    which = cast("Texts", table["metric"]).among(metrics)
     curves = 2 * sum(min(12, len(axis.labels)) for axis in grid.axes) + 2
     points = min(_MOST_POINTS, max(_LEAST_POINTS, _POINTS // (curves * max(1, len(metrics)))))
     for index, metric in enumerate(metrics):
-        of_cells = table.filter(pc.equal(table.column("metric"), metric))
-        cell, mean = (np.asarray(of_cells.column(name).combine_chunks()) for name in ("cell", "mean"))
+        of_cells = table.part(ran & (which == index), ["cell", "mean"])
+        cell, mean = (np.asarray(of_cells[name]) for name in ("cell", "mean"))
         # A cell has a row for each baseline, with the same mean.
         cell, first = np.unique(cell, return_index=True)
         means = (cell, mean[first].astype(np.float64))
-        values = (of_run, _floats(runs.column(metric)))
+        values = (of_run, np.asarray(runs[metric]).astype(np.float64))
         yield panel(f"cdf{index}", metric, grid, values, means, points, _compared(document))
 
 
@@ -195,19 +194,10 @@ def _compared(document: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(axis for baseline in document["baselines"] for axis in baseline)
 
 
-def _floats(column: Any) -> Numbers:
-    import pyarrow.compute as pc
-
-    return np.asarray(pc.fill_null(column, np.nan).combine_chunks()).astype(np.float64)
-
-
 def _errors(folder: Path, cells: Places) -> list[tuple[str, str, bool]]:
     """The addresses and messages of the first runs that failed, or (False) only lack a metric."""
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(folder / "runs.parquet", columns=["run", "cell", "digest", "error"])
-    table = table.filter(pc.is_valid(table.column("error"))).slice(0, _MOST_ERRORS)
+    table = read_columns(folder / "runs.parquet", {}, only={"run", "cell", "digest", "error"})
+    first = np.flatnonzero(cast("Texts", table["error"]).at >= 0)[:_MOST_ERRORS]
     # Runs of a cell are neighbours.
     return [
         (
@@ -215,7 +205,7 @@ def _errors(folder: Path, cells: Places) -> list[tuple[str, str, bool]]:
             row["error"],
             not row["digest"],
         )
-        for row in table.to_pylist()
+        for row in table.part(first).records()
     ]
 
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from windtunnel.extras import need
 from windtunnel.kernel.programs import SOURCES
 
 GUEST = Path(__file__).parent / "guest"
@@ -352,6 +353,8 @@ def main() -> None:
     parser.add_argument("--every", type=float, default=0.1, metavar="SECONDS", help="interval of the stored series")
     parser.add_argument("--list", action="store_true", help="print the runs, and do nothing")
     chosen = parser.parse_args()
+    if chosen.out:
+        need("pyarrow", "--out")
     os.nice(5)
     for group in chosen.group or sorted(GROUPS):
         runs = GROUPS[group]()
