@@ -98,7 +98,7 @@ COMMANDS = [step for step in STEPS if step.kind == "command"]
 def test_every_document_is_followed_or_read() -> None:
     """A new document with commands joins a family. The decisions and the specification print none for a reader."""
     pages = {page for folder in ("docs", "examples") for page in (REPOSITORY / folder).rglob("*.md")}
-    apart = {"_build", "generated", "target", "spec", "decisions", "explanation"}
+    apart = {"_build", "generated", "figures", "target", "spec", "decisions", "explanation"}
     pages = {page for page in pages if not apart & set(page.relative_to(REPOSITORY).parts)}
     rest = {page for page in pages - FOLLOWED - READ if any(step.kind == "command" for step in TOOL.steps(page))}
     assert rest == set()

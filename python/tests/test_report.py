@@ -352,17 +352,26 @@ def test_nothing_external(page: Path) -> None:
     assert set(re.findall(r"https?://[^\s\"'`)]+", script)) <= {"http://www.w3.org/2000/svg"}
 
 
-def test_assets_are_built_from_the_sources() -> None:
-    """The committed script and style sheet name the hash of the sources that are here (web/vite.config.ts)."""
+@pytest.mark.parametrize(
+    ("folders", "assets"),
+    [
+        (("src",), ("report/assets/report.js", "report/assets/report.css")),
+        (("lab", "src"), ("lab/assets/lab.js", "lab/assets/lab.css", "lab/assets/worker.js")),
+    ],
+    ids=["report", "lab"],
+)
+def test_assets_are_built_from_the_sources(folders: tuple[str, ...], assets: tuple[str, ...]) -> None:
+    """The committed scripts and style sheets name the hash of the sources that are here (web/vite.config.ts)."""
     web = REPOSITORY / "web"
     if not web.is_dir():
         pytest.skip("needs the repository, not only the package")
-    sources = [p.relative_to(web).as_posix() for p in (web / "src").rglob("*") if p.is_file()]
+    paths = [path for folder in folders for path in (web / folder).rglob("*") if path.is_file()]
+    sources = [path.relative_to(web).as_posix() for path in paths]
     digest = hashlib.sha256()
     for name in sorted([*sources, "package-lock.json", "vite.config.ts"]):
         digest.update(f"{name}\n".encode())
         digest.update((web / name).read_bytes().replace(b"\r\n", b"\n"))
-    for asset in ("report.js", "report.css"):
-        text = (ASSETS / asset).read_text(encoding="utf-8")
+    for asset in assets:
+        text = (ASSETS.parents[1] / asset).read_text(encoding="utf-8")
         assert f"sources sha256: {digest.hexdigest()}" in text, f"{asset} is stale: npm ci && npm run build in web/"
         assert "Copyright (c) 2022 Leon Sorokin" in text

@@ -159,7 +159,7 @@ async function start(): Promise<void> {
       about = opened;
       digest = null;
       charts.begin(opened);
-      meter = new Meter(opened);
+      meter = new Meter();
       animation.reset(brought.looks.flows);
       const box = $<HTMLTextAreaElement>("scenario");
       if (document.activeElement !== box || box.value !== text) box.value = text;

@@ -1,7 +1,7 @@
 // The four metrics of a test of congestion control, over the last seconds: efficiency, fairness, convergence, and
 // collateral damage to others (Jonathan Morton's talk "How TCP congestion control works", inventory L26).
 
-import type { About, Progress } from "./protocol";
+import type { Progress } from "./protocol";
 
 /** The metrics are about this many seconds before now. */
 const SPAN = 5;
@@ -69,10 +69,6 @@ export class Meter {
   private active = "";
   private changed = 0;
   private equal = NaN;
-
-  constructor(about: About) {
-    void about;
-  }
 
   add({ tables }: Progress): void {
     const flows = tables["flows"];

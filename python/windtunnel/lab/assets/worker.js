@@ -1,6 +1,6 @@
 /*!
 windtunnel worker page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: b97e3f0b60b3eb4d7e6516c9d9f97e4e6b3e2ae9cefede412395de840f6b0bee
+sources sha256: 9e54396bb84097ef6338f77d2e1ea4f35fe9375a772e3fa1a8a412a7bc9538c7
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)

@@ -1,6 +1,6 @@
 /*!
 windtunnel report page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: 177a6c635b6cff12d0d9a0e4d7ad30142bd9cb4f8e8fc410c0305fdaf0104ebc
+sources sha256: 06d3f1593b06b0a135445befb4733a2e226bcf1a848daa888dfe3e4e0a9de5ce
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)
