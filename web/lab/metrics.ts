@@ -1,5 +1,5 @@
 // The four metrics of a test of congestion control, over the last seconds: efficiency, fairness, convergence, and
-// collateral damage to others (Jonathan Morton's talk "How TCP congestion control works", inventory L26).
+// collateral damage to others (the talk "How TCP congestion control algorithms work", SharkFest'19).
 
 import type { Progress } from "./protocol";
 

@@ -26,7 +26,7 @@ export interface Watcher {
   changed(state: State, now: number): void;
   failed(error: Error): void;
   /** Where single packets are recorded: up to when everything is known of them, and how long they take of late. */
-  known(): { readonly until: number; readonly transit: number };
+  readonly known: { readonly until: number; readonly transit: number };
 }
 
 export class Player {
@@ -89,7 +89,7 @@ export class Player {
   private async advance(until: number, all: boolean): Promise<void> {
     if (until > this.now) await this.run(until, all);
     if (!this.packets) this.view = this.now;
-    else if (all) this.view = this.watcher.known().until;
+    else if (all) this.view = this.watcher.known.until;
   }
 
   private async run(until: number, all: boolean): Promise<void> {
@@ -130,7 +130,7 @@ export class Player {
         const step = this.speed === Infinity ? this.duration : passed * 1e6 * this.speed;
         let until = this.now + step;
         if (this.packets) {
-          const { until: latest, transit } = this.watcher.known();
+          const { until: latest, transit } = this.watcher.known;
           // The first packets have to arrive before anything is known.
           if (latest < this.view + step) until = this.now + Math.max(step, AHEAD);
           else until = Math.max(this.now, this.view + 2 * transit + AHEAD);
@@ -151,7 +151,7 @@ export class Player {
       const progress = await this.core.step();
       this.now = progress.now_ns;
       this.watcher.moved(progress);
-      this.view = this.packets ? Math.max(this.view, this.watcher.known().until) : this.now;
+      this.view = this.packets ? Math.max(this.view, this.watcher.known.until) : this.now;
       this.watcher.drawn();
       this.set(progress.ended ? "ended" : "paused");
     });

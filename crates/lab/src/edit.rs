@@ -112,17 +112,7 @@ impl Edit {
             Edit::Queue { link, kind } => queue::replace(table_of(&mut document, link)?, kind.into(), at)?,
             Edit::Loss { link, value } => set_loss(table_of(&mut document, link)?, value, at)?,
             Edit::Controller { flow, kind } => replace(&mut document, *flow, kind, at)?,
-            Edit::AddFlow { like } => {
-                let [mut flows, ..] = [flows(&mut document)?];
-                let like = flows.get(*like).ok_or_else(|| missing(format_args!("[[flow]] {like}")))?;
-                let mut new = copied(like);
-                new.remove("stop");
-                new.remove("count");
-                if at > Time::ZERO {
-                    text::set(&mut new, "start", text::written(at));
-                }
-                push(&mut flows, new);
-            }
+            Edit::AddFlow { like } => add(&mut document, *like, at)?,
             Edit::StopFlow { flow } => stop(&mut document, *flow, at)?,
             Edit::Duration { value } => text::set(document.as_table_mut(), "duration", value),
             Edit::Seed { value } => text::set(document.as_table_mut(), "seed", i64::from(*value)),
@@ -320,6 +310,19 @@ fn push(flows: &mut Tables<'_>, mut flow: toml_edit::Table) {
         }
         Tables::Inline(array) => array.push(flow.into_inline_table()),
     }
+}
+
+fn add(document: &mut DocumentMut, like: usize, at: Time) -> Result<(), EditError> {
+    let mut flows = flows(document)?;
+    let table = flows.get(like).ok_or_else(|| missing(format_args!("[[flow]] {like}")))?;
+    let mut new = copied(table);
+    new.remove("stop");
+    new.remove("count");
+    if at > Time::ZERO {
+        text::set(&mut new, "start", text::written(at));
+    }
+    push(&mut flows, new);
+    Ok(())
 }
 
 /// Checks that a flow has one span of time, and says whether it has begun before `at`.

@@ -1,6 +1,6 @@
 /*!
 windtunnel worker page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: 9e54396bb84097ef6338f77d2e1ea4f35fe9375a772e3fa1a8a412a7bc9538c7
+sources sha256: b4c02f2e07f5814dcfcc2c12d0aaac798a07ea3e7325c16a6cb7b6a96f71d0a0
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)
