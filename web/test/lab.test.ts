@@ -30,10 +30,10 @@ describe("quantities", () => {
 
 describe("an address", () => {
   it("has the text and the time", async () => {
-    const place = { text: "# Umlaut: ü\nduration = \"1 s\"\n", at: 1_500_000_000 };
-    const hash = await writePlace(place);
+    const state = { text: "# Umlaut: ü\nduration = \"1 s\"\n", at: 1_500_000_000 };
+    const hash = await writePlace(state);
     expect(hash).toMatch(/^at=1500000000&scenario=[\w-]+$/);
-    expect(await readPlace(`#${hash}`)).toEqual(place);
+    expect(await readPlace(`#${hash}`)).toEqual(state);
     expect(await readPlace("#t=1")).toBeNull();
   });
 
