@@ -188,7 +188,7 @@ def test_search_old_addresses_and_versions(site: Path) -> None:
       version: box.querySelector("span").textContent,
       offered: index.contentWindow.getComputedStyle(box.querySelector("label")).display !== "none",
       versions: [...box.querySelectorAll("option")].map((option) => [option.textContent, option.selected]),
-      tryIt: !!index.contentDocument.querySelector("#try-it img"),
+      tryIt: index.contentDocument.querySelector("#try-it img, #try-it iframe")?.tagName,
     });
     """
     seen = drive_site(site, HEAD, driver)

@@ -42,6 +42,8 @@ export class Player {
   duration = 0;
   private files: Files = {};
   private state: State = "paused";
+  /** How often it has begun to play. */
+  private turn = 0;
   /** What is asked for is done one after the other. */
   private tail: Promise<void> = Promise.resolve();
 
@@ -82,7 +84,7 @@ export class Player {
     await this.advance(Math.min(until, this.duration - 1), true);
     this.watcher.drawn();
     this.set(playing ? "playing" : "paused");
-    if (playing) this.frame(performance.now());
+    if (playing) this.go();
   }
 
   /** Goes on up to a time; at once, or as far as a part of a second allows. */
@@ -109,7 +111,7 @@ export class Player {
     if (this.state === "ended") void this.open(this.text);
     void this.then(async () => {
       this.set("playing");
-      this.frame(performance.now());
+      this.go();
     });
   }
 
@@ -119,11 +121,16 @@ export class Player {
     });
   }
 
+  /** Plays from now on; pictures that were to come belong to what was before. */
+  private go(): void {
+    this.frame(performance.now(), ++this.turn);
+  }
+
   /** One picture after the other, while the run plays. */
-  private frame(before: number): void {
+  private frame(before: number, turn: number): void {
     setTimeout(() => {
       void this.then(async () => {
-        if (!this.playing) return;
+        if (!this.playing || turn !== this.turn) return;
         const time = performance.now();
         // A page that was hidden does not catch up with all that it has missed.
         const passed = Math.min(time - before, 4 * FRAME);
@@ -136,10 +143,15 @@ export class Player {
           else until = Math.max(this.now, this.view + 2 * transit + AHEAD);
           this.view = Math.min(this.view + step, Math.max(this.view, latest));
         }
-        await this.advance(Math.min(until, this.duration), false);
+        try {
+          await this.advance(Math.min(until, this.duration), false);
+        } catch (error) {
+          this.set("paused");
+          throw error;
+        }
         this.watcher.drawn();
         this.watcher.changed(this.state, this.now);
-        if (this.playing) this.frame(time);
+        if (this.playing) this.frame(time, turn);
       });
     }, FRAME);
   }
@@ -168,7 +180,7 @@ export class Player {
         this.watcher.drawn();
         if ((this.state as State) !== "ended") this.set(playing ? "playing" : "paused");
         else this.set("ended");
-        if (playing && (this.state as State) === "playing") this.frame(performance.now());
+        if (playing && (this.state as State) === "playing") this.go();
       }
     });
   }

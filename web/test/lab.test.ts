@@ -1,9 +1,11 @@
 // The pure functions of the lab's page.
 
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { readPlace, writePlace } from "../lab/address";
 import { Live, type Lines, type LivePanel } from "../lab/growing";
+import type { Core } from "../lab/core";
 import { jain, Meter } from "../lab/metrics";
+import { Player, type Watcher } from "../lab/player";
 import { type NewRows, type Progress, readAnswer } from "../lab/protocol";
 import { bitsPerSecond, packets, percent, seconds, toMillisecond, writePackets, writePercent, writeRate, writeTime } from "../lab/quantities";
 import type { PanelMeta } from "../src/payload";
@@ -114,5 +116,68 @@ describe("the four metrics", () => {
     }
     const { utilisation, flows, convergence, wait, longest, dropped } = meter.metrics;
     expect({ utilisation, flows, convergence, wait, longest, dropped }).toEqual({ utilisation: 1, flows: 2, convergence: 3, wait: 8, longest: 20, dropped: 1 });
+  });
+});
+
+describe("the clock", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  /** A run of 100 s that reaches every time at once, except that its memory may end. */
+  function played(enough = Infinity) {
+    let now = 0;
+    const failed: string[] = [];
+    const core = {
+      open: async () => ((now = 0), { duration_ns: 100e9, scenario: { flow: [] }, flows: [], queues: [], classes: [] }),
+      advance: async (until: number) => {
+        if (until > enough) throw new Error("more than it may hold");
+        now = until;
+        return { now_ns: now, reached: true, ended: until >= 100e9, tables: {} };
+      },
+      edit: async (_at: number, edit: { value: string }) => {
+        if (edit.value === "no") throw new Error("refused");
+        return "another text";
+      },
+    };
+    const watcher: Watcher = {
+      opened: () => {},
+      moved: () => {},
+      drawn: () => {},
+      changed: () => {},
+      failed: (error) => void failed.push(error.message),
+      known: { until: 0, transit: 0 },
+    };
+    const player = new Player(core as unknown as Core, watcher);
+    return { player, failed };
+  }
+  const rate = (value: string) => ({ what: "rate", link: "bottleneck", value }) as const;
+
+  it("goes on as fast as before after changes, and after one that is refused", async () => {
+    vi.useFakeTimers();
+    const { player, failed } = played();
+    await player.open("text");
+    player.play();
+    await vi.advanceTimersByTimeAsync(1000);
+    for (const value of ["1 Mbit/s", "2 Mbit/s", "no"]) await player.edit(rate(value));
+    expect(failed).toEqual(["refused"]);
+    const before = player.now;
+    await vi.advanceTimersByTimeAsync(1000);
+    // A picture may be missing at either end.
+    expect(player.now - before).toBeGreaterThan(0.85e9);
+    expect(player.now - before).toBeLessThan(1.1e9);
+    player.pause();
+    await vi.advanceTimersByTimeAsync(1000);
+    const paused = player.now;
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(player.now).toBe(paused);
+  });
+
+  it("stops where the run fails, and says why", async () => {
+    vi.useFakeTimers();
+    const { player, failed } = played(2e9);
+    await player.open("text");
+    player.play();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(failed).toEqual(["more than it may hold"]);
+    expect(player.playing).toBe(false);
   });
 });

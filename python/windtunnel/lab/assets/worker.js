@@ -1,6 +1,6 @@
 /*!
 windtunnel worker page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: b4c02f2e07f5814dcfcc2c12d0aaac798a07ea3e7325c16a6cb7b6a96f71d0a0
+sources sha256: 7f5fd5515d0c9c2b196ea8e65e35103ce2ac4fa501904a7e7b076214474c1856
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)
