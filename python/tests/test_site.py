@@ -146,7 +146,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.long
 def test_no_page_is_too_tall(site: Path) -> None:
-    pages = [str(page.relative_to(site)) for page in sorted(site.rglob("*.html"))]
+    # The lab is no document.
+    pages = [str(page.relative_to(site)) for page in sorted(site.rglob("*.html")) if page.name != "lab.html"]
     assert len(pages) > 400
     driver = f"""
     const seen = {{}};
