@@ -7,9 +7,7 @@ export type Edit =
   | { readonly what: "queue"; readonly link: string; readonly kind: string }
   | { readonly what: "controller"; readonly flow: number; readonly kind: string }
   | { readonly what: "add-flow"; readonly like: number }
-  | { readonly what: "stop-flow"; readonly flow: number }
-  | { readonly what: "duration"; readonly value: string }
-  | { readonly what: "seed"; readonly value: number };
+  | { readonly what: "stop-flow"; readonly flow: number };
 
 export type Files = Readonly<Record<string, string>>;
 

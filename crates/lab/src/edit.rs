@@ -70,16 +70,6 @@ pub enum Edit {
         /// Its number.
         flow: usize,
     },
-    /// The length of the run.
-    Duration {
-        /// The new length.
-        value: String,
-    },
-    /// The seed of all random numbers.
-    Seed {
-        /// The new seed.
-        value: u32,
-    },
 }
 
 /// The text has no place for a change.
@@ -114,8 +104,6 @@ impl Edit {
             Edit::Controller { flow, kind } => replace(&mut document, *flow, kind, at)?,
             Edit::AddFlow { like } => add(&mut document, *like, at)?,
             Edit::StopFlow { flow } => stop(&mut document, *flow, at)?,
-            Edit::Duration { value } => text::set(document.as_table_mut(), "duration", value),
-            Edit::Seed { value } => text::set(document.as_table_mut(), "seed", i64::from(*value)),
         }
         Ok(document.to_string())
     }

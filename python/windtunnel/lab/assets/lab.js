@@ -1,6 +1,6 @@
 /*!
 windtunnel lab page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: 7f5fd5515d0c9c2b196ea8e65e35103ce2ac4fa501904a7e7b076214474c1856
+sources sha256: 1904afb33c89a7149b8c69daddac5d692fa6aa83a254648e2f251904a033a340
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)
